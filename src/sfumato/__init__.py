@@ -1,0 +1,64 @@
+"""Sfumato: Bayesian models of sensitive data, released under differential privacy."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sfumato import errors as errors
+    from sfumato import theorems as theorems
+    from sfumato._version import __version__ as __version__
+    from sfumato.comparing import compare as compare
+    from sfumato.mechanisms.plan import Plan as Plan
+    from sfumato.models import families as families
+    from sfumato.models import losses as losses
+    from sfumato.models import priors as priors
+    from sfumato.models.gibbs import Gibbs as Gibbs
+    from sfumato.planning import plan as plan
+    from sfumato.planning import price_list as price_list
+    from sfumato.privacy.curves import BoundedRange as BoundedRange
+    from sfumato.privacy.curves import Gaussian as Gaussian
+    from sfumato.privacy.curves import Pure as Pure
+    from sfumato.privacy.guarantee import Assumption as Assumption
+    from sfumato.privacy.guarantee import Guarantee as Guarantee
+    from sfumato.privacy.metric import Metric as Metric
+    from sfumato.privacy.profiles import Profile as Profile
+    from sfumato.privacy.renyi import Renyi as Renyi
+
+# name -> (module, attribute); an empty attribute means the module itself.
+_PUBLIC = {
+    "Assumption": ("sfumato.privacy.guarantee", "Assumption"),
+    "BoundedRange": ("sfumato.privacy.curves", "BoundedRange"),
+    "Gaussian": ("sfumato.privacy.curves", "Gaussian"),
+    "Gibbs": ("sfumato.models.gibbs", "Gibbs"),
+    "Guarantee": ("sfumato.privacy.guarantee", "Guarantee"),
+    "Metric": ("sfumato.privacy.metric", "Metric"),
+    "Plan": ("sfumato.mechanisms.plan", "Plan"),
+    "Profile": ("sfumato.privacy.profiles", "Profile"),
+    "Pure": ("sfumato.privacy.curves", "Pure"),
+    "Renyi": ("sfumato.privacy.renyi", "Renyi"),
+    "__version__": ("sfumato._version", "__version__"),
+    "compare": ("sfumato.comparing", "compare"),
+    "errors": ("sfumato.errors", ""),
+    "families": ("sfumato.models.families", ""),
+    "losses": ("sfumato.models.losses", ""),
+    "plan": ("sfumato.planning", "plan"),
+    "price_list": ("sfumato.planning", "price_list"),
+    "priors": ("sfumato.models.priors", ""),
+    "theorems": ("sfumato.theorems", ""),
+}
+
+__all__ = sorted(_PUBLIC)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'sfumato' has no attribute {name!r}; public names: {', '.join(__all__)}")
+    module, attribute = _PUBLIC[name]
+    found = import_module(module)
+    return getattr(found, attribute) if attribute else found
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,1 @@
+"""The currency: privacy curves, how they convert and compose, and the guarantee that carries one."""

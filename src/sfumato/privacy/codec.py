@@ -1,0 +1,66 @@
+"""Curves from their JSON documents: a closed table of kinds, unknown kinds and keys refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.errors import ArgumentError, FormatError
+from sfumato.privacy.compose import compose
+from sfumato.privacy.curves import BoundedRange, Curve, Gaussian, Pure
+from sfumato.privacy.metric import Metric
+from sfumato.privacy.profiles import Profile
+from sfumato.privacy.renyi import Renyi
+
+_KEYS: dict[str, tuple[str, ...]] = {
+    "gaussian": ("mu",),
+    "pure": ("epsilon",),
+    "bounded-range": ("epsilon",),
+    "renyi": ("orders", "values"),
+    "metric": ("epsilon", "delta", "distance"),
+    "profile": ("name", "parameters"),
+    "composed": ("parts",),
+}
+
+
+def refuse_unknown(document: object, keys: tuple[str, ...], what: str) -> Mapping[str, Any]:
+    """Return the document if it is a mapping with exactly `keys`, or raise FormatError naming the difference."""
+    if not isinstance(document, Mapping):
+        raise FormatError(f"{what} must be a JSON object; got {type(document).__name__}.")
+    extra, missing = sorted(set(document) - set(keys)), sorted(set(keys) - set(document))
+    if extra or missing:
+        said = [f"unknown {', '.join(map(repr, extra))}"] if extra else []
+        said += [f"missing {', '.join(map(repr, missing))}"] if missing else []
+        raise FormatError(f"{what} must have exactly the keys {', '.join(keys)}; {'; '.join(said)}.")
+    return document
+
+
+def curve_from_json(document: object) -> Curve:
+    """Read any curve."""
+    if not isinstance(document, Mapping) or document.get("curve") not in _KEYS:
+        found = document.get("curve") if isinstance(document, Mapping) else document
+        raise FormatError(f"curve must be one of {', '.join(sorted(_KEYS))}; got {found!r}.")
+    kind = str(document["curve"])
+    fields = refuse_unknown(document, ("curve", *_KEYS[kind]), f"a {kind} curve")
+    try:
+        return _build(kind, fields)
+    except (TypeError, ArgumentError) as error:
+        raise FormatError(f"a {kind} curve cannot be read: {error}") from error
+
+
+def _build(kind: str, fields: Mapping[str, Any]) -> Curve:
+    if kind == "gaussian":
+        return Gaussian(mu=fields["mu"])
+    if kind == "pure":
+        return Pure(epsilon=fields["epsilon"])
+    if kind == "bounded-range":
+        return BoundedRange(epsilon=fields["epsilon"])
+    if kind == "renyi":
+        return Renyi(*([math.inf if v == "inf" else v for v in fields[key]] for key in ("orders", "values")))
+    if kind == "metric":
+        return Metric(epsilon=fields["epsilon"], delta=fields["delta"], distance=fields["distance"])
+    if kind == "profile":
+        return Profile(fields["name"], fields["parameters"])
+    parts = [refuse_unknown(part, ("count", "part"), "a part of a composed curve") for part in fields["parts"]]
+    return compose([(curve_from_json(part["part"]), part["count"]) for part in parts])

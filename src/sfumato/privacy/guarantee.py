@@ -1,0 +1,229 @@
+"""The guarantee: a curve together with whom it protects, why it holds and how far it may be trusted."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from sfumato import _validate
+from sfumato.errors import ArgumentError, CompositionError, FormatError
+from sfumato.privacy.codec import curve_from_json, refuse_unknown
+from sfumato.privacy.curves import Curve, Gaussian, Pure
+from sfumato.privacy.gaussian_tail import bisect_down
+from sfumato.privacy.metric import Metric
+
+ADJACENCIES = ("replace-one", "replace-entry", "metric")
+# From the strongest to the weakest; a composition is as trustworthy as its weakest part.
+TRUST = ("proved", "proved with slack", "assumes converged", "not private")
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """One hypothesis that was checked: what it is called, what it had to be, what it was, and who said so."""
+
+    name: str
+    symbol: str
+    required: str
+    value: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a release promises to each person in the data.
+
+    delta(eps) = curve.delta(eps) + (1 + exp(eps)) slack, where `slack` is the summed total-variation error of an inexact
+    sampler (0 unless the trust is "proved with slack"): neither GDP nor Renyi survives it, so it is kept apart.
+    """
+
+    curve: Curve
+    adjacency: str
+    theorem: str
+    source: str
+    unit: str = "row"
+    assumptions: tuple[Assumption, ...] = ()
+    trust: str = "proved"
+    draws: int = 1
+    slack: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.curve, Curve):
+            raise ArgumentError(f"curve must be a privacy curve such as sf.Gaussian(mu=1.0); got {self.curve!r}.")
+        _validate.one_of("adjacency", self.adjacency, ADJACENCIES)
+        _validate.one_of("trust", self.trust, TRUST)
+        _validate.whole("draws", self.draws)
+        _validate.probability("slack", self.slack)
+        if (self.adjacency == "metric") != isinstance(self.curve, Metric):
+            raise ArgumentError(
+                f"adjacency must be 'metric' exactly when the curve is a Metric; got {self.adjacency!r} with {self.curve!r}."
+            )
+        if self.slack > 0 and self.trust == "proved":
+            raise ArgumentError("trust must be at most 'proved with slack' when slack is positive; got 'proved'.")
+
+    def delta(self, epsilon: float) -> float:
+        """Delta at `epsilon`, the sampler's slack included."""
+        value = self.curve.delta(epsilon)
+        if self.slack == 0:
+            return value
+        return 1.0 if epsilon > 700 else min(1.0, (value + (1 + math.exp(epsilon)) * self.slack) * (1 + 1e-15))
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest epsilon at `delta`, the sampler's slack included; infinite where the slack leaves none."""
+        if self.slack == 0:
+            return self.curve.epsilon(delta)
+        # The sum has one minimum: walk up from the curve's own answer to the first epsilon that fits, if any does.
+        start = self.curve.epsilon(delta)
+        stop = math.log(max(delta, 5e-324) / self.slack)
+        if not start < stop:
+            return math.inf
+        steps = 2000
+        for k in range(steps + 1):
+            point = start + (stop - start) * k / steps
+            if self.delta(point) <= delta:
+                before = start + (stop - start) * max(k - 1, 0) / steps
+                return bisect_down(lambda eps: self.delta(eps) <= delta, before, point)
+        return math.inf
+
+    def renyi(self, order: float) -> float:
+        """Renyi divergence of this order; infinite under total-variation slack."""
+        return self.curve.renyi(order) if self.slack == 0 else math.inf
+
+    @property
+    def vacuous(self) -> bool:
+        """True where the promise says nothing: delta is 1 at every epsilon up to 100."""
+        return self.delta(100.0) >= 1
+
+    def __add__(self, other: object) -> Guarantee:
+        if not isinstance(other, Guarantee):
+            return NotImplemented
+        if (self.adjacency, self.unit) != (other.adjacency, other.unit):
+            raise CompositionError(
+                f"guarantees compose only for the same neighbours: got {self.adjacency} of one {self.unit} and "
+                f"{other.adjacency} of one {other.unit}. State both for the same change before adding them."
+            )
+        return replace(
+            self,
+            curve=self.curve + other.curve,
+            theorem=_joined(self.theorem, other.theorem),
+            source=_joined(self.source, other.source),
+            assumptions=tuple(dict.fromkeys(self.assumptions + other.assumptions)),
+            trust=TRUST[max(TRUST.index(self.trust), TRUST.index(other.trust))],
+            draws=self.draws + other.draws,
+            slack=min(1.0, self.slack + other.slack),
+        )
+
+    def __mul__(self, count: object) -> Guarantee:
+        if isinstance(count, bool) or not hasattr(count, "__index__"):
+            return NotImplemented
+        times = _validate.whole("the number of releases", count)
+        return replace(self, curve=times * self.curve, draws=times * self.draws, slack=min(1.0, times * self.slack))
+
+    __rmul__ = __mul__
+
+    def at(self, delta: float) -> str:
+        """Return the plain sentence with epsilon read off at this delta."""
+        if isinstance(self.curve, Metric):
+            return str(self)
+        epsilon = self.epsilon(delta)
+        if epsilon == math.inf:
+            return f"No epsilon is promised at delta = {delta:.3g}. {self._who()}"
+        return f"({_short(epsilon)}, {delta:.3g})-differential privacy. {self._who()}"
+
+    def _who(self) -> str:
+        change = {"replace-one": f"one {self.unit} replaced", "replace-entry": f"one entry of a {self.unit} replaced"}
+        many = "one draw" if self.draws == 1 else f"all {self.draws} draws together"
+        return f"Neighbours: {change.get(self.adjacency, self.adjacency)}, n public; price of {many}; {self.trust}: {self.theorem}."
+
+    def __str__(self) -> str:
+        if self.vacuous:
+            return f"Vacuous: this protects nobody (delta is 1 at every epsilon). {self._who()}"
+        curve = self.curve
+        if isinstance(curve, Metric):
+            bound = f"exp({_short(curve.epsilon_value)} rho) P(B|y) + {_short(curve.delta_value)} rho"
+            return (
+                f"For every two data sets x, y and every event B: P(B|x) <= {bound}, rho = {curve.distance}; "
+                f"price of {self.draws} draw(s); {self.trust}: {self.theorem}."
+            )
+        if isinstance(curve, Gaussian):
+            head = f"{_short(curve.mu)}-Gaussian differential privacy"
+        elif isinstance(curve, Pure):
+            head = f"Pure {_short(curve.epsilon_value)}-differential privacy"
+        else:
+            head = "Differential privacy"
+        points = ", ".join(f"({_short(self.epsilon(d))}, {d:.0e})" for d in (1e-5, 1e-6))
+        tail = f" with total-variation slack {self.slack:.3g}" if self.slack else ""
+        return f"{head}{tail}; (epsilon, delta) = {points}. {self._who()}"
+
+    def table(self) -> str:
+        """Return the guarantee and every checked hypothesis as an aligned text table."""
+        head = [
+            ("curve", repr(self.curve)),
+            ("neighbours", f"{self.adjacency} (unit: {self.unit}; n is public)"),
+            ("theorem", self.theorem),
+            ("source", self.source),
+            ("trust", self.trust),
+            ("draws", str(self.draws)),
+        ]
+        if self.slack:
+            head.append(("slack", f"{self.slack:.6g} (total variation)"))
+        if not isinstance(self.curve, Metric):
+            head += [(f"epsilon at delta {d:.0e}", _short(self.epsilon(d))) for d in (1e-3, 1e-5, 1e-6, 1e-9)]
+        width = max(len(name) for name, _ in head)
+        lines = [f"{name:<{width}}  {value}" for name, value in head]
+        if self.assumptions:
+            rows = [("hypothesis", "symbol", "required", "value", "from")]
+            rows += [(a.name, a.symbol, a.required, a.value, a.origin) for a in self.assumptions]
+            widths = [max(len(row[i]) for row in rows) for i in range(5)]
+            lines += [""] + ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join(lines)
+
+    def to_dp_event(self) -> Any:
+        """Return the dp_accounting event that says the same; raises ArgumentError where that library has none."""
+        from sfumato.privacy.events import to_dp_event
+
+        return to_dp_event(self.curve, self.slack)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a versioned document that `from_json` reads back to an equal guarantee."""
+        return {
+            "sfumato": "guarantee",
+            "version": VERSION,
+            **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("curve", "assumptions")},
+            "curve": self.curve.to_json(),
+            "assumptions": [{f.name: getattr(a, f.name) for f in fields(a)} for a in self.assumptions],
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any] | str) -> Guarantee:
+        """Read a guarantee; another version or an unknown key is refused."""
+        loaded = json.loads(document) if isinstance(document, str) else document
+        names = tuple(f.name for f in fields(cls))
+        checked = refuse_unknown(loaded, ("sfumato", "version", *names), "a guarantee")
+        if checked["sfumato"] != "guarantee" or checked["version"] != VERSION:
+            raise FormatError(f"a guarantee must say version {VERSION}; got {checked['version']!r}. Update Sfumato.")
+        keys = tuple(f.name for f in fields(Assumption))
+        items = [refuse_unknown(item, keys, "an assumption") for item in checked["assumptions"]]
+        values = {name: checked[name] for name in names}
+        values["curve"] = curve_from_json(checked["curve"])
+        values["assumptions"] = tuple(Assumption(**dict(item)) for item in items)
+        try:
+            return cls(**values)
+        except ArgumentError as error:
+            raise FormatError(f"a guarantee cannot be read: {error}") from error
+
+
+def _short(value: float) -> str:
+    """Four significant digits, rounded up: a promise is never printed smaller than it is."""
+    if value in (0.0, math.inf):
+        return "0" if value == 0 else "infinity"
+    exponent = math.floor(math.log10(abs(value))) - 3
+    scaled = math.ceil(value / 10.0**exponent - 1e-9)
+    return f"{scaled * 10.0**exponent:.4g}"
+
+
+def _joined(first: str, second: str) -> str:
+    return "; ".join(dict.fromkeys([*first.split("; "), *second.split("; ")]))

@@ -1,0 +1,86 @@
+"""Privacy loss distributions through dp_accounting: the one place that knows that library's names.
+
+A profile known at a grid of eps gives a pessimistic discrete distribution by connecting the dots (Doroshenko et al.
+2022): between dots the true profile is convex in exp(eps), so the chord lies above it; beyond the last dot what is
+left is put on the infinite loss. Rounding that makes a chord non-convex only adds mass, which is again pessimistic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# What one FFT convolution of probability vectors may add or lose in absolute mass, with margin; charged per squaring.
+FFT_ERROR = 1e-14
+
+
+def two_sided(forward: Array, backward: Array, epsilons: Array) -> Array:
+    """delta of an ordered pair on the grid -eps_m..eps_m from both directions at eps >= 0.
+
+    delta_PQ(-e) = 1 - exp(-e) + exp(-e) delta_QP(e). `forward`, `backward` are at the ascending `epsilons`, from 0.
+    """
+    reverse = -np.expm1(-epsilons) + np.exp(-epsilons) * backward
+    return np.concatenate([reverse[:0:-1], forward])
+
+
+def from_profile(forward: Array, backward: Array, interval: float) -> Any:
+    """Return the pessimistic distribution of an ordered pair from its deltas at 0, interval, 2 interval, ..."""
+    from dp_accounting.pld import pld_pmf, privacy_loss_distribution
+
+    top = len(forward) - 1
+    values = two_sided(forward, backward, interval * np.arange(top + 1))
+    values = np.minimum(1.0, np.maximum.accumulate(values[::-1])[::-1])  # non-increasing, rounded up
+    pmf = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(interval, -top, top, values)
+    return privacy_loss_distribution.PrivacyLossDistribution(pmf)
+
+
+class ComposedLoss:
+    """Composition of discrete loss distributions, with the numerical error of the convolutions charged."""
+
+    def __init__(self, parts: list[tuple[Any, int]]) -> None:
+        """Compose each distribution with itself `count` times, and then all of them."""
+        total: Any = None
+        self.error = 0.0
+        for distribution, count in parts:
+            single = distribution if count == 1 else distribution.self_compose(count)
+            self.error += FFT_ERROR * (math.ceil(math.log2(count)) if count > 1 else 0)
+            if total is None:
+                total = single
+            else:
+                total = total.compose(single)
+                self.error += FFT_ERROR
+        self._total = total
+
+    def delta(self, epsilon: float) -> float:
+        """Upper bound on delta at `epsilon`."""
+        value = float(self._total.get_delta_for_epsilon(epsilon))
+        return min(1.0, value * (1 + 1e-9) + self.error + 5e-324)
+
+    def epsilon(self, delta: float) -> float:
+        """Upper bound on epsilon at `delta`; infinite where the numerical error alone is larger."""
+        usable = (delta - self.error) / (1 + 1e-9)
+        if usable <= 0:
+            return math.inf
+        value = max(0.0, float(self._total.get_epsilon_for_delta(usable)))
+        return value if value == math.inf else value * (1 + 1e-12)
+
+
+def loss_limit(delta: Callable[[float], float], floor: float, mass: float = 1e-17) -> float:
+    """An epsilon beyond which at most `mass` more than the floor is left: how far a grid must reach."""
+    upper = 1.0
+    while delta(upper) > floor + mass and upper < 1e5:
+        upper *= 2.0
+    lower = 0.0
+    for _ in range(12):
+        middle = 0.5 * (lower + upper)
+        if delta(middle) > floor + mass:
+            lower = middle
+        else:
+            upper = middle
+    return upper

@@ -1,0 +1,194 @@
+"""Exact hockey-stick divergence of two laws whose log ratio is monotone in one dimension.
+
+For P against Q with log ratio L increasing in x and L(x*) = eps,
+
+    delta(eps) = P[x > x*] - exp(eps) Q[x > x*] = integral over x > x* of p(x) (1 - exp(-(L(x) - eps))) dx.
+
+The left form subtracts two nearly equal tails; the right form has a positive integrand, so its relative error is
+that of the density. The densities are log-concave in x, so panels laid out by how far the density has dropped, with
+Gauss-Legendre on each, integrate them to rounding; writing them about their mode (Loader's saddle-point form) keeps
+every digit at a million records.
+
+Beta against Beta and Gamma against Gamma are all that the conjugate families need (docs/proofs/conjugate.md); the
+mirrored direction is the same integral with the line reflected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Charged on every delta: the quadrature and the density together stay below a tenth of this against 30 digits.
+RELATIVE_ERROR = 2e-11
+
+_GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(12)
+# Panels in units of the distance over which the density drops by a factor e: fine near the peak, out to e^-45.
+_PANELS = np.array([0.5, 1, 1.5, 2, 3, 4, 5, 6, 7, 9, 12, 16, 22, 30, 45])
+# Where log(1 + exp(x)) and exp(x) bend, whatever the scale of the density.
+_BENDS = np.array([0, 1, 2, 3, 4.5, 6, 8, 11, 15, 20, 27, 36])
+_FIXED = np.concatenate([-_BENDS[:0:-1], _BENDS])
+
+
+def stirling_error(z: Array) -> Array:
+    """log Gamma(z) - [(z - 1/2) log z - z + log(2 pi)/2]."""
+    from scipy.special import gammaln
+
+    z = np.asarray(z, dtype=np.float64)
+    large = np.maximum(z, 16.0)
+    w = 1.0 / (large * large)
+    series = (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w * (1 / 1188 - w * 691 / 360360))))) / large
+    small = np.minimum(z, 16.0)
+    direct = gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * np.log(2 * np.pi)
+    return np.where(z >= 16.0, series, direct)
+
+
+def log_gamma_ratio(x: Array, shift: Array) -> Array:
+    """log Gamma(x + shift) - log Gamma(x) for positive x and x + shift, without cancellation for large x."""
+    from scipy.special import gammaln
+
+    x, shift = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(shift, dtype=np.float64))
+    large = np.minimum(x, x + shift) >= 16.0
+    safe = np.where(large, x, 32.0)
+    step = np.where(large, shift, 0.0)
+    top = safe + step
+    far = (safe - 0.5) * np.log1p(step / safe) + step * np.log(top) - step + stirling_error(top) - stirling_error(safe)
+    near_x = np.where(large, 1.0, x)
+    near = gammaln(near_x + np.where(large, 0.0, shift)) - gammaln(near_x)
+    return np.where(large, far, near)
+
+
+def _drop_distance(log_density: Callable[[Array], Array], centre: Array, direction: float) -> Array:
+    """Distance from `centre` at which a log-concave density has dropped by a factor e, to within a factor 1.2."""
+    top = log_density(centre[:, None])[:, 0]
+    low, high = np.full_like(centre, np.log(1e-9)), np.full_like(centre, np.log(1e6))
+    for _ in range(8):
+        middle = 0.5 * (low + high)
+        dropped = top - log_density((centre + direction * np.exp(middle))[:, None])[:, 0] > 1.0
+        low, high = np.where(dropped, low, middle), np.where(dropped, middle, high)
+    return np.exp(high)
+
+
+def _tail_integral(
+    log_density: Callable[[Array], Array], gap: Callable[[Array], Array], start: Array, mode: Array, origin: Array
+) -> Array:
+    """Integral over x > start of exp(log_density(x)) (1 - exp(-gap(x - start))), one per entry of `start`.
+
+    `origin` is where the line's fixed bends stand in these coordinates; `log_density` takes (entries, points).
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        centre = np.maximum(start, mode)
+        right = centre[:, None] + _drop_distance(log_density, centre, 1.0)[:, None] * _PANELS
+        left = centre[:, None] - _drop_distance(log_density, centre, -1.0)[:, None] * _PANELS
+        edges = np.concatenate([left, centre[:, None], right, origin[:, None] + _FIXED], axis=1)
+        edges = np.sort(np.clip(edges, np.maximum(start, left[:, -1])[:, None], right[:, -1:]), axis=1)
+        half = 0.5 * np.diff(edges, axis=1)[:, :, None]
+        points = (edges[:, :-1, None] + half + half * _GAUSS_NODES).reshape(len(start), -1)
+        logs = log_density(points)
+        values = np.exp(logs) * -np.expm1(-gap(points - start[:, None]))
+        values = np.where(logs > -745.0, values, 0.0).reshape(len(start), -1, len(_GAUSS_NODES))
+        total: Array = ((values @ _GAUSS_WEIGHTS) * half[:, :, 0]).sum(axis=1)
+    return total
+
+
+def _in_blocks(evaluate: Callable[..., Array], *arguments: Array, block: int = 2048) -> Array:
+    """Broadcast the arguments, flatten, evaluate in blocks to bound memory, and give the broadcast shape back."""
+    broad = np.broadcast_arrays(*arguments)
+    flat = [np.ascontiguousarray(a, dtype=np.float64).ravel() for a in broad]
+    parts = [evaluate(*(a[k : k + block] for a in flat)) for k in range(0, flat[0].size, block)]
+    return np.concatenate(parts).reshape(broad[0].shape) if parts else np.empty(broad[0].shape)
+
+
+def _rounded_up(delta: Array) -> Array:
+    """Charge the stated relative error; a positive delta that underflowed is the smallest positive float."""
+    return np.minimum(1.0, np.nextafter(delta * (1 + RELATIVE_ERROR), np.inf))
+
+
+def _charged(epsilon: Array, *terms: Array) -> Array:
+    """Epsilon less the rounding error of the log ratio: an error there moves epsilon itself, so it is paid first."""
+    return epsilon - 2.0**-49 * (1 + np.abs(epsilon) + sum(np.abs(term) for term in terms))
+
+
+def beta_delta(a: Array, b: Array, power: Array, epsilon: Array) -> Array:
+    """delta(eps >= 0) of Beta(a + power, b) against Beta(a, b + power), rounded up.
+
+    The opposite direction is `beta_delta(b, a, power, epsilon)`. In x = logit(theta) the log ratio is
+    power x + c with c = log B(a, b + power) - log B(a + power, b).
+    """
+    return _rounded_up(_in_blocks(_beta_delta, a, b, power, epsilon))
+
+
+def _beta_delta(a: Array, b: Array, power: Array, epsilon: Array) -> Array:
+    rise, fall = log_gamma_ratio(b, power), log_gamma_ratio(a, power)
+    first, total = a + power, a + power + b
+    mean, rest = first / total, b / total
+    mode = np.log(first) - np.log(b)
+    start = (_charged(epsilon, rise, fall) - (rise - fall)) / power - mode
+    peak = 0.5 * np.log(first * rest / (2 * np.pi)) + stirling_error(total) - stirling_error(first) - stirling_error(b)
+
+    def log_density(d: Array) -> Array:
+        # About the mode; each side in the form that does not cancel there.
+        outward = np.expm1(-np.abs(d))
+        above = -b[:, None] * d - total[:, None] * np.log1p(rest[:, None] * outward)
+        below = first[:, None] * d - total[:, None] * np.log1p(mean[:, None] * outward)
+        return np.where(d > 0, above, below) + peak[:, None]
+
+    return _tail_integral(log_density, lambda s: power[:, None] * s, start, np.zeros_like(start), -mode)
+
+
+def _log_gamma_density(shape: Array, d: Array) -> Array:
+    """Log density of y = log(theta rate) at y = log(shape) + d, theta ~ Gamma(shape, rate)."""
+    peak = 0.5 * np.log(shape / (2 * np.pi)) - stirling_error(shape)
+    return peak[:, None] - shape[:, None] * (np.expm1(d) - d)
+
+
+def gamma_shape_delta(shape: Array, shift: Array, epsilon: Array, upward: bool) -> Array:
+    """delta(eps >= 0) of Gamma(shape + shift) against Gamma(shape) (`upward`), or of the latter against the former.
+
+    In y = log(theta) the log ratio of the first against the second is shift y - log Gamma(shape+shift)/Gamma(shape).
+    """
+    sign = 1.0 if upward else -1.0
+
+    def evaluate(a: Array, s: Array, eps: Array) -> Array:
+        ratio = log_gamma_ratio(a, s)
+        own = a + s if upward else a
+        start = (_charged(eps, ratio) + sign * ratio) / s - sign * np.log(own)
+        return _tail_integral(
+            lambda d: _log_gamma_density(own, sign * d),
+            lambda offset: s[:, None] * offset,
+            start,
+            np.zeros_like(start),
+            -sign * np.log(own),
+        )
+
+    return _rounded_up(_in_blocks(evaluate, shape, shift, epsilon))
+
+
+def gamma_rate_delta(shape: Array, rate: Array, shift: Array, epsilon: Array, slower: bool) -> Array:
+    """delta(eps >= 0) of Gamma(shape, rate) against Gamma(shape, rate + shift) (`slower`), or the other way round.
+
+    The log ratio is shift theta - shape log(1 + shift/rate): unbounded above in one direction and at most
+    shape log(1 + shift/rate) in the other, where delta is exactly 0 from there on.
+    """
+    sign = 1.0 if slower else -1.0
+
+    def evaluate(k: Array, b: Array, s: Array, eps: Array) -> Array:
+        reach = k * np.log1p(s / b)
+        cut = (reach + sign * _charged(eps, reach)) / s
+        inside = cut > 0
+        cut = np.where(inside, cut, 1.0)
+        start = sign * (np.log(cut * (b if slower else b + s)) - np.log(k))
+        total = _tail_integral(
+            lambda d: _log_gamma_density(k, sign * d),
+            lambda offset: (s * cut * sign)[:, None] * np.expm1(sign * offset),
+            start,
+            np.zeros_like(start),
+            -sign * np.log(k),
+        )
+        return np.where(inside, total, 0.0)
+
+    raw = _in_blocks(evaluate, shape, rate, shift, epsilon)
+    return np.where(raw > 0, _rounded_up(raw), 0.0)

@@ -1,0 +1,224 @@
+"""Profiles: curves given by delta(eps) itself, registered by name so that they can be stored and recomputed.
+
+A registered profile is a name and a few public parameters; its mathematics lives in one table here, so a saved
+guarantee is recomputed and never trusted. `Profile.from_function` tabulates a user's own profile.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sfumato import _validate
+from sfumato.errors import ArgumentError, FormatError
+from sfumato.privacy.curves import Curve, Pure
+from sfumato.privacy.gaussian_tail import UNIT, bisect_down
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Value = float | int | tuple[float, ...]
+Parameters = Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Registered:
+    """What a named profile must answer. `delta` takes eps >= 0; `check` refuses impossible parameters."""
+
+    check: Callable[[Parameters], None]
+    delta: Callable[[Parameters, float], float]
+    deltas: Callable[[Parameters, NDArray[np.float64]], NDArray[np.float64]] | None
+    renyi: Callable[[Parameters, float], float]
+    floor: Callable[[Parameters], float]
+    sentence: Callable[[Parameters], str]
+
+
+def _lookup(name: str) -> Registered:
+    """Find a named profile; those of posterior draws live in their own module, imported when first asked for."""
+    if name in _BASIC:
+        return _BASIC[name]
+    from sfumato.privacy.posterior_profiles import REGISTERED
+
+    if name not in REGISTERED:
+        known = ", ".join(sorted([*_BASIC, *REGISTERED]))
+        raise FormatError(f"profile name must be one of {known}; got {name!r}.")
+    return REGISTERED[name]
+
+
+@dataclass(frozen=True)
+class Profile(Curve):
+    """A registered exact profile: `name` picks the mathematics, `parameters` are its public numbers."""
+
+    name: str
+    items: tuple[tuple[str, Value], ...]
+    kind = "profile"
+
+    def __init__(self, name: str, parameters: Parameters) -> None:
+        plain = {
+            key: tuple(map(float, value)) if isinstance(value, (list, tuple)) else value
+            for key, value in parameters.items()
+        }
+        _lookup(name).check(plain)
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "items", tuple(sorted(plain.items())))
+
+    @classmethod
+    def from_function(cls, delta_fn: Callable[[float], float], epsilons: Iterable[float]) -> Profile:
+        """Tabulate delta(eps) of your own mechanism at the listed epsilons (ascending, the first may be 0).
+
+        `delta_fn` must already be the maximum over ordered neighbouring pairs. Between the points the chord in exp(eps)
+        is used, which lies above every true profile; a table that no profile can have is refused.
+        """
+        grid = sorted(float(e) for e in epsilons)
+        return cls("tabulated", {"epsilons": tuple(grid), "deltas": tuple(float(delta_fn(e)) for e in grid)})
+
+    @property
+    def parameters(self) -> dict[str, Value]:
+        """The public numbers of this profile."""
+        return dict(self.items)
+
+    @property
+    def floor(self) -> float:
+        """The mass that no epsilon covers."""
+        return _lookup(self.name).floor(self.parameters)
+
+    def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+        """`delta` for an array of non-negative epsilons."""
+        many = _lookup(self.name).deltas
+        return super().deltas(epsilons) if many is None else many(self.parameters, epsilons)
+
+    def _delta(self, epsilon: float) -> float:
+        return _lookup(self.name).delta(self.parameters, epsilon)
+
+    def _epsilon(self, delta: float) -> float:
+        if self._delta(0.0) <= delta:
+            return 0.0
+        if self.floor > delta or delta <= 0:
+            pure = self.renyi(math.inf)
+            return pure if self._delta(pure) <= delta else math.inf
+        upper = 1.0
+        while self._delta(upper) > delta:
+            if upper > 1e6:
+                return math.inf
+            upper *= 2.0
+        return bisect_down(lambda eps: self._delta(eps) <= delta, 0.0, upper, relative=1e-13)
+
+    def _renyi(self, order: float) -> float:
+        return _lookup(self.name).renyi(self.parameters, order)
+
+    def to_json(self) -> dict[str, Any]:
+        """{"curve": "profile", "name": ..., "parameters": {...}}."""
+        plain = {key: list(value) if isinstance(value, tuple) else value for key, value in self.items}
+        return {"curve": self.kind, "name": self.name, "parameters": plain}
+
+    def __str__(self) -> str:
+        return _lookup(self.name).sentence(self.parameters)
+
+    def __repr__(self) -> str:
+        return f"Profile({self.name!r}, {self.parameters!r})"
+
+
+def require_keys(name: str, parameters: Parameters, keys: Iterable[str]) -> None:
+    """Refuse a profile whose parameters are not exactly `keys`."""
+    expected = set(keys)
+    if set(parameters) != expected:
+        raise ArgumentError(
+            f"profile {name!r} takes exactly the parameters {', '.join(sorted(expected))}; got {', '.join(sorted(parameters))}."
+        )
+
+
+def number(value: Value) -> float:
+    """Return a scalar parameter as a float."""
+    if isinstance(value, tuple):
+        raise ArgumentError(f"this profile parameter must be one number; got {value!r}.")
+    return float(value)
+
+
+# --- (eps, delta) by itself: reveal with probability delta, else randomised response -------------------------------
+
+
+def _check_approximate(parameters: Parameters) -> None:
+    require_keys("approximate", parameters, ("epsilon", "delta"))
+    _validate.non_negative("epsilon", parameters["epsilon"])
+    _validate.probability("delta", parameters["delta"])
+
+
+def _approximate_delta(parameters: Parameters, epsilon: float) -> float:
+    delta = number(parameters["delta"])
+    inner = Pure(number(parameters["epsilon"])).delta(epsilon)
+    return delta if inner == 0 else min(1.0, (delta + (1.0 - delta) * inner) * (1 + 4 * UNIT))
+
+
+def _approximate_renyi(parameters: Parameters, order: float) -> float:
+    return Pure(number(parameters["epsilon"])).renyi(order) if parameters["delta"] == 0 else math.inf
+
+
+# --- a user's table ------------------------------------------------------------------------------------------------
+
+
+def _check_tabulated(parameters: Parameters) -> None:
+    require_keys("tabulated", parameters, ("epsilons", "deltas"))
+    epsilons, deltas = parameters["epsilons"], parameters["deltas"]
+    if not isinstance(epsilons, tuple) or not isinstance(deltas, tuple) or len(epsilons) != len(deltas) or not deltas:
+        raise ArgumentError("epsilons and deltas must be lists of the same length, at least 1.")
+    if epsilons[0] < 0 or any(not b > a for a, b in zip(epsilons, epsilons[1:], strict=False)):
+        raise ArgumentError("epsilons must ascend strictly from 0 or more.")
+    if any(not 0 <= d <= 1 for d in deltas):
+        raise ArgumentError(f"deltas must all lie in [0, 1]; got {min(deltas)!r} to {max(deltas)!r}.")
+    points = [(0.0, 1.0)] + [(math.exp(e), d) for e, d in zip(epsilons, deltas, strict=True)]
+    slopes = [(d1 - d0) / (x1 - x0) for (x0, d0), (x1, d1) in zip(points, points[1:], strict=False)]
+    if any(s > 1e-12 for s in slopes) or any(b < a - 1e-9 for a, b in zip(slopes, slopes[1:], strict=False)):
+        raise ArgumentError(
+            "deltas must fall and be convex in exp(epsilon), as every privacy profile is; this table is neither a "
+            "profile nor a bound that can be composed. Pass the maximum over both directions, rounded up."
+        )
+
+
+def _tabulated_delta(parameters: Parameters, epsilon: float) -> float:
+    epsilons, deltas = parameters["epsilons"], parameters["deltas"]
+    if not isinstance(epsilons, tuple) or not isinstance(deltas, tuple):
+        raise ArgumentError("epsilons and deltas must be lists.")
+    if epsilon >= epsilons[-1]:
+        return deltas[-1]
+    points = [(0.0, 1.0)] + [(math.exp(e), d) for e, d in zip(epsilons, deltas, strict=True)]
+    x = math.exp(epsilon)
+    for (x0, d0), (x1, d1) in zip(points, points[1:], strict=False):
+        if x <= x1:
+            return min(1.0, (d0 + (d1 - d0) * (x - x0) / (x1 - x0)) * (1 + 8 * UNIT))
+    return deltas[-1]
+
+
+def _tabulated_floor(parameters: Parameters) -> float:
+    deltas = parameters["deltas"]
+    return deltas[-1] if isinstance(deltas, tuple) else 1.0
+
+
+def _tabulated_renyi(parameters: Parameters, order: float) -> float:
+    """Renyi divergence of the discrete pair that the connected dots describe; infinite if mass is left at the end."""
+    epsilons, deltas = parameters["epsilons"], parameters["deltas"]
+    if not isinstance(epsilons, tuple) or not isinstance(deltas, tuple) or deltas[-1] > 0:
+        return math.inf
+    return min(epsilons[-1], Pure(epsilons[-1]).renyi(order))
+
+
+_BASIC: dict[str, Registered] = {
+    "approximate": Registered(
+        _check_approximate,
+        _approximate_delta,
+        None,
+        _approximate_renyi,
+        lambda p: number(p["delta"]),
+        lambda p: f"({number(p['epsilon']):.6g}, {number(p['delta']):.3g})-differential privacy",
+    ),
+    "tabulated": Registered(
+        _check_tabulated,
+        _tabulated_delta,
+        None,
+        _tabulated_renyi,
+        _tabulated_floor,
+        lambda p: f"a tabulated profile of {len(p['deltas']) if isinstance(p['deltas'], tuple) else 0} points",
+    ),
+}
