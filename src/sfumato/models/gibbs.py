@@ -1,0 +1,97 @@
+"""The Gibbs posterior: a loss, a prior, and the constants of its potential."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sfumato import _validate
+from sfumato.errors import ArgumentError, AssumptionError
+from sfumato.models._prior import Prior, common_dimension
+from sfumato.models._rounding import line_down, line_up, product_up
+from sfumato.models.constants import Constants
+from sfumato.models.losses.protocol import Loss
+
+_THEOREM = "Gibbs posterior"
+
+
+@dataclass(frozen=True)
+class Gibbs:
+    """U_D(theta) = power * sum_i l(theta, x_i) - log pi(theta); the posterior is proportional to exp(-U_D) on the
+    domain.
+
+    `dimension` is the parameter's; it may be left to the prior or the loss, and must agree with both. With a Softmax
+    loss it is classes * features. Knowing it can only make constants smaller (logistic in one dimension).
+    """
+
+    loss: Loss
+    prior: Prior
+    dimension: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check that loss, prior and dimension fit, and that the posterior can be normalised."""
+        if not isinstance(self.loss, Loss):
+            raise ArgumentError(f"loss must be one of sf.losses; got {self.loss!r}.")
+        if not isinstance(self.prior, Prior):
+            raise ArgumentError(f"prior must be one of sf.priors; got {self.prior!r}.")
+        given = None if self.dimension is None else _validate.whole("dimension", self.dimension)
+        agreed = common_dimension("model (dimension, loss and prior)", given, self.loss.dimension, self.prior.dimension)
+        object.__setattr__(self, "dimension", agreed)
+        curvature = self.constants.strong_convexity + self.prior.strong_convexity
+        if curvature == 0 and self.prior.domain_radius == math.inf:
+            raise AssumptionError(
+                _THEOREM,
+                "proper posterior",
+                "m or K",
+                "m > 0 or a bounded domain",
+                f"m = 0 on R^d with {self.prior}",
+                "Use sf.priors.Gaussian, or truncate: sf.priors.Ball(prior, radius=...).",
+            )
+
+    @cached_property
+    def constants(self) -> Constants:
+        """Constants of one record's loss in this dimension and on the prior's domain, at power 1."""
+        return self.loss.constants(self.dimension, self.prior.domain_radius)
+
+    def difference(self, power: float) -> float:
+        """G, the Lipschitz constant of U_D - U_D' over all neighbours, rounded up."""
+        return product_up(_validate.positive("power", power), self.constants.difference)
+
+    def strong_convexity(self, n: int, power: float) -> float:
+        """Return m = n m_l power + m_pi, rounded down; refused for a loss that is not convex: it has no such m."""
+        count, exponent = _validate.whole("n", n), _validate.positive("power", power)
+        constants = self.constants
+        if not constants.convex:
+            raise AssumptionError(
+                _THEOREM,
+                "convexity of every loss",
+                "convex",
+                "True",
+                "False",
+                "Use a convex loss, or a mechanism priced by its path ('langevin-path').",
+            )
+        return line_down(count, constants.strong_convexity, exponent, self.prior.strong_convexity)
+
+    def smoothness(self, n: int, power: float) -> float:
+        """Return M = n M_l power + M_pi, rounded up; `math.inf` if the loss is not smooth."""
+        count, exponent = _validate.whole("n", n), _validate.positive("power", power)
+        return line_up(count, self.constants.smoothness, exponent, self.prior.smoothness)
+
+    def with_prior(self, prior: Prior) -> Gibbs:
+        """Return the model with another prior, in the same dimension."""
+        return Gibbs(self.loss, prior, self.dimension)
+
+    def to_json(self) -> dict[str, Any]:
+        """{"model": "gibbs", "loss": ..., "prior": ..., "dimension": ...}."""
+        return {
+            "model": "gibbs",
+            "loss": self.loss.to_json(),
+            "prior": self.prior.to_json(),
+            "dimension": self.dimension,
+        }
+
+    def __str__(self) -> str:
+        where = "any dimension" if self.dimension is None else f"{self.dimension} dimension{'s' * (self.dimension > 1)}"
+        return f"Gibbs posterior of {self.loss!r} with prior {self.prior}, {where}"

@@ -1,0 +1,88 @@
+"""What the scalar-link losses share: constants from a slope bound, and the spread of values on a bounded domain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato import _validate
+from sfumato.errors import ArgumentError
+from sfumato.models._rounding import norm_up, product_up
+from sfumato.models.constants import Constants
+
+if TYPE_CHECKING:
+    from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
+
+# Absolute error of a computed value, in units of the largest value met: a few elementary functions of two ulp each.
+_VALUE_ERROR = 64 * 2.0**-53
+
+
+def radius_with_intercept(data_norm: float, intercept: float = 1.0) -> float:
+    """sqrt(data_norm^2 + intercept^2), rounded up: the norm a loss sees once the intercept feature is appended.
+
+    The gradient with respect to (theta, intercept) is phi' times (x, 1), so a logistic loss on rows of norm r with an
+    intercept is sqrt(r^2 + 1)-Lipschitz. Minami et al. 2016, section 3.3, print r.
+    """
+    return norm_up(_validate.positive("data_norm", data_norm), _validate.non_negative("intercept", intercept))
+
+
+def arrays(u: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Both arguments as float arrays."""
+    return np.asarray(u, dtype=np.float64), np.asarray(y, dtype=np.float64)
+
+
+def checked_radius(domain_radius: float) -> float:
+    """Return the largest |theta| of the domain, or raise; `math.inf` means unbounded."""
+    radius = _validate.real("domain_radius", domain_radius)
+    if radius < 0:
+        raise ArgumentError(f"domain_radius must be 0 or greater; got {radius!r}.")
+    return radius
+
+
+def constants_of_slope(
+    *, radius: float, slope: float, curvature: float, bound: float, difference: float | None = None, convex: bool = True
+) -> Constants:
+    """Constants of phi(<theta, x>, y) with |phi'| <= slope, phi'' <= curvature and |x| <= radius.
+
+    The gradient is phi' x: norm at most slope r; two of them differ by at most 2 slope r; and phi'' x x' has norm at
+    most curvature r^2. The strong convexity is 0: a single record says nothing across its own direction.
+    """
+    smoothness = product_up(curvature, radius, radius)
+    return Constants(
+        lipschitz=product_up(slope, radius),
+        difference=product_up(2.0, slope, radius) if difference is None else difference,
+        smoothness=smoothness,
+        strong_convexity=0.0,
+        bound=bound,
+        convex=convex,
+        smooth=math.isfinite(smoothness),
+    )
+
+
+def slope_bound(radius: float, slope: float, domain_radius: float) -> float:
+    """Delta from the slope alone, 2 slope r R: |phi(u, y) - phi(0, y)| <= slope |u| for each of the two records."""
+    return product_up(2.0, slope, radius, checked_radius(domain_radius))
+
+
+def spread(
+    loss: ScalarLinkLoss, slope: float, domain_radius: float, labels: Iterable[float], turning: float = 0.0
+) -> float:
+    """Return max psi - min psi over |u| <= r R and `labels`, psi(u, y) = phi(u, y) - phi(0, y), rounded up.
+
+    This is Delta exactly, since at one theta the two records may take any two values of u. `labels` are the extreme
+    ones; psi is convex in u, so its maximum lies at an end, and `turning` is where its minimum lies if inside. Never
+    above 2 * slope * reach, which the slope bound gives.
+    """
+    reach = product_up(loss.radius, checked_radius(domain_radius))
+    simple = slope_bound(loss.radius, slope, domain_radius)
+    if not 0 < simple < math.inf:
+        return simple
+    points = np.array([-reach, 0.0, reach, min(max(turning, -reach), reach)])
+    values = [loss.value(points, np.full(4, label)) for label in labels]
+    shifted = np.concatenate([value - value[1] for value in values])
+    error = _VALUE_ERROR * float(np.max(np.abs(values)))
+    return min(simple, float(shifted.max() - shifted.min()) + error)

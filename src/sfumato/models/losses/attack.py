@@ -1,0 +1,216 @@
+"""The attack on a declared loss: a search for a point that breaks one of its constants.
+
+Each declared property becomes a score over (u, y) that is positive exactly where the property fails by more than
+rounding can explain. The score is evaluated on a grid (linear near 0 and near the label, geometric out to `reach`,
+random between) and then followed uphill from the worst points by shrinking grids. Every call tries the same points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.errors import LossRejected
+from sfumato.models.losses.labels import LabelSet
+from sfumato.models.losses.protocol import FloatArray
+
+if TYPE_CHECKING:
+    from sfumato.models.losses.scalar_link import ScalarLink
+
+# A score answers at (u, y): how far the property is broken, what was found there, and what was allowed.
+Finding = tuple[FloatArray, FloatArray, FloatArray]
+Score = Callable[[FloatArray, FloatArray], Finding]
+
+_GAPS = (1e-6, 1e-4, 1e-2, 1e-1)  # widths of difference quotients, relative to max(1, |u|)
+_SLOPE_ERROR = 1e-12  # rounding error allowed in a derivative, relative to its bound
+_VALUE_ERROR = 1e-12  # rounding error allowed in a value, relative to 1 + |value|
+_STARTS, _ROUNDS, _FINE = 4, 7, 33
+
+
+def attack(loss: ScalarLink) -> None:
+    """Raise `LossRejected` with the witness if any declared property of the loss fails at a point that is tried."""
+    with np.errstate(all="ignore"):
+        u, y = _points(loss)
+        _finite(loss, u, y)
+        remedy = "Declare a larger derivative_bound, or clip the derivative."
+        _reject(loss, u, y, _slope_score(loss), "bound on the derivative", "|phi'(u, y)|", remedy)
+        if loss.convex:
+            # First of all: between the points that are tried, a monotone derivative cannot hide much.
+            remedy = "Change the loss so that phi' never falls, or declare convex=False and price the whole path."
+            for gap in _GAPS:
+                _reject(loss, u, y, _monotone_score(loss, gap), "convexity", "phi'(u + h, y) - phi'(u, y)", remedy)
+        for gap in _GAPS[1:]:
+            remedy = "Give the derivative of the value that is given."
+            _reject(loss, u, y, _agreement_score(loss, gap), "derivative of the value", "phi'(u, y)", remedy)
+        if loss.curvature_bound is not None:
+            remedy = "Declare a larger curvature_bound, or None for a loss with a kink."
+            for gap in _GAPS:
+                _reject(loss, u, y, _curvature_score(loss, gap), "bound on the curvature", "quotient of phi'", remedy)
+            _kinks(loss, u, y, loss.curvature_bound)
+
+
+def _points(loss: ScalarLink) -> tuple[FloatArray, FloatArray]:
+    """The grid: two arrays of shape (labels, points)."""
+    rng = np.random.Generator(np.random.PCG64(20240229))
+    reach = loss.reach
+    if isinstance(loss.label_domain, LabelSet):
+        labels = np.array(loss.label_domain.values)
+    else:
+        low, high = loss.label_domain.lower, loss.label_domain.upper
+        labels = np.concatenate([np.linspace(low, high, 17), rng.uniform(low, high, 8)])
+    far = np.geomspace(1e-6, reach, 400)
+    near = np.linspace(-30.0, 30.0, int(np.clip(60_000 // labels.size, 1_201, 6_001)))
+    wide = rng.uniform(-reach, reach, 400)
+    scattered = rng.choice([-1.0, 1.0], 600) * np.exp(rng.uniform(np.log(1e-3), np.log(reach), 600))
+    about_zero = np.concatenate([near, far, -far, wide, scattered])
+    about_label = np.concatenate([np.linspace(-6.0, 6.0, 481), far[::4], -far[::4]])
+    everywhere = np.broadcast_to(about_zero, (labels.size, about_zero.size))
+    u = np.clip(np.concatenate([everywhere, labels[:, None] + about_label], axis=1), -reach, reach)
+    return u, np.broadcast_to(labels[:, None], u.shape)
+
+
+def _finite(loss: ScalarLink, u: FloatArray, y: FloatArray) -> None:
+    for symbol, function in (("phi(u, y)", loss.value), ("phi'(u, y)", loss.derivative)):
+        try:
+            found = function(u, y)
+        except Exception as error:
+            raise _rejected(loss, "function of arrays", symbol, "a function of two arrays", repr(error), "") from error
+        if found.shape != u.shape:
+            required = "an array of the shape of its arguments"
+            raise _rejected(loss, "function of arrays", symbol, required, f"shape {found.shape} for {u.shape}", "")
+        bad = np.flatnonzero(~np.isfinite(found))
+        if bad.size:
+            i = bad[0]
+            given = f"{found.flat[i]} at u = {float(u.flat[i])!r}, y = {float(y.flat[i])!r}"
+            remedy = "Use a form that does not overflow (np.logaddexp)."
+            raise _rejected(loss, "finiteness", symbol, "finite", given, remedy)
+        if not np.array_equal(found, function(u, y)):
+            raise _rejected(loss, "purity", symbol, "the same at every call", "two answers", "Remove the state.")
+
+
+def _broken(score: FloatArray) -> FloatArray:
+    """Count a NaN, met between the points of the grid, as broken beyond measure."""
+    return np.where(np.isnan(score), np.inf, score)
+
+
+def _slope_score(loss: ScalarLink) -> Score:
+    """|phi'| - bound, with no allowance: a bound is what the floats must keep."""
+
+    def score(u: FloatArray, y: FloatArray) -> Finding:
+        found = np.abs(loss.derivative(u, y))
+        return _broken(found - loss.derivative_bound), found, np.full(u.shape, loss.derivative_bound)
+
+    return score
+
+
+def _rise(loss: ScalarLink, u: FloatArray, y: FloatArray, gap: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """phi'(u + h) - phi'(u), h as the floats have it, and the rounding error of the difference."""
+    right = u + gap * np.maximum(1.0, np.abs(u))
+    # The argument itself is rounded (u - y inside a loss), which a steep derivative turns into error.
+    steep = 0.0 if loss.curvature_bound is None else loss.curvature_bound
+    error = _SLOPE_ERROR * loss.derivative_bound + 8 * 2.0**-53 * steep * (np.abs(right) + np.abs(y))
+    return loss.derivative(right, y) - loss.derivative(u, y), right - u, error
+
+
+def _monotone_score(loss: ScalarLink, gap: float) -> Score:
+    """How far phi' falls over a gap."""
+
+    def score(u: FloatArray, y: FloatArray) -> Finding:
+        rise, _, error = _rise(loss, u, y, gap)
+        return _broken(-rise - error), rise, np.zeros(u.shape)
+
+    return score
+
+
+def _curvature_score(loss: ScalarLink, gap: float) -> Score:
+    """Difference quotient of phi' above the declared curvature; both signs count where convexity is not declared."""
+
+    def score(u: FloatArray, y: FloatArray) -> Finding:
+        rise, width, error = _rise(loss, u, y, gap)
+        quotient = (rise if loss.convex else np.abs(rise)) / width
+        allowed = np.full(u.shape, loss.curvature_bound)
+        return _broken(quotient - allowed - error / width), quotient, allowed
+
+    return score
+
+
+def _agreement_score(loss: ScalarLink, gap: float) -> Score:
+    """The mean slope of phi over a gap against phi' there: for convex phi it lies between phi' at the two ends.
+
+    Where convexity is not declared it must lie in the range of five values of phi', widened by that range.
+    """
+
+    def score(u: FloatArray, y: FloatArray) -> Finding:
+        right = u + gap * np.maximum(1.0, np.abs(u))
+        values = loss.value(u, y), loss.value(right, y)
+        mean = (values[1] - values[0]) / (right - u)
+        slopes = np.stack([loss.derivative(u + part * (right - u), y) for part in (0.0, 0.25, 0.5, 0.75, 1.0)])
+        low, high = slopes.min(axis=0), slopes.max(axis=0)
+        slack = 0.0 if loss.convex else high - low
+        error = _VALUE_ERROR * (1.0 + np.abs(values[0]) + np.abs(values[1])) / (right - u)
+        error += _SLOPE_ERROR * loss.derivative_bound
+        return _broken(np.maximum(low - mean, mean - high) - slack - error), slopes[2], mean
+
+    return score
+
+
+def _reject(
+    loss: ScalarLink, u: FloatArray, y: FloatArray, score: Score, hypothesis: str, symbol: str, remedy: str
+) -> None:
+    """Search the score from the grid uphill; raise at the largest positive point."""
+    worst: tuple[float, ...] = (0.0,)
+    for parts in _search(loss, u, y, score):
+        i = int(np.argmax(parts[0]))
+        if parts[0].flat[i] > worst[0]:
+            worst = tuple(float(part.flat[i]) for part in parts)
+    if len(worst) > 1:
+        _, seen, limit, witness, label = worst
+        relation = {"derivative of the value": "the slope of phi,", "convexity": "at least"}.get(hypothesis, "at most")
+        given = f"{seen:.9g} at u = {witness!r}, y = {label!r}"
+        raise _rejected(loss, hypothesis, symbol, f"{relation} {limit:.9g}", given, remedy)
+
+
+def _search(loss: ScalarLink, u: FloatArray, y: FloatArray, score: Score) -> Iterator[tuple[FloatArray, ...]]:
+    """Yield (broken, found, allowed, u, y) on the grid, then on ever finer grids around its worst points."""
+    found = score(u, y)
+    yield *found, u, y
+    interval = None if isinstance(loss.label_domain, LabelSet) else loss.label_domain
+    for start in np.argsort(found[0].ravel())[::-1][:_STARTS]:
+        centre, label = u.flat[start], y.flat[start]
+        wide, tall = 0.05 * max(1.0, abs(centre)), 0.0 if interval is None else (interval.upper - interval.lower) / 16
+        for _ in range(_ROUNDS):
+            columns = np.clip(np.linspace(centre - wide, centre + wide, _FINE), -loss.reach, loss.reach)
+            rows = np.array([label])
+            if interval is not None:
+                rows = np.clip(np.linspace(label - tall, label + tall, _FINE), interval.lower, interval.upper)
+            at_u, at_y = np.meshgrid(columns, rows)
+            finer = score(at_u, at_y)
+            yield *finer, at_u, at_y
+            best = int(np.argmax(finer[0]))
+            centre, label, wide, tall = at_u.flat[best], at_y.flat[best], wide / 8, tall / 8
+
+
+def _kinks(loss: ScalarLink, u: FloatArray, y: FloatArray, limit: float) -> None:
+    """Follow the steepest intervals of phi' down to widths of 1e-9: a kink's quotient grows without end."""
+    rise, width, _ = _rise(loss, u, y, _GAPS[-1])
+    for start in np.argsort((np.abs(rise) / width).ravel())[::-1][: 4 * _STARTS]:
+        left, label = u.flat[start], y.flat[start]
+        right = left + width.flat[start]
+        while right - left > 1e-9 * max(1.0, abs(left)):
+            cuts = np.linspace(left, right, _FINE)
+            slopes = loss.derivative(cuts, np.full(cuts.shape, label))
+            quotients = np.abs(np.diff(slopes)) / np.diff(cuts)
+            i = int(np.argmax(quotients))
+            error = _SLOPE_ERROR * loss.derivative_bound + 8 * 2.0**-53 * limit * (abs(right) + abs(label))
+            if quotients[i] - error / (cuts[i + 1] - cuts[i]) > limit:
+                given = f"{quotients[i]:.9g} at u = {float(cuts[i])!r}, y = {float(label)!r}"
+                remedy = "Declare a larger curvature_bound, or None for a loss with a kink."
+                required = f"at most {limit:.9g}"
+                raise _rejected(loss, "bound on the curvature", "quotient of phi'", required, given, remedy)
+            left, right = cuts[i], cuts[i + 1]
+
+
+def _rejected(loss: ScalarLink, hypothesis: str, symbol: str, required: str, given: str, remedy: str) -> LossRejected:
+    return LossRejected(f"declared loss {loss.name!r}", hypothesis, symbol, required, given, remedy)

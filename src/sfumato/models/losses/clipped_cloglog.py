@@ -1,0 +1,99 @@
+"""Complementary log-log loss with a clipped derivative."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato import _validate
+from sfumato.models.constants import Constants
+from sfumato.models.losses import _scalar
+from sfumato.models.losses.labels import BITS, Labels
+from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+
+# For y = 1, phi'' = t (t e^t - e^t + 1)/(e^t - 1)^2 with t = e^u is largest at t = 1.8605: 0.41253161891..., rounded
+# up.
+POSITIVE_CURVATURE = 0.4126
+
+
+def _positive_slope(t: FloatArray) -> FloatArray:
+    """t/(e^t - 1) for t >= 0: from 1 down to 0."""
+    bounded = np.minimum(t, 700.0)
+    return np.where(bounded > 0, bounded / np.expm1(np.where(bounded > 0, bounded, 1.0)), 1.0)
+
+
+def _positive_value(u: FloatArray) -> FloatArray:
+    """-log(1 - exp(-e^u)), as -u - log((1 - e^-t)/t) on the left, where it grows like -u."""
+    t = np.exp(np.minimum(u, 6.0))
+    safe = np.where(t > 0, t, 1.0)
+    left = -u - np.log(np.where(t > 0, -np.expm1(-safe) / safe, 1.0))
+    return np.where(u < 0, left, -np.log1p(-np.exp(-np.maximum(t, 1.0))))
+
+
+@lru_cache(maxsize=256)
+def _positive_clip_point(clip: float) -> float:
+    """Score u at which the slope for y = 1 is `clip`, by bisection in t; minus infinity from clip = 1 on."""
+    if clip >= 1:
+        return -math.inf
+    low, high = 0.0, 700.0
+    while True:
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            return math.log(high)
+        low, high = (middle, high) if float(_positive_slope(np.asarray(middle))) > clip else (low, middle)
+
+
+@dataclass(frozen=True)
+class ClippedCloglog:
+    """P(y = 1) = 1 - exp(-e^u): phi(u, 0) = e^u and phi(u, 1) = -log(1 - exp(-e^u)), slopes clipped at c.
+
+    For y = 1, -1 < phi' < 0 and phi'' <= 0.41254; for y = 0 phi' = phi'' = e^u has no bound, so phi is continued
+    linearly from u = log c on (and for y = 1 as well where c < 1). L = c r, G/power = 2 c r (approached for d >= 2),
+    M_l = r^2 max(c, 0.4126). Geumlek et al. 2017 take the slope as bounded by 1.
+    """
+
+    radius: float
+    clip: float
+    name: ClassVar[str] = "clipped-cloglog"
+    record: ClassVar[str] = LABELLED_ROW
+    dimension: ClassVar[int | None] = None
+    label_domain: ClassVar[Labels] = BITS
+
+    def __post_init__(self) -> None:
+        """Check the radius and the clipping level."""
+        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
+        object.__setattr__(self, "clip", _validate.positive("clip", self.clip))
+
+    def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """The negative log-likelihood, linear beyond the clipping points."""
+        scores, labels = _scalar.arrays(u, y)
+        below = np.minimum(scores, math.log(self.clip))
+        above = np.maximum(scores, _positive_clip_point(self.clip))
+        negative = np.exp(below) + self.clip * (scores - below)
+        positive = _positive_value(above) + self.clip * (above - scores)
+        return np.where(labels > 0.5, positive, negative)
+
+    def derivative(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """min(c, e^u) for y = 0, -min(c, t/(e^t - 1)) for y = 1, t = e^u."""
+        scores, labels = _scalar.arrays(u, y)
+        negative = np.minimum(self.clip, np.exp(np.minimum(scores, math.log(self.clip))))
+        positive = -np.minimum(self.clip, _positive_slope(np.exp(np.minimum(scores, 7.0))))
+        return np.where(labels > 0.5, positive, negative)
+
+    def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
+        """L = c r, G/power = 2 c r, M_l = r^2 max(c, 0.4126); Delta is the spread of phi(u, y) - phi(0, y)."""
+        return _scalar.constants_of_slope(
+            radius=self.radius,
+            slope=self.clip,
+            curvature=max(self.clip, POSITIVE_CURVATURE),
+            bound=_scalar.spread(self, self.clip, domain_radius, (0.0, 1.0)),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """{"loss": "clipped-cloglog", "radius": ..., "clip": ...}."""
+        return {"loss": self.name, "radius": self.radius, "clip": self.clip}

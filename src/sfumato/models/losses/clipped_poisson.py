@@ -1,0 +1,84 @@
+"""Poisson loss with a clipped derivative."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato import _validate
+from sfumato.models._rounding import up
+from sfumato.models.constants import Constants
+from sfumato.models.losses import _scalar
+from sfumato.models.losses.labels import LabelInterval, Labels
+from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+
+
+@dataclass(frozen=True)
+class ClippedPoisson:
+    """phi(u, y) = e^u - y u (the log-likelihood without log y!), slope e^u - y clipped to [-c, c].
+
+    phi is continued linearly above u = log(y + c) and, where y > c, below u = log(y - c). L = c r, G/power = 2 c r
+    (approached for d >= 2). phi'' = e^u <= y + c where it is not 0, so M_l = r^2 (y_max + c) for labels in [0, y_max];
+    without a declared `label_bound` there is no M_l, and theorems that need smoothness refuse.
+    """
+
+    radius: float
+    clip: float
+    label_bound: float | None = None
+    name: ClassVar[str] = "clipped-poisson"
+    record: ClassVar[str] = LABELLED_ROW
+    dimension: ClassVar[int | None] = None
+
+    def __post_init__(self) -> None:
+        """Check the radius, the clipping level and the label bound."""
+        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
+        object.__setattr__(self, "clip", _validate.positive("clip", self.clip))
+        if self.label_bound is not None:
+            object.__setattr__(self, "label_bound", _validate.positive("label_bound", self.label_bound))
+
+    @property
+    def label_domain(self) -> Labels:
+        """[0, label_bound], or every number from 0 on."""
+        return LabelInterval(0.0, math.inf if self.label_bound is None else self.label_bound)
+
+    def _inside(self, scores: FloatArray, labels: FloatArray) -> FloatArray:
+        """Move u into the range where the slope lies between -c and c."""
+        excess = labels - self.clip
+        lowest = np.where(excess > 0, np.log(np.where(excess > 0, excess, 1.0)), -np.inf)
+        return np.minimum(np.maximum(scores, lowest), np.log(labels + self.clip))
+
+    def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """e^u - y u inside, linear with slope +-c outside."""
+        scores, labels = _scalar.arrays(u, y)
+        inside = self._inside(scores, labels)
+        value: FloatArray = np.exp(inside) - labels * inside + self.clip * np.abs(scores - inside)
+        return value
+
+    def derivative(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """clip(e^u - y, -c, c)."""
+        scores, labels = _scalar.arrays(u, y)
+        return np.clip(np.exp(self._inside(scores, labels)) - labels, -self.clip, self.clip)
+
+    def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
+        """L = c r, G/power = 2 c r, M_l = r^2 (c + y_max); Delta is the spread over the labels 0 and y_max.
+
+        phi' falls with y, so phi(u, y) - phi(0, y) is extreme at y = 0 or y = y_max for every u, and the least value
+        inside is at u = log y_max. Without a label bound the slope -c is approached everywhere and Delta = 2 c r R.
+        """
+        if self.label_bound is None:
+            bound = _scalar.slope_bound(self.radius, self.clip, domain_radius)
+            curvature = math.inf
+        else:
+            turning = math.log(self.label_bound)
+            bound = _scalar.spread(self, self.clip, domain_radius, (0.0, self.label_bound), turning)
+            curvature = up(Fraction(self.clip) + Fraction(self.label_bound))
+        return _scalar.constants_of_slope(radius=self.radius, slope=self.clip, curvature=curvature, bound=bound)
+
+    def to_json(self) -> dict[str, Any]:
+        """{"loss": "clipped-poisson", "radius": ..., "clip": ..., "label_bound": ...}."""
+        return {"loss": self.name, "radius": self.radius, "clip": self.clip, "label_bound": self.label_bound}

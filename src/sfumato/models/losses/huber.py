@@ -1,0 +1,60 @@
+"""Huber loss, which is the clipped squared loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato import _validate
+from sfumato.models.constants import Constants
+from sfumato.models.losses import _scalar
+from sfumato.models.losses.labels import REALS, Labels
+from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+
+
+@dataclass(frozen=True)
+class Huber:
+    """With residual e = u - y and y any real number: phi = e^2/2 for |e| <= c, c |e| - c^2/2 beyond.
+
+    phi' = clip(e, -c, c): clipping the gradient of the squared loss per record at c is this loss, so there is one class
+    for both names. |phi'| <= c, phi'' <= 1: L = c r, G/power = 2 c r (attained in every dimension), M_l = r^2. Only the
+    slope bounds what a record can do, so no bound on the labels is needed; on |theta| <= R, Delta = 2 c r R.
+    """
+
+    radius: float
+    clip: float
+    name: ClassVar[str] = "huber"
+    record: ClassVar[str] = LABELLED_ROW
+    dimension: ClassVar[int | None] = None
+    label_domain: ClassVar[Labels] = REALS
+
+    def __post_init__(self) -> None:
+        """Check the radius and the clipping level."""
+        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
+        object.__setattr__(self, "clip", _validate.positive("clip", self.clip))
+
+    def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """Half the squared residual, continued linearly beyond the clipping level."""
+        scores, labels = _scalar.arrays(u, y)
+        residual = scores - labels
+        inside = np.clip(residual, -self.clip, self.clip)
+        value: FloatArray = 0.5 * inside * inside + self.clip * np.abs(residual - inside)
+        return value
+
+    def derivative(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """clip(u - y, -c, c)."""
+        scores, labels = _scalar.arrays(u, y)
+        return np.clip(scores - labels, -self.clip, self.clip)
+
+    def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
+        """L = c r, G/power = 2 c r, M_l = r^2, Delta = 2 c r R."""
+        bound = _scalar.slope_bound(self.radius, self.clip, domain_radius)
+        return _scalar.constants_of_slope(radius=self.radius, slope=self.clip, curvature=1.0, bound=bound)
+
+    def to_json(self) -> dict[str, Any]:
+        """{"loss": "huber", "radius": ..., "clip": ...}."""
+        return {"loss": self.name, "radius": self.radius, "clip": self.clip}

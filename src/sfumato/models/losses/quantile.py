@@ -1,0 +1,58 @@
+"""Quantile (pinball) loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato import _validate
+from sfumato.models.constants import Constants
+from sfumato.models.losses import _scalar
+from sfumato.models.losses.labels import REALS, Labels
+from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """With e = u - y, y any real number and quantile tau: phi = -tau e for e < 0, (1 - tau) e for e >= 0.
+
+    Its mean is least where u is the tau-quantile of y. |phi'| <= s = max(tau, 1 - tau): L = s r and G/power = 2 s r,
+    attained by two opposite rows on the steep side. Convex but not smooth. On |theta| <= R, Delta = 2 s r R.
+    """
+
+    radius: float
+    quantile: float
+    name: ClassVar[str] = "quantile"
+    record: ClassVar[str] = LABELLED_ROW
+    dimension: ClassVar[int | None] = None
+    label_domain: ClassVar[Labels] = REALS
+
+    def __post_init__(self) -> None:
+        """Check the radius and the quantile."""
+        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
+        object.__setattr__(self, "quantile", _validate.between("quantile", self.quantile, 0.0, 1.0))
+
+    def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """-tau e or (1 - tau) e."""
+        scores, labels = _scalar.arrays(u, y)
+        residual = scores - labels
+        return np.maximum(-self.quantile * residual, (1.0 - self.quantile) * residual)
+
+    def derivative(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """-tau for u < y, 1 - tau for u >= y (a subgradient at the kink)."""
+        scores, labels = _scalar.arrays(u, y)
+        return np.where(scores < labels, -self.quantile, 1.0 - self.quantile)
+
+    def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
+        """L = s r, G/power = 2 s r, Delta = 2 s r R with s = max(tau, 1 - tau); not smooth."""
+        slope = max(self.quantile, 1.0 - self.quantile)
+        bound = _scalar.slope_bound(self.radius, slope, domain_radius)
+        return _scalar.constants_of_slope(radius=self.radius, slope=slope, curvature=math.inf, bound=bound)
+
+    def to_json(self) -> dict[str, Any]:
+        """{"loss": "quantile", "radius": ..., "quantile": ...}."""
+        return {"loss": self.name, "radius": self.radius, "quantile": self.quantile}

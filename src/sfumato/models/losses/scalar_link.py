@@ -1,0 +1,139 @@
+"""A user's own scalar-link loss, attacked before it is believed."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato import _validate
+from sfumato.errors import ArgumentError
+from sfumato.models.constants import Constants
+from sfumato.models.losses import _scalar
+from sfumato.models.losses.attack import attack
+from sfumato.models.losses.labels import LabelInterval, Labels, LabelSet
+from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+
+Link = Callable[[FloatArray, FloatArray], ArrayLike]
+
+
+@dataclass(frozen=True)
+class ScalarLink:
+    """l(theta, (x, y)) = value(<theta, x>, y), |x| <= radius, with constants that you declare and construction attacks.
+
+    `value` and `derivative` (of value, in u) take two arrays of one shape and return an array of that shape. `labels`
+    is a finite list of numbers, or a bounded `LabelInterval`. You declare |derivative| <= derivative_bound, that the
+    derivative is non-decreasing (`convex`) and that its difference quotients are at most curvature_bound (None: not
+    smooth). Construction searches |u| <= reach and the labels for a witness against each of these, and raises
+    `LossRejected` with it. A search is no proof: what lies between its points and beyond `reach` is yours to answer
+    for.
+
+    L = derivative_bound r, G/power = 2 derivative_bound r, M_l = curvature_bound r^2, Delta = 2 derivative_bound r R.
+    """
+
+    value_function: Link
+    derivative_function: Link
+    label_domain: Labels
+    radius: float
+    derivative_bound: float
+    curvature_bound: float | None
+    convex: bool
+    name: str
+    reach: float
+    record: ClassVar[str] = LABELLED_ROW
+    dimension: ClassVar[int | None] = None
+
+    def __init__(
+        self,
+        value: Link,
+        derivative: Link,
+        labels: Labels | Iterable[float],
+        radius: float,
+        derivative_bound: float,
+        curvature_bound: float | None = None,
+        convex: bool = True,
+        name: str = "custom",
+        reach: float = 1e4,
+    ) -> None:
+        """Check the arguments, then attack the loss."""
+        if not callable(value) or not callable(derivative):
+            raise ArgumentError(f"value and derivative must be functions of (u, y); got {value!r} and {derivative!r}.")
+        if not isinstance(convex, bool):
+            raise ArgumentError(f"convex must be True or False; got {convex!r}.")
+        if not isinstance(name, str) or not name:
+            raise ArgumentError(f"name must be a non-empty string; got {name!r}.")
+        if not (isinstance(reach, (int, float)) and reach >= 1):
+            raise ArgumentError(f"reach must be 1 or greater; got {reach!r}.")
+        curvature = None if curvature_bound is None else _validate.positive("curvature_bound", curvature_bound)
+        parts = {
+            "value_function": value,
+            "derivative_function": derivative,
+            "label_domain": _label_domain(labels),
+            "radius": _validate.positive("radius", radius),
+            "derivative_bound": _validate.positive("derivative_bound", derivative_bound),
+            "curvature_bound": curvature,
+            "convex": convex,
+            "name": name,
+            "reach": _validate.finite("reach", reach),
+        }
+        for field, part in parts.items():
+            object.__setattr__(self, field, part)
+        attack(self)
+
+    def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """The user's value."""
+        scores, labels = np.broadcast_arrays(*_scalar.arrays(u, y))
+        return np.asarray(self.value_function(scores, labels), dtype=np.float64)
+
+    def derivative(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """The user's derivative."""
+        scores, labels = np.broadcast_arrays(*_scalar.arrays(u, y))
+        return np.asarray(self.derivative_function(scores, labels), dtype=np.float64)
+
+    def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
+        """The declared bounds times the powers of the radius."""
+        return _scalar.constants_of_slope(
+            radius=self.radius,
+            slope=self.derivative_bound,
+            curvature=math.inf if self.curvature_bound is None else self.curvature_bound,
+            bound=_scalar.slope_bound(self.radius, self.derivative_bound, domain_radius),
+            convex=self.convex,
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the derivative at fixed points to nine digits, so that a plan's digest tells two functions apart."""
+        ends = (
+            self.label_domain.values
+            if isinstance(self.label_domain, LabelSet)
+            else (self.label_domain.lower, self.label_domain.upper)
+        )
+        u = np.concatenate([np.linspace(-5.0, 5.0, 41), [-self.reach, self.reach]])
+        found = [f"{slope:.9g}" for label in ends for slope in self.derivative(u, np.full(u.shape, label))]
+        return hashlib.sha256(",".join(found).encode()).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was declared; the functions themselves are not stored, only their fingerprint."""
+        return {
+            "loss": "custom",
+            "name": self.name,
+            "labels": self.label_domain.to_json(),
+            "radius": self.radius,
+            "derivative_bound": self.derivative_bound,
+            "curvature_bound": self.curvature_bound,
+            "convex": self.convex,
+            "reach": self.reach,
+            "fingerprint": self.fingerprint,
+        }
+
+
+def _label_domain(labels: Labels | Iterable[float]) -> Labels:
+    domain = labels if isinstance(labels, (LabelSet, LabelInterval)) else LabelSet(labels)
+    if isinstance(domain, LabelInterval) and not domain.bounded:
+        raise ArgumentError(f"labels must be a finite list or a bounded LabelInterval, to be searched; got {domain}.")
+    return domain

@@ -1,0 +1,62 @@
+"""Smoothed hinge loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato import _validate
+from sfumato.models._rounding import inverse_up
+from sfumato.models.constants import Constants
+from sfumato.models.losses import _scalar
+from sfumato.models.losses.labels import SIGNS, Labels
+from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+
+
+@dataclass(frozen=True)
+class SmoothedHinge:
+    """The hinge with its kink replaced by a parabola of width w: with s = y u and y in {-1, +1},
+
+        phi = 0 for s >= 1,   (1 - s)^2/(2w) for 1 - w <= s <= 1,   1 - s - w/2 below;
+
+    the Moreau envelope of the hinge (Rennie's smooth hinge at w = 1), at most w/2 below it. |phi'| <= 1, phi'' <= 1/w:
+    L = r, G/power = 2 r, M_l = r^2/w.
+    """
+
+    radius: float
+    width: float
+    name: ClassVar[str] = "smoothed-hinge"
+    record: ClassVar[str] = LABELLED_ROW
+    dimension: ClassVar[int | None] = None
+    label_domain: ClassVar[Labels] = SIGNS
+
+    def __post_init__(self) -> None:
+        """Check the radius and the width."""
+        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
+        object.__setattr__(self, "width", _validate.positive("width", self.width))
+
+    def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """Integral of the smoothed slope."""
+        scores, labels = _scalar.arrays(u, y)
+        gap = 1.0 - labels * scores
+        inside = np.clip(gap, 0.0, self.width)
+        value: FloatArray = 0.5 * inside * (inside / self.width) + np.maximum(gap - self.width, 0.0)
+        return value
+
+    def derivative(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """-y clip((1 - y u)/w, 0, 1)."""
+        scores, labels = _scalar.arrays(u, y)
+        return -labels * (np.clip(1.0 - labels * scores, 0.0, self.width) / self.width)
+
+    def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
+        """L = r, G/power = 2 r, M_l = r^2/w, Delta = phi(-r R) - phi(r R)."""
+        bound = _scalar.spread(self, 1.0, domain_radius, (-1.0, 1.0))
+        return _scalar.constants_of_slope(radius=self.radius, slope=1.0, curvature=inverse_up(self.width), bound=bound)
+
+    def to_json(self) -> dict[str, Any]:
+        """{"loss": "smoothed-hinge", "radius": ..., "width": ...}."""
+        return {"loss": self.name, "radius": self.radius, "width": self.width}

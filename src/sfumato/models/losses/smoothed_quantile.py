@@ -1,0 +1,66 @@
+"""Smoothed quantile loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato import _validate
+from sfumato.models._rounding import inverse_up
+from sfumato.models.constants import Constants
+from sfumato.models.losses import _scalar
+from sfumato.models.losses.labels import REALS, Labels
+from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+
+
+@dataclass(frozen=True)
+class SmoothedQuantile:
+    """With e = u - y, y any real number: phi' = clip(e/w, -tau, 1 - tau), phi its integral from 0.
+
+    The Moreau envelope of the quantile loss: the kink becomes a parabola on [-tau w, (1 - tau) w] and the least value
+    stays at e = 0. |phi'| <= s = max(tau, 1 - tau), phi'' <= 1/w: L = s r, G/power = 2 s r, M_l = r^2/w. On |theta| <=
+    R, Delta = 2 s r R.
+    """
+
+    radius: float
+    quantile: float
+    width: float
+    name: ClassVar[str] = "smoothed-quantile"
+    record: ClassVar[str] = LABELLED_ROW
+    dimension: ClassVar[int | None] = None
+    label_domain: ClassVar[Labels] = REALS
+
+    def __post_init__(self) -> None:
+        """Check the radius, the quantile and the width."""
+        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
+        object.__setattr__(self, "quantile", _validate.between("quantile", self.quantile, 0.0, 1.0))
+        object.__setattr__(self, "width", _validate.positive("width", self.width))
+
+    def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """e^2/(2w) near 0, continued linearly."""
+        scores, labels = _scalar.arrays(u, y)
+        residual = scores - labels
+        inside = np.clip(residual, -self.quantile * self.width, (1.0 - self.quantile) * self.width)
+        value: FloatArray = (inside / self.width) * (residual - 0.5 * inside)
+        return value
+
+    def derivative(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """clip((u - y)/w, -tau, 1 - tau)."""
+        scores, labels = _scalar.arrays(u, y)
+        inside = np.clip(scores - labels, -self.quantile * self.width, (1.0 - self.quantile) * self.width)
+        return np.clip(inside / self.width, -self.quantile, 1.0 - self.quantile)
+
+    def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
+        """L = s r, G/power = 2 s r, M_l = r^2/w, Delta = 2 s r R with s = max(tau, 1 - tau)."""
+        slope = max(self.quantile, 1.0 - self.quantile)
+        bound = _scalar.slope_bound(self.radius, slope, domain_radius)
+        curvature = inverse_up(self.width)
+        return _scalar.constants_of_slope(radius=self.radius, slope=slope, curvature=curvature, bound=bound)
+
+    def to_json(self) -> dict[str, Any]:
+        """{"loss": "smoothed-quantile", "radius": ..., "quantile": ..., "width": ...}."""
+        return {"loss": self.name, "radius": self.radius, "quantile": self.quantile, "width": self.width}
