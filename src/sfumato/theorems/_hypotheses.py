@@ -33,7 +33,14 @@ class Hypotheses:
         self.checked: list[Assumption] = []
 
     def holds(
-        self, condition: bool, name: str, symbol: str, required: str, given: object, remedy: str, origin: str = "argument"
+        self,
+        condition: bool,
+        name: str,
+        symbol: str,
+        required: str,
+        given: object,
+        remedy: str,
+        origin: str = "argument",
     ) -> None:
         """Record a condition that is true, or raise AssumptionError with all its parts."""
         shown = f"{given:.6g}" if isinstance(given, float) else str(given)
@@ -41,11 +48,15 @@ class Hypotheses:
             raise AssumptionError(self.theorem, name, symbol, required, shown, remedy)
         self.checked.append(Assumption(name, symbol, required, shown, origin))
 
-    def number(self, value: object, name: str, symbol: str, required: str, remedy: str, origin: str = "argument") -> float:
+    def number(
+        self, value: object, name: str, symbol: str, required: str, remedy: str, origin: str = "argument"
+    ) -> float:
         """Check a real number against one of the named rules ("finite and greater than 0", ...) and return it."""
         real = isinstance(value, (int, float)) or hasattr(value, "__float__")
         found = float(value) if real and not isinstance(value, bool) and value is not None else math.nan  # type: ignore[arg-type]
-        self.holds(_RULES[required](found), name, symbol, required, value if math.isnan(found) else found, remedy, origin)
+        self.holds(
+            _RULES[required](found), name, symbol, required, value if math.isnan(found) else found, remedy, origin
+        )
         return found
 
     def count(self, value: object, name: str, symbol: str, minimum: int, remedy: str, origin: str = "argument") -> int:

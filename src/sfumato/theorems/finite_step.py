@@ -23,7 +23,7 @@ from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.theorems._hypotheses import Hypotheses
 
-SOURCE = "Bok, Su and Altschuler 2024, Theorems 4.3 and 4.5"
+SOURCE = "Bok, Su and Altschuler 2024 (shifted interpolation)"
 
 
 def contraction_factor(step: float, strong_convexity: float, steps: int) -> float:
@@ -60,37 +60,72 @@ def last_iterate(
     """
     h = Hypotheses("finite-step theorem (last iterate)", SOURCE)
     h.flag(
-        convex, "convexity of every loss", "convex", "True",
-        "Use a convex loss (never a per-record clipped softmax), or price the whole path with 'langevin-path'.", origin="loss",
+        convex,
+        "convexity of every loss",
+        "convex",
+        "True",
+        "Use a convex loss (never a per-record clipped softmax), or price the whole path with 'langevin-path'.",
+        origin="loss",
     )
     h.flag(public_start, "public start", "theta_0", "True", "Start at the prior mean or another public point.")
-    h.flag(full_batch, "full batch", "batch", "True", "Use every record at every step; subsampling needs another theorem.")
+    h.flag(
+        full_batch, "full batch", "batch", "True", "Use every record at every step; subsampling needs another theorem."
+    )
     h.holds(
-        momentum == 0, "no momentum", "momentum", "0", momentum,
+        momentum == 0,
+        "no momentum",
+        "momentum",
+        "0",
+        momentum,
         "Drop the momentum, or use 'langevin-path', which covers it.",
     )
     m = h.number(
-        strong_convexity, "strong convexity of the potential", "m", "finite and 0 or greater",
-        "A negative curvature is not convex; use 'langevin-path'.", origin="prior and loss",
+        strong_convexity,
+        "strong convexity of the potential",
+        "m",
+        "finite and 0 or greater",
+        "A negative curvature is not convex; use 'langevin-path'.",
+        origin="prior and loss",
     )
     big_m = h.number(
-        smoothness, "smoothness of the potential", "M", "finite and greater than 0",
-        "Use a smooth loss (a smoothed hinge or quantile, declared label bounds for Poisson).", origin="prior and loss",
+        smoothness,
+        "smoothness of the potential",
+        "M",
+        "finite and greater than 0",
+        "Use a smooth loss (a smoothed hinge or quantile, declared label bounds for Poisson).",
+        origin="prior and loss",
     )
-    h.holds(m <= big_m, "smoothness at least strong convexity", "m <= M", f"at most M = {big_m:.6g}", m, "Check the constants.")
+    h.holds(
+        m <= big_m,
+        "smoothness at least strong convexity",
+        "m <= M",
+        f"at most M = {big_m:.6g}",
+        m,
+        "Check the constants.",
+    )
     g = h.number(
-        difference, "gradient difference of neighbours", "G", "finite and 0 or greater",
-        "Declare a bound on the rows (data_norm, radius) or use a clipped loss.", origin="loss",
+        difference,
+        "gradient difference of neighbours",
+        "G",
+        "finite and 0 or greater",
+        "Declare a bound on the rows (data_norm, radius) or use a clipped loss.",
+        origin="loss",
     )
     eta = h.number(step, "step size", "h", "finite and greater than 0", "Choose a positive step.")
     limit = 2.0 / (m + big_m)
     h.holds(
-        eta <= limit, "contracting step", "h <= 2/(m+M)", f"at most {limit:.9g}", eta,
+        eta <= limit,
+        "contracting step",
+        "h <= 2/(m+M)",
+        f"at most {limit:.9g}",
+        eta,
         "Take a smaller step: above 2/(m+M) the price grows without limit.",
     )
     t = h.count(steps, "number of steps", "t", 1, "Take at least one step.")
     k = h.count(chains, "number of chains", "chains", 1, "Run at least one chain.")
     s = h.count(states, "states kept of each chain", "k", 1, "Keep at least one state.")
-    e = h.number(float_error, "rounding error of one step", "e", "finite and 0 or greater", "Give a bound of 0 or more.")
+    e = h.number(
+        float_error, "rounding error of one step", "e", "finite and 0 or greater", "Give a bound of 0 or more."
+    )
     mu = (eta * g + 2 * e) / math.sqrt(2 * eta) * math.sqrt(contraction_factor(eta, m, t) * k * s)
     return h.guarantee(Gaussian(mu * (1 + 16 * UNIT)), adjacency, unit, draws=k * s)

@@ -31,7 +31,7 @@ def gibbs_draw(
     adjacency: str = "replace-one",
     unit: str = "row",
 ) -> Guarantee:
-    """mu = G/sqrt(m) for one draw, sqrt(draws) times that for independent draws from the same posterior.
+    """Mu = G/sqrt(m) for one draw, sqrt(draws) times that for independent draws from the same posterior.
 
     `difference` is G, the Lipschitz constant of U_D - U_D' over all neighbours; `strong_convexity` is m, of U_D for every
     D; `convex` and `convex_domain` are declared by the loss and the prior. Restriction to a convex K keeps m.
@@ -40,18 +40,28 @@ def gibbs_draw(
     h.flag(convex, "convexity of every loss", "convex", "True", _CONVEX, origin="loss")
     h.flag(convex_domain, "convex public domain", "K", "True", "Truncate the prior to a ball or a box.", origin="prior")
     m = h.number(
-        strong_convexity, "strong convexity of the potential", "m", "finite and greater than 0",
-        "Give the prior a positive precision: sf.priors.Gaussian(precision=...).", origin="prior and loss",
+        strong_convexity,
+        "strong convexity of the potential",
+        "m",
+        "finite and greater than 0",
+        "Give the prior a positive precision: sf.priors.Gaussian(precision=...).",
+        origin="prior and loss",
     )
     g = h.number(
-        difference, "gradient difference of neighbours", "G", "finite and 0 or greater",
-        "Declare a bound on the rows (data_norm, radius) or use a clipped loss.", origin="loss",
+        difference,
+        "gradient difference of neighbours",
+        "G",
+        "finite and 0 or greater",
+        "Declare a bound on the rows (data_norm, radius) or use a clipped loss.",
+        origin="loss",
     )
     count = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
     return h.guarantee(Gaussian(g / math.sqrt(m) * math.sqrt(count) * (1 + 8 * UNIT)), adjacency, unit, draws=count)
 
 
-def gaussian_mean(*, power: float, radius: float, n: int, precision: float, draws: int = 1, unit: str = "row") -> Guarantee:
+def gaussian_mean(
+    *, power: float, radius: float, n: int, precision: float, draws: int = 1, unit: str = "row"
+) -> Guarantee:
     """Minami Theorem 15 made exact: quadratic loss |theta - x|^2/2, rows |x| <= r, prior N(0, 1/lambda).
 
     mu = 2 beta r / sqrt(n beta + lambda), an equality: the posterior is normal with that shift in standard deviations.

@@ -1,0 +1,92 @@
+"""Path composition: every noisy gradient of a Langevin run may be published.
+
+    theta <- theta - h_k grad U(theta) + sqrt(2 h_k) xi
+
+reveals at most grad U(theta) + sqrt(2/h_k) xi at a public theta: a Gaussian mechanism of sensitivity G. T steps cost
+
+    mu = G sqrt(sum_k h_k/2),      equal steps: sqrt(T) G sqrt(h/2).
+
+Only |grad U_D - grad U_D'| <= G is used, at every theta the chain can visit: no convexity, no smoothness, no
+convergence. Every iterate, momentum with a public coefficient, averages and projections are functions of the noisy
+gradients and cost nothing more. Where the loss is convex and only the last iterate leaves, `finite_step` is never
+worse.
+
+Source: adaptive composition of Gaussian mechanisms (Dong, Roth and Su 2022).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from sfumato.privacy.curves import Gaussian
+from sfumato.privacy.gaussian_tail import UNIT
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.theorems._hypotheses import Hypotheses
+
+SOURCE = "Dong, Roth and Su 2022, composition of Gaussian mechanisms"
+
+
+def whole_path(
+    *,
+    difference: float,
+    step: float | Sequence[float],
+    steps: int,
+    chains: int = 1,
+    momentum: float = 0.0,
+    public_start: bool = True,
+    public_schedule: bool = True,
+    full_batch: bool = True,
+    float_error: float = 0.0,
+    adjacency: str = "replace-one",
+    unit: str = "row",
+) -> Guarantee:
+    """Price of all `steps` noisy gradients of `chains` independent chains, and of everything computed from them.
+
+    `difference` is G. `step` is one step size, or one for each of the `steps`; sizes and momentum are fixed before
+    the data is seen. `float_error` is a bound e on the rounding error of one step (in norm); it replaces h G by h G +
+    2 e.
+    """
+    h = Hypotheses("path composition (every iterate)", SOURCE)
+    h.flag(public_start, "public start", "theta_0", "True", "Start at the prior mean or another public point.")
+    h.flag(
+        public_schedule,
+        "public step sizes and momentum",
+        "h, momentum",
+        "True",
+        "Fix both before the data is seen; do not adapt them to losses or gradients.",
+    )
+    h.flag(full_batch, "full batch", "batch", "True", "Use every record at every step; subsampling is another theorem.")
+    h.number(momentum, "momentum coefficient", "momentum", "finite and 0 or greater", "Choose 0 or more.")
+    g = h.number(
+        difference,
+        "gradient difference of neighbours",
+        "G",
+        "finite and 0 or greater",
+        "Declare a bound on the rows (data_norm, radius) or use a clipped loss.",
+        origin="loss",
+    )
+    count = h.count(steps, "number of steps", "T", 1, "Take at least one step.")
+    sizes = _step_sizes(h, step, count)
+    k = h.count(chains, "number of chains", "chains", 1, "Run at least one chain.")
+    e = h.number(float_error, "rounding error of one step", "e", "finite and 0 or greater", "Give 0 or more.")
+    squares = math.fsum(times * (size * g + 2 * e) ** 2 / (2 * size) for size, times in sizes)
+    return h.guarantee(Gaussian(math.sqrt(k * squares) * (1 + 16 * UNIT)), adjacency, unit, draws=k)
+
+
+def _step_sizes(h: Hypotheses, step: float | Sequence[float], steps: int) -> list[tuple[float, int]]:
+    """Check the step sizes and return each with the number of times it is taken."""
+    if not isinstance(step, Sequence):
+        return [(h.number(step, "step size", "h", "finite and greater than 0", "Choose a positive step."), steps)]
+    h.holds(
+        len(step) == steps,
+        "one step size per step",
+        "h_1..h_T",
+        f"{steps} sizes",
+        f"{len(step)} sizes",
+        "List one size for each step, or pass a single number.",
+    )
+    bad = [size for size in step if not 0 < size < math.inf]
+    shown = bad[0] if bad else f"{min(step):.6g} to {max(step):.6g}"
+    h.holds(not bad, "step size", "h_k", "finite and greater than 0", shown, "Choose positive steps.")
+    return [(float(size), 1) for size in step]

@@ -1,0 +1,98 @@
+"""Posteriors truncated to a range of the natural parameter: pure privacy, at the exact supremum of the log ratio.
+
+One dimension, natural parameter eta in [eta_lo, eta_hi], the statistic moved by at most D by one record, A the truncated
+log-normaliser (convex in the statistic). Then
+
+    eps = max{ D eta_hi - [A(t_min + D) - A(t_min)],  [A(t_max) - A(t_max - D)] - D eta_lo },
+
+and the log ratio of any two neighbours lies in an interval of length D (eta_hi - eta_lo): bounded range.
+
+Beta on [f, 1-f] at power r: D = r, eta = logit(theta) in [-Lambda, Lambda], Lambda = log((1-f)/f), hence
+eps = r Lambda + max{log Z_0/Z_1, log Z_n/Z_{n-1}}, between r Lambda and 2 r Lambda.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sfumato.privacy.curves import BoundedRange, Curve, Pure
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.pairs import Array, log_concave_panels
+from sfumato.theorems._hypotheses import Hypotheses
+
+SOURCE = "Dimitrakakis et al. 2017, Theorem 8(1), at the exact supremum"
+_POSITIVE = "finite and greater than 0"
+
+
+def log_mean_exp_shift(first: float, second: float, power: float, half_width: float) -> float:
+    """Log E[exp(power eta)], eta = logit(theta) in [-half_width, half_width], theta ~ Beta(first, second) truncated.
+
+    This is A(t + D) - A(t); computed as a ratio of two integrals at the same points, so the normaliser cancels.
+    """
+
+    def log_density(x: Array) -> Array:
+        value: Array = -first * np.logaddexp(0.0, -x) - second * np.logaddexp(0.0, x)
+        return value
+
+    one = np.ones(1)
+    mode = np.array([math.log(first) - math.log(second)])
+    with np.errstate(under="ignore"):
+        points, weights = log_concave_panels(log_density, -half_width * one, half_width * one, mode, 0 * one)
+        logs = log_density(points)
+        base = np.exp(logs - logs.max()) * weights
+        # The tilted integrand peaks within the same panels: the tilt is at most exp(power) per unit of eta.
+        return float(np.log((base * np.exp(power * points)).sum() / base.sum()))
+
+
+def beta(
+    *,
+    alpha: float,
+    beta: float,
+    n: int,
+    floor: float,
+    power: float = 1.0,
+    draws: int = 1,
+    form: str = "pure",
+    unit: str = "row",
+) -> Guarantee:
+    """Draws of the Beta posterior of n bits, truncated to [floor, 1 - floor].
+
+    `form` "pure" claims the exact supremum of the log ratio, "bounded range" the interval of length 2 r Lambda, which
+    composes better over many draws.
+    """
+    h = Hypotheses("truncated posterior (Beta)", SOURCE)
+    a = h.number(alpha, "prior cell", "alpha", _POSITIVE, "Use a proper prior: alpha > 0.", origin="prior")
+    b = h.number(beta, "prior cell", "beta", _POSITIVE, "Use a proper prior: beta > 0.", origin="prior")
+    count = h.count(n, "number of records", "n", 1, "State the public number of records.")
+    r = h.number(power, "power of the likelihood", "r", _POSITIVE, "Choose a positive power.")
+    f = h.number(floor, "truncation", "f", "in (0, 1)", "Keep theta in [f, 1 - f] with 0 < f < 1/2.", origin="prior")
+    h.holds(
+        f < 0.5, "truncation", "f", "less than 1/2", f, "Keep theta in [f, 1 - f] with 0 < f < 1/2.", origin="prior"
+    )
+    h.holds(
+        form in ("pure", "bounded range"), "form", "form", "'pure' or 'bounded range'", form, "Name one of the two."
+    )
+    k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    half = math.log1p(-f) - math.log(f)
+    if form == "bounded range":
+        return h.guarantee(k * BoundedRange(2 * r * half * (1 + 1e-15)), unit=unit, draws=k)
+    up = r * half - log_mean_exp_shift(a, b + r * count, r, half)
+    down = r * half - log_mean_exp_shift(b, a + r * count, r, half)
+    epsilon = min(2 * r * half, max(up, down) * (1 + 1e-11))
+    return h.guarantee(k * Pure(epsilon), unit=unit, draws=k)
+
+
+def dirichlet(*, categories: int, floor: float, power: float = 1.0, draws: int = 1, unit: str = "row") -> Guarantee:
+    """Draws of a Dirichlet posterior restricted to cells of at least `floor`: BoundedRange(2 r log((1-(K-1)f)/f))."""
+    h = Hypotheses("truncated posterior (Dirichlet)", SOURCE)
+    size = h.count(categories, "number of categories", "K", 2, "A Dirichlet needs at least two cells.")
+    r = h.number(power, "power of the likelihood", "r", _POSITIVE, "Choose a positive power.")
+    f = h.number(floor, "truncation", "f", "in (0, 1)", "Keep every cell at least f, 0 < f < 1/K.", origin="prior")
+    h.holds(
+        f * size < 1, "truncation", "f", "less than 1/K", f, "Keep every cell at least f, 0 < f < 1/K.", origin="prior"
+    )
+    k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    curve: Curve = BoundedRange(2 * r * math.log((1 - (size - 1) * f) / f) * (1 + 1e-14))
+    return h.guarantee(k * curve, unit=unit, draws=k)
