@@ -44,7 +44,7 @@ def compose(parts: Iterable[tuple[Curve, int]]) -> Curve:
             renyis.setdefault(curve.orders, []).append((curve, count))
         else:
             merged[curve] = (curve, merged.get(curve, (curve, 0))[1] + count)
-    total = [item for item in merged.values()]
+    total = list(merged.values())
     total += [(_sum_of_renyi(orders, items), 1) for orders, items in renyis.items()]
     if squares and sum(squares) > 0:
         total.append((_sum_of_gaussian(squares), 1))
@@ -78,16 +78,16 @@ def _sum_of_renyi(orders: tuple[float, ...], items: list[tuple[Renyi, int]]) -> 
     return Renyi(orders, [value if value == math.inf else value * (1 + 2 * UNIT) for value in sums])
 
 
-def _compose_metrics(metrics: list[tuple[Curve, int]], counted: list[tuple[Curve, int]]) -> Metric:
-    distances = {curve.distance for curve, _ in metrics if isinstance(curve, Metric)}
+def _compose_metrics(metrics: list[tuple[Metric, int]], counted: list[tuple[Curve, int]]) -> Metric:
+    distances = {curve.distance for curve, _ in metrics}
     if len(metrics) < len(counted) or len(distances) > 1:
         others = "an ordinary curve" if len(metrics) < len(counted) else " and ".join(sorted(map(repr, distances)))
         raise CompositionError(
             f"a metric curve composes only with curves under the same distance; got {sorted(distances)[0]!r} and {others}. "
             "Use .within(rho) to turn each into an ordinary curve for data sets at distance at most rho."
         )
-    epsilon = math.fsum(count * c.epsilon_value for c, count in metrics if isinstance(c, Metric))
-    delta = math.fsum(count * c.delta_value for c, count in metrics if isinstance(c, Metric))
+    epsilon = math.fsum(count * c.epsilon_value for c, count in metrics)
+    delta = math.fsum(count * c.delta_value for c, count in metrics)
     return Metric(epsilon * (1 + 2 * UNIT), delta * (1 + 2 * UNIT), distances.pop())
 
 

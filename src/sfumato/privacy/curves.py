@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfumato import _validate
+from sfumato.errors import ArgumentError
 from sfumato.privacy.gaussian_tail import (
     TINY,
     UNIT,
@@ -57,7 +58,7 @@ class Curve(ABC):
         """Smallest provable Renyi divergence of this order (at least 1); `math.inf` if there is none."""
         alpha = _validate.real("order", order)
         if alpha < 1:
-            raise _validate.ArgumentError(f"order must be 1 or greater; got {alpha!r}.")
+            raise ArgumentError(f"order must be 1 or greater; got {alpha!r}.")
         return self._renyi(alpha)
 
     @property
@@ -280,7 +281,9 @@ def _two_point_renyi(bound: float, order: float) -> float:
     """
     a = order
     shrink = math.exp(-(a - 1.0) * bound)
-    log_u = math.log((a - 1.0) / a) + bound + math.log(-math.expm1(-a * bound)) - math.log(-math.expm1(-(a - 1) * bound))
+    log_u = (
+        math.log((a - 1.0) / a) + bound + math.log(-math.expm1(-a * bound)) - math.log(-math.expm1(-(a - 1) * bound))
+    )
     log_u = min(max(log_u, 0.0), bound)
     # (E - u)/(E - 1) and (u - 1)/(E - 1), each without cancellation.
     share_high = -math.expm1(log_u - bound) / -math.expm1(-bound)

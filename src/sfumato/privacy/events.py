@@ -18,7 +18,9 @@ def to_dp_event(curve: Curve, slack: float = 0.0) -> Any:
     import dp_accounting
 
     if slack:
-        raise ArgumentError("dp_accounting has no event for total-variation slack; keep such a release in a Sfumato ledger.")
+        raise ArgumentError(
+            "dp_accounting has no event for total-variation slack; keep such a release in a Sfumato ledger."
+        )
     if isinstance(curve, Gaussian):
         return dp_accounting.NoOpDpEvent() if curve.mu == 0 else dp_accounting.GaussianDpEvent(1.0 / curve.mu)
     if isinstance(curve, Pure):

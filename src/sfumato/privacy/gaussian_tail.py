@@ -139,7 +139,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def mu_of_total_variation(log_odds: float) -> float:
-    """mu with 2 Phi(mu/2) - 1 = tanh(log_odds/2), rounded up: the Gaussian pair that swallows randomised response.
+    """Mu with 2 Phi(mu/2) - 1 = tanh(log_odds/2), rounded up: the Gaussian pair that swallows randomised response.
 
     Equivalently Phi(-mu/2) = 1/(1 + exp(log_odds)). Solved in the erf form where the target is near 0 and in the
     logarithm of the tail elsewhere, so that no digit is lost at either end.

@@ -178,7 +178,9 @@ class Guarantee:
             rows = [("hypothesis", "symbol", "required", "value", "from")]
             rows += [(a.name, a.symbol, a.required, a.value, a.origin) for a in self.assumptions]
             widths = [max(len(row[i]) for row in rows) for i in range(5)]
-            lines += [""] + ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+            lines += [""] + [
+                "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
+            ]
         return "\n".join(lines)
 
     def to_dp_event(self) -> Any:

@@ -21,7 +21,7 @@ FFT_ERROR = 1e-14
 
 
 def two_sided(forward: Array, backward: Array, epsilons: Array) -> Array:
-    """delta of an ordered pair on the grid -eps_m..eps_m from both directions at eps >= 0.
+    """Delta of an ordered pair on the grid -eps_m..eps_m from both directions at eps >= 0.
 
     delta_PQ(-e) = 1 - exp(-e) + exp(-e) delta_QP(e). `forward`, `backward` are at the ascending `epsilons`, from 0.
     """
@@ -34,7 +34,7 @@ def from_profile(forward: Array, backward: Array, interval: float) -> Any:
     from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 
     top = len(forward) - 1
-    values = two_sided(forward, backward, interval * np.arange(top + 1))
+    values = two_sided(forward, backward, interval * np.arange(top + 1, dtype=np.float64))
     values = np.minimum(1.0, np.maximum.accumulate(values[::-1])[::-1])  # non-increasing, rounded up
     pmf = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(interval, -top, top, values)
     return privacy_loss_distribution.PrivacyLossDistribution(pmf)
@@ -47,14 +47,16 @@ class ComposedLoss:
         """Compose each distribution with itself `count` times, and then all of them."""
         total: Any = None
         self.error = 0.0
-        for distribution, count in parts:
-            single = distribution if count == 1 else distribution.self_compose(count)
-            self.error += FFT_ERROR * (math.ceil(math.log2(count)) if count > 1 else 0)
-            if total is None:
-                total = single
-            else:
-                total = total.compose(single)
-                self.error += FFT_ERROR
+        # dp_accounting bounds tails with exponentials that overflow harmlessly; the infinite bound is then not used.
+        with np.errstate(all="ignore"):
+            for distribution, count in parts:
+                single = distribution if count == 1 else distribution.self_compose(count)
+                self.error += FFT_ERROR * (math.ceil(math.log2(count)) if count > 1 else 0)
+                if total is None:
+                    total = single
+                else:
+                    total = total.compose(single)
+                    self.error += FFT_ERROR
         self._total = total
 
     def delta(self, epsilon: float) -> float:

@@ -22,19 +22,23 @@ Array = NDArray[np.float64]
 Direction = Callable[[Array], Array]
 
 # Dots on each side of 0 for a composed pair: the claim itself, and the blocks that only have to stay below it.
-FINE, COARSE = 1200, 250
+FINE, COARSE = 700, 200
 
 
 def _one(value: float) -> Array:
     return np.array([value], dtype=np.float64)
 
 
-def composed_pair(forward: Direction, backward: Direction, draws: int, dots: int) -> ComposedLoss:
-    """Loss of `draws` independent draws from the same ordered pair."""
+def composed_pair(forward: Direction, backward: Direction, draws: int, dots: int) -> tuple[ComposedLoss, ComposedLoss]:
+    """Losses of `draws` independent draws from the same pair, in both directions."""
     limit = loss_limit(lambda eps: float(max(forward(_one(eps))[0], backward(_one(eps))[0])), 0.0)
     interval = limit / dots
-    grid = interval * np.arange(dots + 1)
-    return ComposedLoss([(from_profile(forward(grid), backward(grid), interval), draws)])
+    grid = interval * np.arange(dots + 1, dtype=np.float64)
+    first, second = forward(grid), backward(grid)
+    return (
+        ComposedLoss([(from_profile(first, second, interval), draws)]),
+        ComposedLoss([(from_profile(second, first, interval), draws)]),
+    )
 
 
 # --- one Beta pair: Beta(a + power, b) against Beta(a, b + power), both directions -----------------------------------
@@ -48,12 +52,11 @@ def _beta_pair_loss(a: float, b: float, power: float, draws: int, dots: int) -> 
     def backward(eps: Array) -> Array:
         return beta_delta(_one(b), _one(a), _one(power), eps)
 
-    first = composed_pair(forward, backward, draws, dots)
-    return first, first if a == b else composed_pair(backward, forward, draws, dots)
+    return composed_pair(forward, backward, draws, dots)
 
 
 def beta_pair_delta(a: float, b: float, power: float, draws: int, epsilon: float, dots: int = FINE) -> float:
-    """delta of `draws` draws from one Beta pair, the larger of both directions."""
+    """Delta of `draws` draws from one Beta pair, the larger of both directions."""
     if draws == 1:
         both = beta_delta(np.array([a, b]), np.array([b, a]), _one(power), _one(epsilon))
         return float(both.max())
@@ -70,7 +73,9 @@ def beta_renyi(a: float, b: float, power: float, order: float) -> float:
         from scipy.special import digamma
 
         shift = float(digamma(a + power) - digamma(b)) * power
-        return max(0.0, shift + float(log_gamma_ratio(_one(b), _one(power))[0] - log_gamma_ratio(_one(a), _one(power))[0]))
+        return max(
+            0.0, shift + float(log_gamma_ratio(_one(b), _one(power))[0] - log_gamma_ratio(_one(a), _one(power))[0])
+        )
     if order == math.inf or (order - 1.0) * power >= b:
         return math.inf
     rise = log_gamma_ratio(np.array([a + power, a]), np.array([(order - 1) * power, power]))
@@ -89,7 +94,12 @@ def _check_beta_pair(parameters: Parameters) -> None:
 
 
 def _pair_values(parameters: Parameters) -> tuple[float, float, float, int]:
-    return number(parameters["a"]), number(parameters["b"]), number(parameters["power"]), int(number(parameters["draws"]))
+    return (
+        number(parameters["a"]),
+        number(parameters["b"]),
+        number(parameters["power"]),
+        int(number(parameters["draws"])),
+    )
 
 
 def _pair_delta(parameters: Parameters, epsilon: float) -> float:
@@ -215,8 +225,7 @@ def _gamma_directions(parameters: Parameters) -> tuple[Direction, Direction]:
 def _gamma_loss(items: tuple[tuple[str, float], ...]) -> tuple[ComposedLoss, ComposedLoss]:
     parameters = dict(items)
     forward, backward = _gamma_directions(parameters)
-    draws = int(parameters["draws"])
-    return composed_pair(forward, backward, draws, FINE), composed_pair(backward, forward, draws, FINE)
+    return composed_pair(forward, backward, int(parameters["draws"]), FINE)
 
 
 def _gamma_deltas(parameters: Parameters, epsilons: Array) -> Array:
@@ -240,7 +249,9 @@ def gamma_shape_renyi(shape: float, shift: float, order: float) -> float:
 
         ratio = float(log_gamma_ratio(_one(shape), _one(shift))[0])
         return max(0.0, shift * float(digamma(shape + shift)) - ratio, ratio - shift * float(digamma(shape)))
-    ratios = log_gamma_ratio(np.array([shape + shift, shape, shape]), np.array([(order - 1) * shift, shift, -(order - 1) * shift]))
+    ratios = log_gamma_ratio(
+        np.array([shape + shift, shape, shape]), np.array([(order - 1) * shift, shift, -(order - 1) * shift])
+    )
     up = ratios[0] / (order - 1) - ratios[1]
     down = ratios[2] / (order - 1) + ratios[1]
     return max(0.0, float(max(up, down) + 2.0**-48 * (np.abs(ratios).sum() * (1 + 1 / (order - 1)))))
@@ -260,28 +271,49 @@ def gamma_rate_renyi(shape: float, rate: float, shift: float, order: float) -> f
 
 REGISTERED: dict[str, Registered] = {
     "beta-pair": Registered(
-        _check_beta_pair, _pair_delta, _pair_deltas, _pair_renyi, lambda p: 0.0,
-        lambda p: f"{int(number(p['draws']))} draw(s) of Beta({number(p['a']):g}+{number(p['power']):g}, {number(p['b']):g})"
-        f" against Beta({number(p['a']):g}, {number(p['b']):g}+{number(p['power']):g})",
+        _check_beta_pair,
+        _pair_delta,
+        _pair_deltas,
+        _pair_renyi,
+        lambda p: 0.0,
+        lambda p: (
+            f"{int(number(p['draws']))} draw(s) of Beta({number(p['a']):g}+{number(p['power']):g}, {number(p['b']):g})"
+            f" against Beta({number(p['a']):g}, {number(p['b']):g}+{number(p['power']):g})"
+        ),
     ),
     "beta-bernoulli": Registered(
-        _check_beta_bernoulli, _bernoulli_delta, None, _bernoulli_renyi, lambda p: 0.0,
-        lambda p: f"{int(number(p['draws']))} draw(s) of the Beta({number(p['alpha']):g}, {number(p['beta']):g}) posterior of"
-        f" {int(number(p['n'])):,} bits at power {number(p['power']):.6g}",
+        _check_beta_bernoulli,
+        _bernoulli_delta,
+        None,
+        _bernoulli_renyi,
+        lambda p: 0.0,
+        lambda p: (
+            f"{int(number(p['draws']))} draw(s) of the Beta({number(p['alpha']):g}, {number(p['beta']):g}) posterior of"
+            f" {int(number(p['n'])):,} bits at power {number(p['power']):.6g}"
+        ),
     ),
     "gamma-shape": Registered(
-        partial(_check_gamma, "gamma-shape", ("shape", "shift")), _gamma_delta, _gamma_deltas,
+        partial(_check_gamma, "gamma-shape", ("shape", "shift")),
+        _gamma_delta,
+        _gamma_deltas,
         lambda p, order: number(p["draws"]) * gamma_shape_renyi(number(p["shape"]), number(p["shift"]), order),
         lambda p: 0.0,
-        lambda p: f"{int(number(p['draws']))} draw(s) of Gamma({number(p['shape']):g}+{number(p['shift']):g}) against"
-        f" Gamma({number(p['shape']):g})",
+        lambda p: (
+            f"{int(number(p['draws']))} draw(s) of Gamma({number(p['shape']):g}+{number(p['shift']):g}) against"
+            f" Gamma({number(p['shape']):g})"
+        ),
     ),
     "gamma-rate": Registered(
-        partial(_check_gamma, "gamma-rate", ("shape", "rate", "shift")), _gamma_delta, _gamma_deltas,
-        lambda p, order: number(p["draws"])
-        * gamma_rate_renyi(number(p["shape"]), number(p["rate"]), number(p["shift"]), order),
+        partial(_check_gamma, "gamma-rate", ("shape", "rate", "shift")),
+        _gamma_delta,
+        _gamma_deltas,
+        lambda p, order: (
+            number(p["draws"]) * gamma_rate_renyi(number(p["shape"]), number(p["rate"]), number(p["shift"]), order)
+        ),
         lambda p: 0.0,
-        lambda p: f"{int(number(p['draws']))} draw(s) of Gamma({number(p['shape']):g}, rate {number(p['rate']):g}) against"
-        f" rate {number(p['rate']):g}+{number(p['shift']):g}",
+        lambda p: (
+            f"{int(number(p['draws']))} draw(s) of Gamma({number(p['shape']):g}, rate {number(p['rate']):g}) against"
+            f" rate {number(p['rate']):g}+{number(p['shift']):g}"
+        ),
     ),
 }

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.privacy.curves import Curve, Pure
-from sfumato.privacy.gaussian_tail import UNIT, bisect_down
+from sfumato.privacy.gaussian_tail import UNIT, bisect_down, gaussian_delta
 
 if TYPE_CHECKING:
     import numpy as np
@@ -156,6 +157,25 @@ def _approximate_renyi(parameters: Parameters, order: float) -> float:
     return Pure(number(parameters["epsilon"])).renyi(order) if parameters["delta"] == 0 else math.inf
 
 
+# --- reveal with probability delta, else a mu-Gaussian: what a ledger has left ---------------------------------------
+
+
+def _check_revealing(parameters: Parameters) -> None:
+    require_keys("revealing-gaussian", parameters, ("mu", "delta"))
+    _validate.non_negative("mu", parameters["mu"])
+    _validate.probability("delta", parameters["delta"])
+
+
+def _revealing_delta(parameters: Parameters, epsilon: float) -> float:
+    reveal = number(parameters["delta"])
+    return min(1.0, (reveal + (1.0 - reveal) * gaussian_delta(epsilon, number(parameters["mu"]))) * (1 + 4 * UNIT))
+
+
+def _revealing_renyi(parameters: Parameters, order: float) -> float:
+    mu = number(parameters["mu"])
+    return 0.5 * order * mu * mu * (1 + 4 * UNIT) if parameters["delta"] == 0 else math.inf
+
+
 # --- a user's table ------------------------------------------------------------------------------------------------
 
 
@@ -164,13 +184,13 @@ def _check_tabulated(parameters: Parameters) -> None:
     epsilons, deltas = parameters["epsilons"], parameters["deltas"]
     if not isinstance(epsilons, tuple) or not isinstance(deltas, tuple) or len(epsilons) != len(deltas) or not deltas:
         raise ArgumentError("epsilons and deltas must be lists of the same length, at least 1.")
-    if epsilons[0] < 0 or any(not b > a for a, b in zip(epsilons, epsilons[1:], strict=False)):
+    if epsilons[0] < 0 or any(not b > a for a, b in pairwise(epsilons)):
         raise ArgumentError("epsilons must ascend strictly from 0 or more.")
     if any(not 0 <= d <= 1 for d in deltas):
         raise ArgumentError(f"deltas must all lie in [0, 1]; got {min(deltas)!r} to {max(deltas)!r}.")
     points = [(0.0, 1.0)] + [(math.exp(e), d) for e, d in zip(epsilons, deltas, strict=True)]
-    slopes = [(d1 - d0) / (x1 - x0) for (x0, d0), (x1, d1) in zip(points, points[1:], strict=False)]
-    if any(s > 1e-12 for s in slopes) or any(b < a - 1e-9 for a, b in zip(slopes, slopes[1:], strict=False)):
+    slopes = [(d1 - d0) / (x1 - x0) for (x0, d0), (x1, d1) in pairwise(points)]
+    if any(s > 1e-12 for s in slopes) or any(b < a - 1e-9 for a, b in pairwise(slopes)):
         raise ArgumentError(
             "deltas must fall and be convex in exp(epsilon), as every privacy profile is; this table is neither a "
             "profile nor a bound that can be composed. Pass the maximum over both directions, rounded up."
@@ -185,7 +205,7 @@ def _tabulated_delta(parameters: Parameters, epsilon: float) -> float:
         return deltas[-1]
     points = [(0.0, 1.0)] + [(math.exp(e), d) for e, d in zip(epsilons, deltas, strict=True)]
     x = math.exp(epsilon)
-    for (x0, d0), (x1, d1) in zip(points, points[1:], strict=False):
+    for (x0, d0), (x1, d1) in pairwise(points):
         if x <= x1:
             return min(1.0, (d0 + (d1 - d0) * (x - x0) / (x1 - x0)) * (1 + 8 * UNIT))
     return deltas[-1]
@@ -212,6 +232,14 @@ _BASIC: dict[str, Registered] = {
         _approximate_renyi,
         lambda p: number(p["delta"]),
         lambda p: f"({number(p['epsilon']):.6g}, {number(p['delta']):.3g})-differential privacy",
+    ),
+    "revealing-gaussian": Registered(
+        _check_revealing,
+        _revealing_delta,
+        None,
+        _revealing_renyi,
+        lambda p: number(p["delta"]),
+        lambda p: f"{number(p['mu']):.6g}-Gaussian differential privacy but for probability {number(p['delta']):.3g}",
     ),
     "tabulated": Registered(
         _check_tabulated,

@@ -54,9 +54,7 @@ class Renyi(Curve):
         order = _validate.real("order", order)
         if order <= self.orders[0]:
             return self.values[0]
-        for low, high, value, bound in zip(
-            self.orders, self.orders[1:], self.values, self.values[1:], strict=False
-        ):
+        for low, high, value, bound in zip(self.orders, self.orders[1:], self.values, self.values[1:], strict=False):
             if order == high:
                 return bound
             if order < high:

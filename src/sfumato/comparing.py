@@ -1,0 +1,184 @@
+"""`sf.compare`: the papers side by side with what is true, for one model, one n and one (epsilon, delta)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato import _validate
+from sfumato.calibrate import Target, largest, target_of
+from sfumato.errors import ArgumentError, AssumptionError, CalibrationError, SfumatoError
+from sfumato.mechanisms import _beta, exponential, langevin
+from sfumato.models.families.beta_bernoulli import BetaBernoulli
+from sfumato.models.gibbs import Gibbs
+from sfumato.privacy.convert import minimise_over_orders, renyi_to_epsilon
+from sfumato.privacy.curves import Curve
+from sfumato.theorems import conjugate, log_sobolev, sharp
+
+# Powers above 1 are searched too: the table compares theorems, and a plan never takes more than 1.
+_LOWEST, _HIGHEST = 1e-12, 1e6
+# What the others are measured against: the sharp theorem, or for a family the exact profile.
+_REFERENCE = {False: "sharp theorem", True: "exact profile"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One theorem: the largest power it allows, or why it says nothing here."""
+
+    name: str
+    source: str
+    power: float | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The rows as data; printed as a table with each power also relative to the sharp one (exact, for a family)."""
+
+    model: Any
+    n: int
+    epsilon: float
+    delta: float
+    rows: tuple[Row, ...]
+
+    def __getitem__(self, name: str) -> Row:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise KeyError(f"no row {name!r}; rows: {', '.join(row.name for row in self.rows)}")
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Rows as plain dictionaries."""
+        return [{"name": r.name, "source": r.source, "power": r.power, "note": r.note} for r in self.rows]
+
+    def __str__(self) -> str:
+        reference = self[_REFERENCE[isinstance(self.model, BetaBernoulli)]].power or math.nan
+        lines = [("theorem", "power", "relative", "source", "")]
+        for row in self.rows:
+            power = "-" if row.power is None else f"{row.power:.4g}"
+            share = "-" if row.power is None else f"{row.power / reference:.3f}"
+            lines.append((row.name, power, share, row.source, row.note))
+        widths = [max(len(line[i]) for line in lines) for i in range(4)]
+        head = f"largest power at (epsilon, delta) = ({self.epsilon:g}, {self.delta:g}), n = {self.n:,}: {self.model}"
+        rows = [
+            "  ".join([*(c.ljust(w) for c, w in zip(line, widths, strict=False)), line[4]]).rstrip() for line in lines
+        ]
+        return "\n".join([head, *rows])
+
+
+def compare(model: Any, n: int, epsilon: float, delta: float, *, steps: Iterable[int] = (20, 200)) -> Comparison:
+    """Return the power that each theorem allows at (epsilon, delta), which apply, and why the others do not.
+
+    For Gibbs models: the exponential mechanism, Minami's Corollary 8 and bound (6), the Renyi curve, the sharp theorem and
+    the finite-step theorem at each of `steps`. For BetaBernoulli: Renyi (Geumlek) and the exact profile.
+    """
+    count = _validate.whole("n", n)
+    target = target_of(epsilon, delta)
+    if isinstance(model, BetaBernoulli):
+        rows = _beta_rows(model, count, target)
+    elif isinstance(model, Gibbs):
+        rows = _gibbs_rows(model, count, target, [_validate.whole("steps", s) for s in steps])
+    else:
+        raise ArgumentError(f"model must be an sf.Gibbs or an sf.families.BetaBernoulli; got {model!r}.")
+    return Comparison(model, count, float(epsilon), float(delta), tuple(rows))
+
+
+def _row(name: str, source: str, find: Callable[[], float], note: str = "") -> Row:
+    """Run one search; a hypothesis that fails becomes the row's note instead of an error."""
+    try:
+        return Row(name, source, find(), note)
+    except AssumptionError as error:
+        return Row(name, source, None, f"{error.hypothesis} must be {error.required}; got {error.given}")
+    except CalibrationError as error:
+        return Row(name, source, None, str(error).split(". ")[0])
+    except SfumatoError as error:
+        return Row(name, source, None, str(error))
+
+
+def _gibbs_rows(model: Gibbs, n: int, target: Target, steps: list[int]) -> list[Row]:
+    eps, delta = target.epsilon or 0.0, target.delta or 0.0
+    at: dict[str, Any] = {
+        "epsilon": eps,
+        "delta": delta,
+        "lipschitz": model.constants.lipschitz,
+        "strong_convexity": model.prior.strong_convexity,
+        "convex": model.constants.convex,
+    }
+
+    def sharp_guarantee(power: float) -> Any:
+        return sharp.gibbs_draw(
+            difference=model.difference(power),
+            strong_convexity=model.strong_convexity(n, power),
+            convex=model.constants.convex,
+            convex_domain=model.prior.convex_domain,
+        )
+
+    rows = [
+        _row(
+            "exponential mechanism",
+            "Minami Thm 4 (pure)",
+            lambda: largest(lambda p: exponential.price(model, p, 1), target, _LOWEST, _HIGHEST, "power"),
+        ),
+        _row("Corollary 8(ii)", "Minami Cor 8", lambda: log_sobolev.corollary_8(**at)),
+        _row("bound (6)", "Minami Thm 7", lambda: log_sobolev.largest_power_tail_bound(**at)),
+        _row(
+            "Renyi curve",
+            "Geumlek Thm 16/17",
+            lambda: _largest_by_renyi(lambda p: sharp_guarantee(p).curve, eps, delta, _HIGHEST),
+        ),
+        _row(
+            "sharp theorem", "Gopi-Lee-Liu 2022", lambda: largest(sharp_guarantee, target, _LOWEST, _HIGHEST, "power")
+        ),
+    ]
+    for count in steps:
+        note = f"the chain as it runs: step 1/M, last of {count} iterates, converged or not"
+        rows.append(
+            _row(
+                f"finite-step, {count} steps",
+                "Bok-Su-Altschuler 2024",
+                lambda count=count: largest(  # type: ignore[misc]
+                    lambda p: langevin.price(model, n, p, 1, count), target, _LOWEST, _HIGHEST, "power"
+                ),
+                note,
+            )
+        )
+    return rows
+
+
+def _beta_rows(model: BetaBernoulli, n: int, target: Target) -> list[Row]:
+    eps, delta = target.epsilon or 0.0, target.delta or 0.0
+
+    def any_n(power: float) -> Any:
+        return conjugate.beta_any_n(alpha=model.alpha, beta=model.beta, power=power)
+
+    return [
+        _row(
+            "Renyi curve",
+            "Geumlek Alg 2, worst pairs corrected",
+            lambda: _largest_by_renyi(lambda p: _beta.price(model, n, 1, p).curve, eps, delta, 1e3),
+        ),
+        _row("exact profile, any n", "one pair for every n", lambda: largest(any_n, target, 1e-9, 1e3, "power")),
+        _row(
+            "exact profile",
+            "certified over all neighbours",
+            lambda: largest(lambda p: _beta.price(model, n, 1, p), target, 1e-9, 1e3, "power"),
+        ),
+    ]
+
+
+def _largest_by_renyi(curve: Callable[[float], Curve], epsilon: float, delta: float, highest: float) -> float:
+    """Largest power whose Renyi curve, converted at its best order, stays within epsilon."""
+    low, high = 1e-12, highest
+
+    def fits(power: float) -> bool:
+        found = curve(power)
+        return minimise_over_orders(lambda a: renyi_to_epsilon(a, found.renyi(a), delta)) <= epsilon
+
+    if not fits(low):
+        raise CalibrationError(f"no power meets the target ({epsilon:g}, {delta:g}) through Renyi orders.")
+    while high / low > 1 + 1e-10:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low

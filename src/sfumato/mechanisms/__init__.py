@@ -1,0 +1,79 @@
+"""The mechanisms by name, and how "auto" chooses among those that are proved for a model and goal."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, cast
+
+from sfumato.calibrate import Target
+from sfumato.errors import CalibrationError, MechanismRefused
+from sfumato.mechanisms.plan import Plan
+from sfumato.mechanisms.protocol import Mechanism
+from sfumato.models.families.beta_bernoulli import BetaBernoulli
+
+# In the order in which "auto" tries them for a Gibbs model; each name is one file.
+TABLE = {
+    "exact": "sfumato.mechanisms.exact",
+    "langevin": "sfumato.mechanisms.langevin",
+    "diffused": "sfumato.mechanisms.diffused",
+    "concentrated": "sfumato.mechanisms.concentrated",
+    "exponential": "sfumato.mechanisms.exponential",
+    "langevin-path": "sfumato.mechanisms.langevin_path",
+    "noisy-statistics": "sfumato.mechanisms.noisy_statistics",
+}
+
+
+def named(name: str) -> Mechanism:
+    """Return the mechanism of this name."""
+    if name not in TABLE:
+        raise MechanismRefused(f"mechanism must be 'auto' or one of {', '.join(TABLE)}; got {name!r}.")
+    return cast(Mechanism, import_module(TABLE[name]))
+
+
+def plan_with(name: str, model: Any, n: int, target: Target | None, draws: int, goal: str, **options: Any) -> Plan:
+    """Plan with the named mechanism, or with the best proved one for "auto"; the price is checked once more."""
+    if name == "auto":
+        return _best(model, n, target, draws, goal, **options)
+    mechanism = named(name)
+    reason = mechanism.refuses(model, goal)
+    if reason:
+        raise MechanismRefused(f"mechanism {name!r} cannot serve {model} with goal {goal!r}: {reason}.")
+    found = mechanism.plan(model, n, target, draws, **options)
+    if target is not None and not target.admits(found.guarantee):
+        raise CalibrationError(f"mechanism {name!r} planned {found.guarantee}, which exceeds the target {target}.")
+    return found
+
+
+def _best(model: Any, n: int, target: Target | None, draws: int, goal: str, **options: Any) -> Plan:
+    """For a family: the released law expected closest to the true posterior (KL). For Gibbs: the first proved one."""
+    if isinstance(model, BetaBernoulli):
+        return _closest(model, n, target, draws, goal, **options)
+    reasons = []
+    for name in TABLE:
+        reason = named(name).refuses(model, goal)
+        if reason is None:
+            return plan_with(name, model, n, target, draws, goal, **options)
+        reasons.append(f"{name}: {reason}")
+    raise MechanismRefused(f"no mechanism is proved for {model} with goal {goal!r}. " + "; ".join(reasons) + ".")
+
+
+def _closest(model: BetaBernoulli, n: int, target: Target | None, draws: int, goal: str, **options: Any) -> Plan:
+    from sfumato.mechanisms import _beta
+
+    if target is None:
+        return plan_with("exact", model, n, None, draws, goal, **options)
+    found: list[tuple[float, Plan]] = []
+    for name in ("exact", "diffused", "concentrated"):
+        try:
+            candidate = plan_with(name, model, n, target, draws, goal, **options)
+        except CalibrationError:
+            continue
+        gap = _beta.divergence(model, n, float(candidate["power"]), float(candidate["strength"]))
+        if gap == 0:
+            return candidate
+        found.append((gap, candidate))
+    if not found:
+        raise CalibrationError(
+            f"no mechanism meets the target {target} for {model}. Ask for a larger epsilon or delta."
+        )
+    return min(found, key=lambda pair: pair[0])[1]

@@ -1,0 +1,56 @@
+"""The data tempered by a power below 1 (Geumlek Algorithms 2 and 5): the largest power that the target admits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.calibrate import Target, largest
+from sfumato.mechanisms import _beta, _gibbs
+from sfumato.mechanisms.plan import Cost, Plan
+from sfumato.models.families.beta_bernoulli import BetaBernoulli
+from sfumato.models.gibbs import Gibbs
+
+NAME = "diffused"
+
+
+def refuses(model: Any, goal: str) -> str | None:
+    """Serve conjugate families, and Gibbs models with a convex loss and a strongly log-concave prior."""
+    if goal != "draws":
+        return "it releases draws of a tempered posterior; use goal='draws'"
+    if isinstance(model, BetaBernoulli):
+        return None
+    reason = _gibbs.not_gibbs(model)
+    if reason is None and isinstance(model, Gibbs):
+        if not model.constants.convex:
+            return "the sharp theorem needs a convex loss; use 'langevin-path'"
+        if model.strong_convexity(1, 1.0) <= 0:
+            return "the sharp theorem needs strong convexity: give the prior a positive precision"
+    return reason
+
+
+def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) -> Plan:
+    """Find the largest power in (0, 1] whose price, for all draws together, the target admits."""
+    limit = _gibbs.needs_target(target, NAME)
+    if isinstance(model, BetaBernoulli):
+        power = _beta.calibrated(model, n, draws, limit, 1e-9, "power")
+        guarantee = _beta.price(model, n, draws, power)
+        expected = _beta.expected_spread(model, n, power, 1.0)
+    else:
+        power = largest(
+            lambda p: _gibbs.sharp_price(model, n, p, draws), limit, _gibbs.LOWEST_POWER, _gibbs.HIGHEST_POWER, "power"
+        )
+        guarantee = _gibbs.sharp_price(model, n, power, draws)
+        expected = _gibbs.expected_of_power(power)
+    return Plan(
+        NAME,
+        model,
+        n,
+        draws,
+        "draws",
+        tuple(options.get("keep", ())),
+        (("power", power), ("strength", 1.0)),
+        guarantee,
+        expected,
+        Cost(1),
+        limit,
+    )

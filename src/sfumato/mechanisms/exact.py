@@ -1,0 +1,43 @@
+"""Direct draw from the posterior (Geumlek Algorithm 1): the price is what the prior and n make it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.calibrate import Target
+from sfumato.errors import CalibrationError
+from sfumato.mechanisms import _beta
+from sfumato.mechanisms.plan import Cost, Plan
+from sfumato.models.families.beta_bernoulli import BetaBernoulli
+
+NAME = "exact"
+
+
+def refuses(model: Any, goal: str) -> str | None:
+    """Serve families whose posterior can be drawn exactly."""
+    if not isinstance(model, BetaBernoulli):
+        return "an exact draw needs a conjugate family; for a Gibbs model use 'langevin', whose running chain costs no more"
+    return None if goal == "draws" else "a direct draw is a draw; use goal='draws'"
+
+
+def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) -> Plan:
+    """Price the true posterior; with a target, refuse to exceed it."""
+    guarantee = _beta.price(model, n, draws)
+    if target is not None and not target.admits(guarantee):
+        raise CalibrationError(
+            f"{draws} exact draw(s) cost more than the target {target}: {guarantee.at(target.delta or 1e-6)} "
+            "Use mechanism='diffused' (the data tempered) or 'concentrated' (the prior strengthened)."
+        )
+    return Plan(
+        NAME,
+        model,
+        n,
+        draws,
+        "draws",
+        tuple(options.get("keep", ())),
+        (("power", 1.0), ("strength", 1.0)),
+        guarantee,
+        _beta.expected_spread(model, n, 1.0, 1.0),
+        Cost(1),
+        target,
+    )

@@ -1,0 +1,109 @@
+"""`sf.plan` and `sf.price_list`: from a model, n and a price to a plan. Pure: no data, no randomness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato import _validate
+from sfumato.calibrate import target_of
+from sfumato.errors import ArgumentError, CalibrationError
+from sfumato.mechanisms import plan_with
+from sfumato.mechanisms.plan import GOALS, Plan
+from sfumato.privacy.curves import Curve
+
+KEEPABLE = ("transcript",)
+
+
+def plan(
+    model: Any,
+    n: int,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    *,
+    target: Curve | None = None,
+    mechanism: str = "auto",
+    draws: int = 1,
+    goal: str = "draws",
+    keep: Sequence[str] = (),
+    steps: int | None = None,
+) -> Plan:
+    """Plan a release of `model` fitted to `n` records at a price fixed beforehand.
+
+    Give exactly one of (epsilon, delta) and `target`, a curve: `sf.Renyi([2], [0.5])` is Geumlek's (2, 0.5)-RDP. For
+    mechanism "exact" the target may be left out: then the plan says what the true posterior costs. The price is for all
+    draws together; `goal` is "draws" or "estimate"; `steps` fixes the length of a Langevin chain.
+    """
+    count = _validate.whole("n", n)
+    number = _validate.whole("draws", draws)
+    _validate.one_of("goal", goal, GOALS)
+    for name in keep:
+        _validate.one_of("keep", name, KEEPABLE)
+    if not hasattr(model, "to_json"):
+        raise ArgumentError(
+            f"model must be a model such as sf.Gibbs(...) or sf.families.BetaBernoulli(...); got {model!r}."
+        )
+    if mechanism == "exact" and epsilon is None and delta is None and target is None:
+        limit = None
+    else:
+        limit = target_of(epsilon, delta, target)
+    length = None if steps is None else _validate.whole("steps", steps)
+    return plan_with(mechanism, model, count, limit, number, goal, keep=tuple(keep), steps=length)
+
+
+@dataclass(frozen=True)
+class PriceList:
+    """One plan per epsilon; prints as a table and iterates as plans. A price that cannot be met says why."""
+
+    epsilons: tuple[float, ...]
+    delta: float
+    plans: tuple[Plan | None, ...]
+    reasons: tuple[str, ...]
+
+    def __iter__(self) -> Any:
+        return iter(self.plans)
+
+    def __len__(self) -> int:
+        return len(self.plans)
+
+    def __str__(self) -> str:
+        rows = [("epsilon", "mechanism", "power", "mu", "expected")]
+        for epsilon, found, reason in zip(self.epsilons, self.plans, self.reasons, strict=True):
+            if found is None:
+                rows.append((f"{epsilon:g}", "none", "", "", reason))
+                continue
+            names = dict(found.parameters)
+            mu = found.guarantee.curve.mu
+            shown = "-" if mu is None else f"{mu:.4g}"
+            power = f"{names['power']:.4g}" if "power" in names else "-"
+            rows.append((f"{epsilon:g}", found.mechanism, power, shown, str(found.expected)))
+        widths = [max(len(row[i]) for row in rows) for i in range(4)]
+        lines = [
+            "  ".join([c.rjust(w) for c, w in zip(row[:4], widths, strict=True)] + [row[4]]).rstrip() for row in rows
+        ]
+        return "\n".join([f"price list at delta = {self.delta:g}", *lines])
+
+
+def price_list(
+    model: Any,
+    n: int,
+    epsilons: Iterable[float],
+    delta: float,
+    *,
+    mechanism: str = "auto",
+    draws: int = 1,
+    goal: str = "draws",
+) -> PriceList:
+    """Return what each epsilon buys: one plan per epsilon at the same delta."""
+    levels = tuple(_validate.positive("epsilons", e) for e in epsilons)
+    plans: list[Plan | None] = []
+    reasons: list[str] = []
+    for epsilon in levels:
+        try:
+            plans.append(plan(model, n, epsilon, delta, mechanism=mechanism, draws=draws, goal=goal))
+            reasons.append("")
+        except CalibrationError as error:
+            plans.append(None)
+            reasons.append(str(error))
+    return PriceList(levels, float(delta), tuple(plans), tuple(reasons))
