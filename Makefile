@@ -1,0 +1,46 @@
+# Two commands do everything from a bare machine with Python 3.11+ and pip:  make demo   make test
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+STAMP = $(VENV)/.installed
+WORKERS ?= auto
+
+.PHONY: help demo test test-newest lint bench bench-quick clean
+
+help:
+	@echo "make demo         set up .venv and print what a private posterior draw costs, on a worked example"
+	@echo "make test         set up .venv and run the whole test suite with the pinned versions"
+	@echo "make test-newest  the same suite against the newest releases of every dependency (.venv-newest)"
+	@echo "make lint         ruff and the strict type check"
+	@echo "make bench-quick  import cost and planning times"
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Sfumato needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Set PYTHON=/path/to/python3.11")'
+	@echo "setting up $(VENV) (once) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+	@touch $(STAMP)
+
+demo: $(STAMP)
+	@$(BIN)/python examples/price_of_a_draw.py
+
+test: $(STAMP)
+	@$(BIN)/python -m pytest -n $(WORKERS) tests
+
+test-newest:
+	@test -x .venv-newest/bin/python || $(PYTHON) -m venv .venv-newest
+	@.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade -e '.[test,lint]'
+	@.venv-newest/bin/python -m pytest -n $(WORKERS) tests
+
+lint: $(STAMP)
+	@$(BIN)/ruff check src tests benchmarks examples
+	@$(BIN)/ruff format --check src tests benchmarks examples
+	@$(BIN)/mypy
+
+bench-quick: $(STAMP)
+	@$(BIN)/python benchmarks/quick.py
+
+bench: bench-quick
+
+clean:
+	rm -rf .venv .venv-newest build dist
