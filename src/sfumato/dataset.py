@@ -1,0 +1,234 @@
+"""The only holder of private rows: what it lets out is its schema and how many rows it has.
+
+Rows enter through `from_arrays` and `from_table`, mapped cell by cell into the declared bounds, and leave through
+`rows_of`, which is for engines: they answer sums of bounded per-record terms and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ArgumentError
+from sfumato.schema import Schema
+from sfumato.schema.counts import Tally
+from sfumato.schema.reading import open_matrix, open_table
+from sfumato.schema.structure import BLOCK_ROWS
+
+_STAYS = "a {} holds private rows and cannot be {}; publish a release and share that."
+
+
+class _Stays:
+    """Refuses every way of copying rows out of this process by accident."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError(_STAYS.format(type(self).__name__, "pickled"))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(_STAYS.format(type(self).__name__, "pickled"))
+
+    def __getstate__(self) -> NoReturn:
+        raise TypeError(_STAYS.format(type(self).__name__, "pickled"))
+
+    def __copy__(self) -> NoReturn:
+        raise TypeError(_STAYS.format(type(self).__name__, "copied"))
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        raise TypeError(_STAYS.format(type(self).__name__, "copied"))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise TypeError(_STAYS.format(type(self).__name__, "changed"))
+
+
+@final
+class Block(_Stays, Mapping[str, Any]):
+    """One run of consecutive rows: column name -> array, "matrix" -> the vectors; read-only, and its repr shows no value.
+
+    Numbers are float64 within their bounds, categories unsigned positions of levels, booleans uint8; the matrix is a
+    float64 array or a CSR array whose rows have norm at most data_norm.
+    """
+
+    __slots__ = ("_arrays", "rows")
+    rows: int
+    _arrays: dict[str, Any]
+
+    def __init__(self, arrays: dict[str, Any], rows: int) -> None:
+        for array in arrays.values():
+            for part in (array,) if isinstance(array, np.ndarray) else (array.data, array.indices, array.indptr):
+                part.flags.writeable = False
+        object.__setattr__(self, "_arrays", arrays)
+        object.__setattr__(self, "rows", rows)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __repr__(self) -> str:
+        return f"Block(rows={self.rows}, columns={list(self._arrays)})"
+
+
+@final
+class Rows(_Stays):
+    """The rows of a data set, for engines only: `n`, `schema`, `kind` and `blocks()`.
+
+    kind: "table" (columns), "dense" or "sparse" (a matrix).
+    """
+
+    __slots__ = ("_blocks", "kind", "n", "schema")
+    n: int
+    schema: Schema
+    kind: str
+    _blocks: tuple[Block, ...]
+
+    def __init__(self, schema: Schema, blocks: list[Block], kind: str) -> None:
+        for name, value in (
+            ("schema", schema),
+            ("_blocks", tuple(blocks)),
+            ("kind", kind),
+            ("n", sum(block.rows for block in blocks)),
+        ):
+            object.__setattr__(self, name, value)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks in the order of the rows; all but the last have the same number of rows."""
+        return iter(self._blocks)
+
+    def __repr__(self) -> str:
+        return f"Rows({self.schema.name!r}, n={self.n}, kind={self.kind!r})"
+
+
+@final
+class Dataset(_Stays):
+    """Private records under a public schema.
+
+    It has `schema` and `n`; it cannot be indexed, iterated, turned into an array, copied or pickled, and its repr shows
+    no value. Every cell was mapped into the declared bounds when it was made, so that a record, whatever it held,
+    moves a statistic by no more than the schema allows. n is public: neighbouring data sets replace one record.
+    """
+
+    __slots__ = ("__rows", "__weakref__")
+
+    def __init__(self) -> None:
+        raise TypeError(
+            "make a data set with Dataset.from_arrays(X, y, schema=...) or Dataset.from_table(source, schema=...)."
+        )
+
+    @classmethod
+    def from_arrays(cls, X: object, y: object = None, *, schema: Schema) -> Dataset:
+        """Read a matrix and, where the schema declares a target, its column.
+
+        X: a numpy array (rows, columns), a SciPy CSR matrix (vector schemas only) or a list of rows; one dimension
+            will do for one column. Under a table schema its columns are the schema's, in order, without the target.
+        y: a list, a one-dimensional array or a series.
+        """
+        return _made(_schema(schema), open_matrix(X, y, schema, Tally()))
+
+    @classmethod
+    def from_table(cls, source: object, *, schema: Schema) -> Dataset:
+        """Read the declared columns of a table, in chunks; all other columns are left out.
+
+        source: the path of a .csv, .parquet, .arrow or .feather file; a pandas-like data frame; anything with
+            `__arrow_c_stream__` (polars, DuckDB, pyarrow); or a mapping from names to columns. A .csv file gives one
+            row per line, whatever the line holds.
+        """
+        return _made(_schema(schema), open_table(source, schema, Tally()))
+
+    @property
+    def schema(self) -> Schema:
+        """The public facts about one record."""
+        return rows_of(self).schema
+
+    @property
+    def n(self) -> int:
+        """How many rows there are; public."""
+        return rows_of(self).n
+
+    def __dir__(self) -> list[str]:
+        return ["from_arrays", "from_table", "n", "schema"]
+
+    def __repr__(self) -> str:
+        schema = self.schema
+        what = ", ".join(schema.columns) if schema.dimension is None else f"vectors of {schema.dimension}"
+        return f"Dataset({schema.name!r}, n={self.n}, unit={schema.unit!r}, columns: {what})"
+
+
+def rows_of(dataset: Dataset) -> Rows:
+    """Return the rows of a data set. For engines only: whatever is computed from them is private until it is released."""
+    if not isinstance(dataset, Dataset):
+        raise ArgumentError(f"dataset must be a sf.Dataset; got {type(dataset).__name__}.")
+    rows: Rows = dataset._Dataset__rows  # type: ignore[attr-defined]
+    return rows
+
+
+def _schema(schema: object) -> Schema:
+    if not isinstance(schema, Schema):
+        raise ArgumentError(f"schema must be a sf.Schema; got {type(schema).__name__}.")
+    return schema
+
+
+def _made(schema: Schema, chunks: Iterator[dict[str, Any]]) -> Dataset:
+    store = _Store()
+    for chunk in chunks:
+        store.add(chunk)
+    blocks = store.blocks()
+    kind = "table" if schema.dimension is None else "sparse" if store.sparse else "dense"
+    made = object.__new__(Dataset)
+    object.__setattr__(made, "_Dataset__rows", Rows(schema, blocks, kind))
+    return made
+
+
+class _Store:
+    """Blocks that are filled column by column; nothing is ever concatenated, so nothing is held twice."""
+
+    def __init__(self) -> None:
+        self.sparse = False
+        self._arrays: list[dict[str, Any]] = []
+        self._filled: dict[str, int] = {}
+
+    def add(self, chunk: dict[str, Any]) -> None:
+        """Append to each column that the chunk holds."""
+        for name, array in chunk.items():
+            at = self._filled.setdefault(name, 0)
+            if isinstance(array, np.ndarray):
+                self._append(name, array, at)
+            else:
+                self.sparse = True
+                self._block(at)[name] = array  # sparse matrices come in whole blocks
+            self._filled[name] = at + array.shape[0]
+
+    def _append(self, name: str, array: NDArray[Any], at: int) -> None:
+        start = 0
+        while start < len(array):
+            block, place = self._block(at + start), (at + start) % BLOCK_ROWS
+            if name not in block:
+                block[name] = np.empty((BLOCK_ROWS, *array.shape[1:]), dtype=array.dtype)
+            step = min(len(array) - start, BLOCK_ROWS - place)
+            block[name][place : place + step] = array[start : start + step]
+            start += step
+
+    def _block(self, row: int) -> dict[str, Any]:
+        if row // BLOCK_ROWS == len(self._arrays):
+            self._arrays.append({})
+        return self._arrays[row // BLOCK_ROWS]
+
+    def blocks(self) -> list[Block]:
+        """Close the last block and return all of them."""
+        n = max(self._filled.values(), default=0)
+        if any(filled != n for filled in self._filled.values()):
+            raise ArgumentError("the source gave columns of different lengths; nothing was kept.")
+        last = n % BLOCK_ROWS
+        for array in self._arrays[-1].values() if last else ():
+            if isinstance(array, np.ndarray):
+                array.resize((last, *array.shape[1:]), refcheck=False)  # gives the rest of the memory back in place
+        sizes = [min(BLOCK_ROWS, n - at) for at in range(0, n, BLOCK_ROWS)]
+        return [Block(arrays, size) for arrays, size in zip(self._arrays, sizes, strict=True)]

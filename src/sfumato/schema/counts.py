@@ -1,0 +1,60 @@
+"""How many cells were changed on the way in: for the curator alone, because these numbers depend on the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from sfumato.schema.encoding import Encoded
+
+
+@dataclass(frozen=True)
+class Count:
+    """Cells of one column that were mapped to the declared missing value, and cells that were clipped."""
+
+    missing: int
+    clipped: int
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What `Schema.check(data, counts=True)` found. Exact functions of private rows: never publish, log or quote them.
+
+    rows: how many rows there are (public). ragged: lines or rows of the wrong length, whose cells all count as missing.
+    columns: column -> Count; for a vector "matrix" counts its unusable entries and its rows that were too long.
+    """
+
+    rows: int
+    ragged: int
+    columns: Mapping[str, Count]
+
+    def __str__(self) -> str:
+        width = max([len("column"), *map(len, self.columns)])
+        lines = [
+            "For the curator alone: exact counts of private rows. Do not publish, log or quote them.",
+            f"{self.rows} rows, {self.ragged} of the wrong length",
+            f"{'column':<{width}}  {'missing':>10}  {'clipped':>10}",
+        ]
+        lines += [f"{name:<{width}}  {c.missing:>10}  {c.clipped:>10}" for name, c in self.columns.items()]
+        return "\n".join(lines)
+
+
+class Tally:
+    """The running counts of one pass over a source."""
+
+    def __init__(self) -> None:
+        self.ragged = 0
+        self._columns: dict[str, tuple[int, int, int]] = {}
+
+    def add(self, name: str, encoded: Encoded) -> None:
+        """Count the changed cells of one encoded run."""
+        rows, missing, clipped = self._columns.get(name, (0, 0, 0))
+        found = (len(encoded.clipped), int(encoded.missing.sum()), int(encoded.clipped.sum()))
+        self._columns[name] = (rows + found[0], missing + found[1], clipped + found[2])
+
+    def result(self) -> Counts:
+        """Return the counts so far."""
+        found = {name: Count(missing, clipped) for name, (_, missing, clipped) in self._columns.items()}
+        rows = max((rows for rows, _, _ in self._columns.values()), default=0)
+        return Counts(rows, self.ragged, MappingProxyType(found))

@@ -1,0 +1,155 @@
+"""Schemas as documents: JSON and TOML both ways, unknown keys refused, and facts still to be declared listed.
+
+A document that a person has not finished says "REQUIRED" where a bound, a list of levels or a norm is unknown. Reading
+it for use is refused with the line to write for every such place at once.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import ArgumentError, FormatError
+from sfumato.schema.columns import COLUMNS, REQUIRED, Column
+
+if TYPE_CHECKING:
+    from sfumato.schema.schema import Schema
+
+VERSION = 1
+
+_HEAD = ("name", "unit", "target", "data_norm", "rows", "dimension")
+_FACTS = {
+    "number": ("lower", "upper", "missing", "integer"),
+    "category": ("levels", "missing"),
+    "boolean": ("missing",),
+}
+_NEEDED = {"number": ("lower", "upper"), "category": ("levels",), "boolean": ()}
+_HINTS = {
+    "lower": "<number>  # the smallest value to be told apart; smaller ones are clipped to it",
+    "upper": "<number>  # the largest value to be told apart; larger ones are clipped to it",
+    "levels": '["<level>", "<level>"]  # every level, in order; any other cell counts as missing',
+    "missing": "<value>  # what an empty cell counts as; or leave the line out",
+    "type": '"number"  # or "category" or "boolean"',
+    "data_norm": "<number>  # the largest norm of a row; longer rows are shortened to it",
+    "dimension": "<whole number>  # how many numbers a row has",
+}
+
+
+def to_document(schema: Schema) -> dict[str, Any]:
+    """Return the schema as plain values; facts that were not declared are left out."""
+    head = {name: getattr(schema, name) for name in _HEAD}
+    columns = {name: column.to_json() for name, column in schema.columns.items()}
+    return {
+        "sfumato": "schema",
+        "version": VERSION,
+        **{name: value for name, value in head.items() if value is not None},
+        **({"columns": columns} if columns else {}),
+    }
+
+
+def from_document(document: object) -> Schema:
+    """Read a schema from plain values."""
+    from sfumato.schema.schema import Schema
+
+    checked = _known(document, ("sfumato", "version", *_HEAD, "columns"), "a schema")
+    if checked.get("sfumato") != "schema" or checked.get("version") != VERSION:
+        raise FormatError(
+            f'a schema must say sfumato = "schema" and version = {VERSION}; got '
+            f"{checked.get('sfumato')!r} and {checked.get('version')!r}."
+        )
+    facts = checked.get("columns", {})
+    if not isinstance(facts, Mapping):
+        raise FormatError(f"columns of a schema must be a table of columns; got {type(facts).__name__}.")
+    _refuse_unfinished(checked, facts)
+    head = {name: checked[name] for name in _HEAD if name in checked}
+    try:
+        columns = {str(name): _column(str(name), fields) for name, fields in facts.items()}
+        if "dimension" not in head:
+            return Schema(columns, **head)
+        target = head.pop("target", None)
+        if (target, *columns) not in ((None,), ("target", "target")):
+            raise FormatError('a vector schema has no columns but its target, which is called "target".')
+        return Schema.vector(**head, target=columns.get("target"))
+    except (TypeError, ArgumentError) as error:
+        raise FormatError(f"a schema cannot be read: {error}") from error
+
+
+def parse_json(text: str) -> Any:
+    """Read JSON, or raise FormatError."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise FormatError(f"a schema cannot be read as JSON: {error}") from error
+
+
+def parse_toml(text: str) -> Any:
+    """Read TOML, or raise FormatError."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FormatError(f"a schema cannot be read as TOML: {error}") from error
+
+
+def to_toml(document: Mapping[str, Any]) -> str:
+    """Write a schema document as TOML: the head, then one table per column."""
+    lines = [f"{name} = {toml_value(value)}" for name, value in document.items() if name != "columns"]
+    for name, facts in document.get("columns", {}).items():
+        lines += ["", f"[columns.{toml_key(name)}]"]
+        lines += [f"{fact} = {toml_value(value)}" for fact, value in facts.items()]
+    return "\n".join(lines) + "\n"
+
+
+def toml_value(value: object) -> str:
+    """One value as TOML. JSON's escapes are TOML's too, but for the delete character, which only TOML forbids."""
+    if isinstance(value, list):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value)
+
+
+def toml_key(name: str) -> str:
+    """One key as TOML, quoted unless it is bare."""
+    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if bare else toml_value(name)
+
+
+def _column(name: str, fields: Mapping[str, Any]) -> Column:
+    kind = fields["type"]
+    facts = _known(fields, ("type", *_FACTS[kind]), f"column {name!r} (a {kind})")
+    try:
+        return COLUMNS[kind](**{fact: value for fact, value in facts.items() if fact != "type"})
+    except ArgumentError as error:
+        raise FormatError(f"column {name!r} cannot be read: {error}") from error
+
+
+def _refuse_unfinished(head: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
+    """Raise once for every fact that is still to be declared, with the lines to write."""
+    lines = [f"{name} = {_HINTS.get(name, '<text>')}" for name in _HEAD if head.get(name) == REQUIRED]
+    if "dimension" in head and "data_norm" not in head:
+        lines.append(f"data_norm = {_HINTS['data_norm']}")
+    for name, fields in columns.items():
+        if not isinstance(fields, Mapping):
+            raise FormatError(f"column {name!r} must be a table of facts; got {type(fields).__name__}.")
+        kind = fields.get("type", REQUIRED)
+        if kind != REQUIRED and (not isinstance(kind, str) or kind not in _FACTS):
+            raise FormatError(f"column {name!r}: type must be one of {', '.join(_FACTS)}; got {kind!r}.")
+        absent = [fact for fact in ("type", *_NEEDED.get(kind, ())) if fact not in fields]
+        absent += [fact for fact, value in fields.items() if isinstance(value, str) and value == REQUIRED]
+        lines += [f"[columns.{toml_key(str(name))}]  {fact} = {_HINTS.get(fact, '<value>')}" for fact in absent]
+    if lines:
+        raise FormatError(
+            f"the schema is not finished: {len(lines)} public fact(s) must be declared, from what is known without the "
+            "rows. Write:\n  " + "\n  ".join(lines)
+        )
+
+
+def _known(document: object, keys: tuple[str, ...], what: str) -> Mapping[str, Any]:
+    if not isinstance(document, Mapping):
+        raise FormatError(f"{what} must be a table of facts; got {type(document).__name__}.")
+    unknown = [repr(key) for key in document if key not in keys]
+    if unknown:
+        raise FormatError(f"{what} has the keys {', '.join(keys)}; unknown {', '.join(unknown)}.")
+    return document

@@ -1,0 +1,181 @@
+"""Rows given as a matrix: a numpy array, a SciPy CSR matrix or a list of rows, with a target beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ArgumentError
+from sfumato.schema.columns import Number
+from sfumato.schema.counts import Tally
+from sfumato.schema.encoding import Cells, Encoded, encode, to_floats
+from sfumato.schema.norms import bound_rows, bound_sparse_rows
+from sfumato.schema.read_columns import Reader, check_dtype, numpy_cells, open_column
+from sfumato.schema.schema import Schema
+from sfumato.schema.structure import BLOCK_ROWS, CHUNK_ROWS, same_length
+
+Chunk = dict[str, Any]
+# What a cell of a matrix is checked against: any entry is a number.
+_ENTRY = Number(-1, 1)
+
+
+def is_matrix(data: object) -> bool:
+    """Whether this is a numpy array, a SciPy sparse matrix or a list, rather than a table."""
+    return isinstance(data, np.ndarray | list | tuple) or _is_sparse(data)
+
+
+def open_arrays(X: Any, y: object, schema: Schema, tally: Tally) -> Iterator[Chunk]:
+    """Check shapes and dtypes; return the encoded rows, to be read in chunks."""
+    width = schema.dimension if schema.dimension is not None else len(schema.features)
+    sparse = _is_sparse(X)
+    count = _check_sparse(X, width, schema) if sparse else _check_dense(X, width)
+    if (y is None) != (schema.target is None):
+        said = "none was given" if y is None else "the schema declares none"
+        raise ArgumentError(f"y is the target of the schema {schema.name!r}, and {said}; give both or neither.")
+    target: Reader | None = None
+    if schema.target is not None:
+        target = open_column(schema.target, schema.columns[schema.target], y)
+        same_length({"X": count, "y": target[0]})
+    if sparse:
+        return _read(count, BLOCK_ROWS, partial(_sparse_chunk, X, schema, tally), target, schema, tally)
+    rows = np.asarray(X) if isinstance(X, np.ndarray) else X
+    chunk = partial(_table_chunk if schema.dimension is None else _dense_chunk, rows, width, schema, tally)
+    return _read(count, CHUNK_ROWS, chunk, target, schema, tally)
+
+
+def _read(
+    count: int,
+    step: int,
+    rows: Callable[[int, int], Chunk],
+    target: Reader | None,
+    schema: Schema,
+    tally: Tally,
+) -> Iterator[Chunk]:
+    for start in range(0, count, step):
+        stop = min(start + step, count)
+        chunk = rows(start, stop)
+        if target is not None and schema.target is not None:
+            encoded = encode(schema.columns[schema.target], target[1](start, stop))
+            tally.add(schema.target, encoded)
+            chunk[schema.target] = encoded.values
+        yield chunk
+
+
+def _table_chunk(X: Any, width: int, schema: Schema, tally: Tally, start: int, stop: int) -> Chunk:
+    """Return the columns of a matrix as the columns of a table."""
+    part = X[start:stop]
+    if isinstance(part, np.ndarray):
+        grid = part.reshape(len(part), width)
+        columns: list[Cells] = [numpy_cells(grid[:, place]) for place in range(width)]
+    else:
+        columns = list(zip(*(_row(row, width, tally) for row in part), strict=True))
+    chunk = {}
+    for name, cells in zip(schema.features, columns, strict=True):
+        encoded = encode(schema.columns[name], cells)
+        tally.add(name, encoded)
+        chunk[name] = encoded.values
+    return chunk
+
+
+def _dense_chunk(X: Any, width: int, schema: Schema, tally: Tally, start: int, stop: int) -> Chunk:
+    """Return vectors: an entry that is no finite number is 0, and then the norm is bounded."""
+    part = X[start:stop]
+    if isinstance(part, np.ndarray):
+        grid = _floats(part).reshape(len(part), width)
+    else:
+        grid = np.array([_floats(_row(row, width, tally)) for row in part], dtype=np.float64).reshape(len(part), width)
+    unusable = ~np.isfinite(grid)
+    grid[unusable] = 0.0
+    grid += 0.0  # one zero: -0.0 becomes 0.0
+    long = bound_rows(grid, _norm(schema), schema.rows)
+    tally.add("matrix", Encoded(grid, unusable, long))
+    return {"matrix": grid}
+
+
+def _floats(entries: NDArray[Any] | Sequence[object]) -> NDArray[np.float64]:
+    """Return entries as a new flat array of floats, NaN where there is no number."""
+    cells = numpy_cells(entries.reshape(-1)) if isinstance(entries, np.ndarray) else entries
+    with np.errstate(all="ignore"):
+        return np.array(to_floats(cells), dtype=np.float64)
+
+
+def _row(row: Any, width: int, tally: Tally) -> Sequence[object]:
+    """Return the cells of one row of a list; a row of another length is one of missing cells."""
+    if isinstance(row, np.ndarray) and row.ndim == 1:
+        row = row.tolist()
+    if width == 1 and not isinstance(row, list | tuple):
+        return [row]
+    if isinstance(row, list | tuple) and len(row) == width:
+        return row
+    tally.ragged += 1
+    return [None] * width
+
+
+def _sparse_chunk(X: Any, schema: Schema, tally: Tally, start: int, stop: int) -> Chunk:
+    """Return CSR rows with sorted indices and no duplicates; an entry that is no finite number or in no column is 0."""
+    from scipy.sparse import csr_array
+
+    first, last = int(X.indptr[start]), int(X.indptr[stop])
+    data, indices = _floats(X.data[first:last]), np.asarray(X.indices[first:last])
+    outside = (indices < 0) | (indices >= X.shape[1])
+    data[outside] = 0.0
+    dtype = np.int32 if max(X.shape[1], last - first) < 2**31 else np.int64
+    indices = np.where(outside, 0, indices).astype(dtype)
+    indptr = (np.asarray(X.indptr[start : stop + 1]) - first).astype(dtype)
+    part = csr_array((data, indices, indptr), shape=(stop - start, X.shape[1]))
+    with np.errstate(all="ignore"):
+        part.sum_duplicates()
+    unusable = ~np.isfinite(part.data)
+    part.data[unusable] = 0.0
+    part.data += 0.0
+    long = bound_sparse_rows(part, _norm(schema), schema.rows)
+    tally.add("matrix", Encoded(part.data, unusable, long))
+    return {"matrix": part}
+
+
+def _norm(schema: Schema) -> float:
+    if schema.data_norm is None:
+        raise ArgumentError("a vector schema needs data_norm.")
+    return schema.data_norm
+
+
+def _is_sparse(X: object) -> bool:
+    return hasattr(X, "format") and hasattr(X, "nnz") and hasattr(X, "shape")
+
+
+def _check_sparse(X: Any, width: int, schema: Schema) -> int:
+    if schema.dimension is None:
+        raise ArgumentError("a sparse matrix needs a vector schema: Schema.vector(dimension, data_norm, ...).")
+    if X.format != "csr" or len(X.shape) != 2:
+        raise ArgumentError(f"a sparse X must be a CSR matrix; got format {X.format!r}. Give X.tocsr().")
+    _check_width(X.shape, width)
+    check_dtype("X", _ENTRY, X.data.dtype)
+    indptr = np.asarray(X.indptr)
+    sound = len(indptr) == X.shape[0] + 1 and indptr[0] == 0 and indptr[-1] <= len(X.data) == len(X.indices)
+    if not sound or bool(np.any(np.diff(indptr) < 0)):
+        raise ArgumentError("a sparse X must be a sound CSR matrix: indptr rises from 0 to the number of entries.")
+    return int(X.shape[0])
+
+
+def _check_dense(X: Any, width: int) -> int:
+    if isinstance(X, list | tuple):
+        return len(X)
+    if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):
+        raise ArgumentError(
+            "X must be a plain numpy array, a SciPy CSR matrix or a list of rows; "
+            f"got {type(X).__name__}. A table is read by Dataset.from_table."
+        )
+    if X.ndim not in (1, 2):
+        raise ArgumentError(f"X must have one row per record, so two dimensions; got shape {X.shape}.")
+    _check_width(X.shape if X.ndim == 2 else (len(X), 1), width)
+    check_dtype("X", _ENTRY, X.dtype)
+    return len(X)
+
+
+def _check_width(shape: tuple[int, ...], width: int) -> None:
+    if shape[1] != width:
+        raise ArgumentError(f"X must have {width} column(s), as the schema declares; got {shape[1]}.")

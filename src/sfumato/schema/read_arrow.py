@@ -1,0 +1,123 @@
+"""Parquet files, Arrow files and everything that speaks the Arrow stream protocol, a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.schema.columns import Column
+from sfumato.schema.counts import Tally
+from sfumato.schema.encoding import Cells, Repeated
+from sfumato.schema.schema import Schema
+from sfumato.schema.structure import CHUNK_ROWS, places, wrong_type
+
+# A Parquet reader keeps pages and dictionaries of some megabytes for every open column, so few columns are open at once.
+_COLUMNS = 8
+# Bytes of one column that are fetched from a Parquet file at a time. Without a buffer the whole column chunk is, and a
+# file written as one row group would be held in memory twice.
+_BUFFER = 1 << 16
+
+
+def open_parquet(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[str, Cells]]:
+    """Check the types in the footer; return the rows."""
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
+    check_types(file.schema_arrow, schema)
+    names = list(schema.columns)
+    groups = [names[at : at + _COLUMNS] for at in range(0, len(names), _COLUMNS)]
+    return chain.from_iterable(
+        _batches(file.iter_batches(batch_size=CHUNK_ROWS, columns=group), group) for group in groups
+    )
+
+
+def open_arrow_file(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[str, Cells]]:
+    """Check the types of an Arrow (Feather) file or stream; return the rows."""
+    reader = arrow_reader(path)
+    check_types(reader.schema, schema)
+    if hasattr(reader, "num_record_batches"):
+        return _batches((reader.get_batch(i) for i in range(reader.num_record_batches)), schema.columns)
+    return _batches(reader, schema.columns)
+
+
+def arrow_reader(path: Path) -> Any:
+    """Open an Arrow file, or a stream saved as a file. The schema is read, no batch and no dictionary."""
+    import pyarrow as pa
+
+    source = pa.memory_map(str(path))
+    start = source.read(6)
+    source.seek(0)
+    return pa.ipc.open_file(source) if start == b"ARROW1" else pa.ipc.open_stream(source)
+
+
+def open_stream(source: Any, schema: Schema) -> Iterator[Mapping[str, Cells]]:
+    """Check the types of an object with `__arrow_c_stream__`; return the rows."""
+    import pyarrow as pa
+
+    reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
+    check_types(reader.schema, schema)
+    return _batches(reader, schema.columns)
+
+
+def check_types(found: Any, schema: Schema) -> None:
+    """Refuse an Arrow schema that lacks a declared column or holds it as a type that can be no cell."""
+    for name, place in places(found.names, schema).items():
+        check_type(name, schema.columns[name], found.field(place).type)
+
+
+def check_type(name: str, column: Column, given: Any) -> None:
+    """Refuse a type other than numbers, texts, booleans and nulls, plain or dictionary-encoded."""
+    if not _holds_cells(given):
+        raise wrong_type(name, column, str(given))
+
+
+def arrow_cells(array: Any) -> Cells:
+    """Return an Arrow array of an accepted type as cells. Texts are taken as bytes: Arrow does not promise UTF-8."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+        array = array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if _is_text(array.type):
+        return _repeated(array.cast(pa.large_binary()))
+    if pa.types.is_decimal(array.type):
+        return _repeated(array)  # Arrow's own cast is off by a unit in the last place
+    numbers = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(numbers, dtype=np.float64)
+
+
+def _batches(batches: Iterable[Any], names: Iterable[str]) -> Iterator[Mapping[str, Cells]]:
+    wanted = list(names)
+    for batch in batches:
+        for start in range(0, batch.num_rows, CHUNK_ROWS):
+            part = batch.slice(start, CHUNK_ROWS)
+            yield {name: arrow_cells(part.column(name)) for name in wanted}
+
+
+def _repeated(array: Any) -> Repeated:
+    encoded = array.dictionary_encode()
+    index = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return Repeated(encoded.dictionary.to_pylist(), index.astype(np.intp))
+
+
+def _holds_cells(given: Any) -> bool:
+    import pyarrow as pa
+
+    is_ = pa.types
+    if is_.is_dictionary(given):
+        return _holds_cells(given.value_type) and not is_.is_dictionary(given.value_type)
+    plain = (is_.is_integer, is_.is_floating, is_.is_decimal, is_.is_boolean, is_.is_null)
+    return _is_text(given) or any(test(given) for test in plain)
+
+
+def _is_text(given: Any) -> bool:
+    import pyarrow as pa
+
+    is_ = pa.types
+    return bool(is_.is_string(given) or is_.is_large_string(given) or is_.is_string_view(given))

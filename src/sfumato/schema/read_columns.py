@@ -1,0 +1,122 @@
+"""Columns held in memory: a mapping from names to columns, and pandas-like data frames.
+
+A data frame of Python objects is read cell by cell and not through its Arrow form: Arrow refuses a text among numbers,
+with the text in the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ArgumentError
+from sfumato.schema.columns import Column
+from sfumato.schema.encoding import Cells
+from sfumato.schema.read_arrow import arrow_cells, check_type
+from sfumato.schema.schema import Schema
+from sfumato.schema.structure import CHUNK_ROWS, places, same_length, wrong_type
+
+# (number of rows, cells from start to stop)
+Reader = tuple[int, Callable[[int, int], Cells]]
+
+_NUMBERS, _OBJECTS = "biuf", "OUST"
+_PANDAS_OBJECTS = ("object", "category", "string", "str")
+
+
+def is_dataframe(source: object) -> bool:
+    """Whether this is a pandas-like data frame; pandas itself is not imported."""
+    from narwhals.dependencies import is_pandas_like_dataframe
+
+    return bool(is_pandas_like_dataframe(source))
+
+
+def open_dataframe(frame: Any, schema: Schema) -> Iterator[Mapping[str, Cells]]:
+    """Check names and dtypes; return the rows."""
+    where = places(list(frame.columns), schema)
+    series = {name: frame.iloc[:, place] for name, place in where.items()}
+    return _rows({name: _series(name, schema.columns[name], values) for name, values in series.items()})
+
+
+def open_columns(source: Mapping[Any, Any], schema: Schema) -> Iterator[Mapping[str, Cells]]:
+    """Check names, types and lengths; return the rows."""
+    places(list(source), schema)
+    return _rows({name: open_column(name, column, source[name]) for name, column in schema.columns.items()})
+
+
+def open_column(name: str, column: Column, values: Any) -> Reader:
+    """Check one column: a list, a numpy array, an Arrow array, or a series of a data frame library."""
+    from narwhals.dependencies import is_pandas_like_series
+
+    if isinstance(values, list | tuple):
+        return len(values), lambda start, stop: values[start:stop]
+    if isinstance(values, np.ndarray):
+        return _array(name, column, values)
+    if is_pandas_like_series(values):
+        return _series(name, column, values)
+    if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
+        return _arrow(name, column, values)
+    raise ArgumentError(
+        f"column {name!r} must be a list, a one-dimensional numpy array, an Arrow array or a series; "
+        f"got {type(values).__name__}."
+    )
+
+
+def check_dtype(name: str, column: Column, dtype: np.dtype[Any]) -> None:
+    """Refuse a numpy dtype that can hold no number, text or boolean."""
+    if dtype.kind not in _NUMBERS + _OBJECTS:
+        raise wrong_type(name, column, str(dtype))
+
+
+def numpy_cells(array: NDArray[Any]) -> NDArray[np.float64] | list[object]:
+    """Return a one-dimensional numpy array of an accepted dtype as cells."""
+    if array.dtype.kind not in _NUMBERS:
+        return list(array.tolist())
+    with np.errstate(all="ignore"):  # a number beyond float64 becomes infinite, without a warning
+        return array.astype(np.float64)
+
+
+def _array(name: str, column: Column, values: NDArray[Any]) -> Reader:
+    if values.ndim != 1 or isinstance(values, np.ma.MaskedArray):
+        what = "a masked array" if values.ndim == 1 else f"an array of shape {values.shape}"
+        raise ArgumentError(f"column {name!r} must be a plain one-dimensional array; got {what}.")
+    check_dtype(name, column, values.dtype)
+    return len(values), lambda start, stop: numpy_cells(values[start:stop])
+
+
+def _arrow(name: str, column: Column, values: Any) -> Reader:
+    import pyarrow as pa
+
+    array = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.chunked_array(values)
+    check_type(name, column, array.type)
+    return len(array), lambda start, stop: arrow_cells(array.slice(start, stop - start))
+
+
+def _series(name: str, column: Column, values: Any) -> Reader:
+    _check_series(name, column, values.dtype)
+    return len(values), lambda start, stop: numpy_cells(np.asarray(values.iloc[start:stop].to_numpy()))
+
+
+def _check_series(name: str, column: Column, dtype: Any) -> None:
+    """Refuse dates, intervals, complex numbers and nested types by the dtype's name: a dtype's text may list levels."""
+    if hasattr(dtype, "pyarrow_dtype"):
+        check_type(name, column, dtype.pyarrow_dtype)
+        return
+    if hasattr(dtype, "categories") and hasattr(dtype, "ordered"):
+        dtype = dtype.categories.dtype
+    kind = str(getattr(dtype, "kind", "O"))
+    if kind not in _NUMBERS + _OBJECTS or (kind == "O" and str(dtype.name) not in _PANDAS_OBJECTS):
+        raise wrong_type(name, column, str(dtype.name))
+
+
+def _rows(readers: dict[str, Reader]) -> Iterator[Mapping[str, Cells]]:
+    count = same_length({name: length for name, (length, _) in readers.items()})
+    return _chunks(readers, count)
+
+
+def _chunks(readers: dict[str, Reader], count: int) -> Iterator[Mapping[str, Cells]]:
+    for start in range(0, count, CHUNK_ROWS):
+        stop = min(start + CHUNK_ROWS, count)
+        yield {name: cells(start, stop) for name, (_, cells) in readers.items()}

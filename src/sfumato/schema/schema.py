@@ -1,0 +1,244 @@
+"""What one record may be: the columns with their bounds, the norm of a row, and what a row stands for. Holds no rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from sfumato import _validate
+from sfumato.errors import ArgumentError
+from sfumato.schema import documents
+from sfumato.schema.columns import Boolean, Category, Column, Number, public_text
+
+if TYPE_CHECKING:
+    from sfumato.schema.counts import Counts
+    from sfumato.schema.design import Design
+
+ROWS = ("clip", "normalise")
+# Squares of numbers in this range neither overflow nor vanish, so that a norm can be bounded exactly.
+NORMS = (2.0**-500, 2.0**500)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Schema:
+    """The public facts about one record. Two neighbouring data sets have the same schema and the same n.
+
+    Either a table (named columns) or, made by `Schema.vector`, a vector of `dimension` numbers with |x| <= data_norm
+    and at most one column beside it, the target.
+
+    columns: name -> Number, Category or Boolean. Columns of a source that are not named here are never used.
+    target: the column to be predicted, if there is one.
+    data_norm: the Euclidean norm that no row of features exceeds; for a table, of the row as `design` encodes it.
+    name, unit: how the data set is called, and what one row stands for (a person, a visit). The promise protects
+        one unit; if somebody has two rows, the promise for that person is weaker.
+    rows: "clip" shortens rows longer than data_norm; "normalise" brings every row but 0 to it.
+    """
+
+    _columns: tuple[tuple[str, Column], ...]
+    target: str | None
+    data_norm: float | None
+    name: str
+    unit: str
+    rows: str
+    dimension: int | None
+
+    def __init__(
+        self,
+        columns: Mapping[str, Column],
+        target: str | None = None,
+        data_norm: float | None = None,
+        name: str = "data",
+        unit: str = "row",
+        rows: str = "clip",
+    ) -> None:
+        """Describe a table."""
+        if not isinstance(columns, Mapping) or not columns:
+            raise ArgumentError(
+                'columns must be a mapping such as {"age": sf.Number(0, 100)} with at least one column; '
+                f"got {type(columns).__name__}."
+            )
+        self._keep(columns, target, data_norm, name, unit, rows, None)
+
+    @classmethod
+    def vector(
+        cls,
+        dimension: int,
+        data_norm: float | None = None,
+        target: Column | None = None,
+        name: str = "data",
+        unit: str = "row",
+        rows: str = "clip",
+    ) -> Schema:
+        """Describe rows that are vectors of `dimension` numbers with norm at most `data_norm`.
+
+        A cell that is no finite number is stored as 0, which never lengthens a row. `target` is a column, not a name.
+        """
+        if data_norm is None:
+            raise ArgumentError(
+                "Schema.vector needs data_norm: the largest norm of a row, a public number that is never read from the "
+                "rows; longer rows are shortened to it."
+            )
+        dimension = _validate.whole("dimension", dimension)
+        columns = {} if target is None else {"target": target}
+        made = object.__new__(cls)
+        made._keep(columns, "target" if columns else None, data_norm, name, unit, rows, dimension)
+        return made
+
+    def _keep(
+        self,
+        columns: Mapping[str, Column],
+        target: str | None,
+        data_norm: float | None,
+        name: str,
+        unit: str,
+        rows: str,
+        dimension: int | None,
+    ) -> None:
+        for label, column in columns.items():
+            public_text("the name of a column", label)
+            if not isinstance(column, Number | Category | Boolean):
+                raise ArgumentError(f"column {label!r} must be a sf.Number, sf.Category or sf.Boolean; got {column!r}.")
+        if target is not None and target not in columns:
+            raise ArgumentError(f"target must be one of the columns {', '.join(columns)}; got {target!r}.")
+        public_text("name", name)
+        public_text("unit", unit)
+        _validate.one_of("rows", rows, ROWS)
+        if data_norm is not None:
+            data_norm = _validate.positive("data_norm", data_norm)
+            if not NORMS[0] <= data_norm <= NORMS[1]:
+                raise ArgumentError(f"data_norm must lie between 2**-500 and 2**500; got {data_norm!r}.")
+        elif rows == "normalise":
+            raise ArgumentError('rows="normalise" needs data_norm, the norm that rows are brought to; got None.')
+        facts = {
+            "_columns": tuple(columns.items()),
+            "target": target,
+            "data_norm": data_norm,
+            "name": name,
+            "unit": unit,
+            "rows": rows,
+            "dimension": dimension,
+        }
+        for field, value in facts.items():
+            object.__setattr__(self, field, value)
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """Name -> column, in the declared order; read-only."""
+        return MappingProxyType(dict(self._columns))
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the columns other than the target; empty for a vector."""
+        return tuple(name for name, _ in self._columns if name != self.target)
+
+    def without_target(self) -> Schema:
+        """Return the facts about the features alone, by which public rows are read for a prediction."""
+        made = object.__new__(Schema)
+        columns = {name: column for name, column in self._columns if name != self.target}
+        made._keep(columns, None, self.data_norm, self.name, self.unit, self.rows, self.dimension)
+        return made
+
+    def design(self) -> Design:
+        """Return the public recipe that turns rows into the feature matrix of a regression."""
+        from sfumato.schema.design import Design
+
+        return Design.of(self)
+
+    # documents --------------------------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a versioned document that `from_json` reads back to an equal schema."""
+        return documents.to_document(self)
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any] | str) -> Schema:
+        """Read a schema; another version, an unknown key or a fact still "REQUIRED" is refused."""
+        return documents.from_document(documents.parse_json(document) if isinstance(document, str) else document)
+
+    def to_toml(self) -> str:
+        """Return the same document as TOML, for people to edit."""
+        return documents.to_toml(self.to_json())
+
+    @classmethod
+    def from_toml(cls, text: str) -> Schema:
+        """Read the TOML form, as strictly as `from_json`."""
+        return documents.from_document(documents.parse_toml(text))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        """Read a .toml or .json file."""
+        file = Path(path)
+        kind = _validate.one_of("the ending of a schema file", file.suffix.lower(), (".toml", ".json"))
+        text = file.read_text(encoding="utf-8")
+        return cls.from_toml(text) if kind == ".toml" else cls.from_json(text)
+
+    def save(self, path: str | Path) -> None:
+        """Write a .toml or .json file that `load` reads back to an equal schema."""
+        file = Path(path)
+        kind = _validate.one_of("the ending of a schema file", file.suffix.lower(), (".toml", ".json"))
+        text = self.to_toml() if kind == ".toml" else json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n"
+        file.write_text(text, encoding="utf-8")
+
+    @staticmethod
+    def draft(source: object) -> str:
+        """Return the text of a TOML schema with "REQUIRED" wherever a public fact is still unknown.
+
+        source: the path of a data dictionary (.csv with the columns name, type, lower, upper, levels, missing), or of
+            a Parquet or Arrow file, or an Arrow schema. Of a data file the types alone are read, never a value.
+        """
+        from sfumato.schema.draft import draft
+
+        return draft(source)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical document: the same for the same facts, in this order of columns."""
+        document = self.to_json()
+        ordered = [{"name": name, **facts} for name, facts in document.pop("columns", {}).items()]
+        text = json.dumps({**document, "columns": ordered}, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    # data -------------------------------------------------------------------------------------------------------
+
+    @overload
+    def check(self, data: object, y: object = None, *, counts: Literal[False] = False) -> None: ...
+    @overload
+    def check(self, data: object, y: object = None, *, counts: Literal[True]) -> Counts: ...
+
+    def check(self, data: object, y: object = None, *, counts: bool = False) -> Counts | None:
+        """Raise if the structure of `data` does not fit; with counts=True also say how many cells would be changed.
+
+        Without counts no row is read. The counts depend on the rows and carry no noise: they are for the curator's eyes
+        alone, and are never published, logged or used to choose a bound of a release.
+        """
+        from sfumato.schema.counts import Tally
+        from sfumato.schema.reading import open_source
+
+        tally = Tally()
+        chunks = open_source(data, y, self, tally)
+        if not counts:
+            return None
+        for _ in chunks:
+            pass
+        return tally.result()
+
+    def __repr__(self) -> str:
+        what = f"{len(self._columns)} columns" if self.dimension is None else f"vector of {self.dimension}"
+        said = [repr(self.name), what, f"unit={self.unit!r}"]
+        said += [f"target={self.target!r}"] if self.target else []
+        said += [f"data_norm={self.data_norm:g}"] if self.data_norm is not None else []
+        return f"Schema({', '.join(said)})"
+
+    def __str__(self) -> str:
+        lines = [repr(self)]
+        if self.dimension is not None:
+            lines.append(f"  {self.dimension} numbers with norm at most {self.data_norm:g} ({self.rows}); missing: 0")
+        width = max((len(name) for name, _ in self._columns), default=0)
+        for name, column in self._columns:
+            lines.append(f"  {name:<{width}}  {column!r}{'  <- target' if name == self.target else ''}")
+        return "\n".join(lines)

@@ -1,0 +1,52 @@
+"""What may be wrong with the structure of a source: said with the column and the rule, never with a cell.
+
+Names that a source brings are not repeated either: the first line of a file without a header is a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sfumato.errors import ArgumentError
+from sfumato.schema.columns import Column
+from sfumato.schema.schema import Schema
+
+# Rows that are read and encoded at a time: large enough for numpy, small beside what is kept.
+CHUNK_ROWS = 16_384
+# Rows of a sparse matrix at a time, and of one block of a data set.
+BLOCK_ROWS = 65_536
+
+
+def places(names: Sequence[object], schema: Schema) -> dict[str, int]:
+    """Return where each declared column stands among the source's names; absent and repeated ones are refused."""
+    listed = list(names)
+    absent = [name for name in schema.columns if name not in listed]
+    if absent:
+        raise ArgumentError(
+            f"the table lacks {_columns(absent)}, which the schema {schema.name!r} declares; it has {len(listed)} "
+            "column(s). Rename the columns, or check that the first line of a .csv file holds their names."
+        )
+    repeated = [name for name in schema.columns if listed.count(name) > 1]
+    if repeated:
+        raise ArgumentError(f"the table has {_columns(repeated)} more than once; a declared column must be there once.")
+    return {name: listed.index(name) for name in schema.columns}
+
+
+def wrong_type(name: str, column: Column, given: str) -> ArgumentError:
+    """Return the refusal of a column whose type can hold no cell of the declared kind."""
+    return ArgumentError(
+        f"column {name!r}: a {column.kind} is declared, and the source's column is of type {given}. It must hold "
+        "numbers, texts or booleans; convert it before reading."
+    )
+
+
+def same_length(lengths: dict[str, int]) -> int:
+    """Return the common length of the columns, or raise."""
+    if len(set(lengths.values())) > 1:
+        said = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
+        raise ArgumentError(f"every column must have the same number of rows; got {said}.")
+    return next(iter(lengths.values()))
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}"
