@@ -7,6 +7,8 @@
     ├── CompositionError                     two guarantees speak of different neighbours or units
     ├── CalibrationError                     no parameter in the searched range meets the target
     ├── MechanismRefused                     a mechanism cannot serve this model and goal
+    ├── RandomnessError                      the operating system gives no entropy; nothing was drawn
+    ├── PublishError                         a release was asked for in a way that would leak, repeat or contradict one
     └── FormatError (also ValueError)        a stored document has an unknown version, key or value
 
 Every message says which argument or hypothesis, what was required, what was given and what to do.
@@ -56,5 +58,64 @@ class MechanismRefused(SfumatoError):
     """A mechanism cannot serve this model, goal or target."""
 
 
+class RandomnessError(SfumatoError):
+    """The operating system gives no entropy; nothing was drawn."""
+
+
+class PublishError(SfumatoError):
+    """A release was asked for in a way that would leak, repeat or contradict an earlier one."""
+
+
 class FormatError(SfumatoError, ValueError):
     """A stored document has an unknown version, an unknown key or an impossible value."""
+
+
+class LedgerError(SfumatoError):
+    """A privacy ledger cannot do what was asked."""
+
+
+class LedgerExhausted(LedgerError):
+    """The charge does not fit in what is left; the amounts are epsilons at the registered delta."""
+
+    def __init__(self, message: str, spent: float, requested: float, remaining: float) -> None:
+        """Keep the three amounts beside the message."""
+        self.spent = spent
+        self.requested = requested
+        self.remaining = remaining
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[LedgerExhausted], tuple[object, ...]]:
+        """Travel between processes with the amounts."""
+        return type(self), (str(self), self.spent, self.requested, self.remaining)
+
+
+class ChargeRefused(LedgerError):
+    """The guarantee can never be charged to this ledger; nothing was written."""
+
+
+class RequestConflict(LedgerError):
+    """A name, a request id or a seal was used before with other terms."""
+
+
+class LedgerDamaged(LedgerError):
+    """The rows, their hash chain or the witness show that the ledger was edited or rolled back."""
+
+
+class ClockSetBack(LedgerError):
+    """The clock stands before the last row of the ledger."""
+
+
+class LedgerUnavailable(LedgerError):
+    """The storage could not be used; the same request id may be repeated without being charged twice."""
+
+
+class LedgerLocked(LedgerUnavailable):
+    """Another process held the ledger for longer than the waiting time."""
+
+
+class LedgerReadOnly(LedgerUnavailable):
+    """The ledger or its witness may not be written."""
+
+
+class LedgerFull(LedgerUnavailable):
+    """The disk that holds the ledger or its witness is full."""

@@ -1,0 +1,48 @@
+"""What a release holds: an array shaped (chain, draw, ...) with a label for every coordinate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ArgumentError
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Values shaped (chain, draw, *shape), read-only; `labels` name the coordinates of the flattened shape."""
+
+    values: NDArray[np.float64]
+    labels: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        values = np.array(self.values, dtype=np.float64)
+        if values.ndim < 2:
+            raise ArgumentError(f"draws must be shaped (chain, draw, ...); got {values.shape}.")
+        if len(self.labels) != int(np.prod(values.shape[2:], dtype=int)):
+            raise ArgumentError(f"labels must name the {values.shape[2:]} coordinates; got {len(self.labels)}.")
+        values.setflags(write=False)
+        object.__setattr__(self, "values", values)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(chain, draw, ...)."""
+        return self.values.shape
+
+    def pooled(self) -> NDArray[np.float64]:
+        """All draws of all chains along the first axis."""
+        return self.values.reshape(-1, *self.values.shape[2:])
+
+    def mean(self) -> NDArray[np.float64]:
+        """Mean over chains and draws."""
+        return np.asarray(self.pooled().mean(axis=0), dtype=np.float64)
+
+    def quantile(self, q: Any) -> NDArray[np.float64]:
+        """Quantiles over chains and draws; `q` in [0, 1], one or several (then along the first axis)."""
+        levels = np.asarray(q, dtype=np.float64)
+        if levels.size == 0 or not ((levels >= 0) & (levels <= 1)).all():
+            raise ArgumentError(f"q must lie in [0, 1]; got {q!r}.")
+        return np.asarray(np.quantile(self.pooled(), levels, axis=0), dtype=np.float64)

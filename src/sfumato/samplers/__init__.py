@@ -1,0 +1,1 @@
+"""How a law is drawn: kernels that know no price. Exact on a public grid where a value leaves the house."""

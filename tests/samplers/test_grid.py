@@ -1,0 +1,105 @@
+"""Draws on the public grid: masses are integrals, relative errors below what is charged, inversion exact."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from goodness import LEVEL, chi_square_p, uniform_p
+from mpmath import mp, mpf
+from scipy import stats
+
+from sfumato.errors import ArgumentError
+from sfumato.randomness import seeded
+from sfumato.samplers import grid
+
+
+def exact_log_mass(a: float, b: float, cell: int):
+    """Log of the cell's mass relative to the density at the mode, in 50 digits, by quadrature in logit coordinates."""
+    mp.dps = 50
+    a, b = mpf(a), mpf(b)
+    shape = lambda x: -a * mp.log1p(mp.exp(-x)) - b * mp.log1p(mp.exp(x))
+    top = shape(mp.log(a / b))
+    edge = lambda j: 2 * mp.log(mp.tan(mp.pi / 2 * j / grid.CELLS))
+    high = edge(cell + 1) if cell < grid.CELLS - 1 else edge(cell) + 60 / b
+    low = edge(cell) if cell > 0 else high - 120 / a
+    panels = 12
+    cuts = [low + (high - low) * k / panels for k in range(panels + 1)]
+    return mp.log(mp.quad(lambda x: mp.exp(shape(x) - top), cuts))
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (0.3, 0.4), (0.05, 50), (11, 1e6), (5e5, 5e5), (2e4, 9e6), (1e8, 5e8)])
+def test_relative_error_of_masses_is_below_what_is_charged(a, b):
+    masses = grid.beta_log_masses(a, b, grid.nodes_for(a + b))
+    centre = int(2 / math.pi * math.asin(math.sqrt(a / (a + b))) * grid.CELLS)
+    cells = sorted({0, 1, 5, 200, *(centre + k for k in (-300, -20, 0, 7, 300))})
+    cells = [c for c in cells if 0 <= c < grid.CELLS - 1 and masses[c] > masses.max() - 650]
+    assert len(cells) >= 3
+    errors = [float(exact_log_mass(a, b, c) - mpf(masses[c])) for c in cells]
+    assert max(errors) - min(errors) < grid.mass_error(a + b)
+
+
+def test_float_differences_of_distribution_functions_are_worthless_in_the_tail():
+    """The planted fault: the same cells by cdf differences are off by far more than is charged."""
+    a, b = 5000.0, 5000.0
+    masses = grid.beta_log_masses(a, b)
+    phi = np.arange(grid.CELLS + 1) * (0.5 * math.pi / grid.CELLS)
+    naive = np.diff(stats.beta.cdf(np.sin(phi) ** 2, a, b))
+    tail = np.flatnonzero(masses - masses.max() < -60)
+    tail = tail[(tail > grid.CELLS // 2) & (masses[tail] - masses.max() > -200)]
+    exact = np.exp(masses[tail] - masses.max()) * naive.max()
+    assert np.median(np.abs(naive[tail] / exact - 1)) > 0.5
+
+
+@pytest.mark.parametrize(("a", "b"), [(2.5, 7.0), (0.4, 0.3), (300.0, 900.0)])
+def test_draws_follow_the_posterior(a, b):
+    weights = grid.integer_weights(grid.beta_log_masses(a, b))
+    cells = np.array(grid.draw_cells(weights, seeded(3), 20_000))
+    rates = grid.rate_grid()[cells]
+    # Spread each draw uniformly over its cell, so that the law is continuous again.
+    phi = (cells + np.random.default_rng(1).random(cells.size)) * (0.5 * math.pi / grid.CELLS)
+    assert uniform_p(stats.beta.cdf(np.sin(phi) ** 2, a, b)) > LEVEL
+    assert uniform_p(stats.beta.cdf(np.sin(phi) ** 2, 0.7 * a, 0.7 * b)) < LEVEL
+    assert uniform_p(stats.beta.cdf(np.sin(phi) ** 2, 1.3 * a, 1.3 * b)) < LEVEL
+    assert set(rates) <= set(grid.rate_grid())
+
+
+def test_every_cell_is_possible_under_every_data_set():
+    """A cell that one data set gives weight 0 would tell it from its neighbour for certain."""
+    for a, b in ((1.0, 1e6), (1e6, 1.0), (0.05, 0.05)):
+        weights = np.diff([0, *grid.integer_weights(grid.beta_log_masses(a, b))])
+        assert min(weights) >= 1
+
+
+def test_inversion_is_exact():
+    cumulative = grid.integer_weights(np.log(np.array([1.0, 2.0, 5.0])))
+    counts = np.bincount(grid.draw_cells(cumulative, seeded(2), 8000), minlength=3)
+    assert chi_square_p(counts, np.array([1000.0, 2000.0, 5000.0])) > LEVEL
+    assert chi_square_p(counts, np.array([1200.0, 2000.0, 4800.0])) < LEVEL
+
+    class Fixed:
+        def __init__(self, value):
+            self.value = value
+
+        def integers_below(self, bound):
+            return self.value
+
+    first = cumulative[0]
+    assert grid.draw_cells(cumulative, Fixed(first - 1), 1) == [0]
+    assert grid.draw_cells(cumulative, Fixed(first), 1) == [1]
+    assert grid.draw_cells(cumulative, Fixed(cumulative[-1] - 1), 1) == [2]
+
+
+def test_weights_keep_their_digits_far_down():
+    relative = np.array([0.0, -100.0, -500.0, -690.0])
+    weights = np.diff([0, *grid.integer_weights(relative)])
+    for log, weight in zip(relative, weights, strict=True):
+        mp.dps = 60
+        ratio = mpf(int(weight)) / mpf(int(weights[0]))
+        assert abs(ratio / mp.exp(mpf(log)) - 1) < mpf("1e-12")
+
+
+def test_too_large_a_weight_is_refused():
+    with pytest.raises(ArgumentError, match="at most"):
+        grid.mass_error(2e9)
