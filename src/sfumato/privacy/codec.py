@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.errors import ArgumentError, FormatError
+from sfumato.errors import FormatError
 from sfumato.privacy.compose import compose
 from sfumato.privacy.curves import BoundedRange, Curve, Gaussian, Pure
 from sfumato.privacy.metric import Metric
@@ -38,14 +38,14 @@ def refuse_unknown(document: object, keys: tuple[str, ...], what: str) -> Mappin
 
 def curve_from_json(document: object) -> Curve:
     """Read any curve."""
-    if not isinstance(document, Mapping) or document.get("curve") not in _KEYS:
-        found = document.get("curve") if isinstance(document, Mapping) else document
+    found = document.get("curve") if isinstance(document, Mapping) else document
+    if not isinstance(document, Mapping) or not isinstance(found, str) or found not in _KEYS:
         raise FormatError(f"curve must be one of {', '.join(sorted(_KEYS))}; got {found!r}.")
     kind = str(document["curve"])
     fields = refuse_unknown(document, ("curve", *_KEYS[kind]), f"a {kind} curve")
     try:
         return _build(kind, fields)
-    except (TypeError, ArgumentError) as error:
+    except (TypeError, ValueError) as error:
         raise FormatError(f"a {kind} curve cannot be read: {error}") from error
 
 
@@ -57,10 +57,22 @@ def _build(kind: str, fields: Mapping[str, Any]) -> Curve:
     if kind == "bounded-range":
         return BoundedRange(epsilon=fields["epsilon"])
     if kind == "renyi":
-        return Renyi(*([math.inf if v == "inf" else v for v in fields[key]] for key in ("orders", "values")))
+        listed = [_listed(fields[key], key) for key in ("orders", "values")]
+        return Renyi(*([math.inf if v == "inf" else v for v in values] for values in listed))
     if kind == "metric":
         return Metric(epsilon=fields["epsilon"], delta=fields["delta"], distance=fields["distance"])
     if kind == "profile":
+        if not isinstance(fields["parameters"], Mapping):
+            raise FormatError(f"parameters must be a JSON object; got {type(fields['parameters']).__name__}.")
         return Profile(fields["name"], fields["parameters"])
-    parts = [refuse_unknown(part, ("count", "part"), "a part of a composed curve") for part in fields["parts"]]
+    parts = [
+        refuse_unknown(part, ("count", "part"), "a part of a composed curve")
+        for part in _listed(fields["parts"], "parts")
+    ]
     return compose([(curve_from_json(part["part"]), part["count"]) for part in parts])
+
+
+def _listed(value: object, key: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise FormatError(f"{key} must be a JSON list; got {type(value).__name__}.")
+    return value

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from sfumato import _validate
 from sfumato.errors import CompositionError
 from sfumato.privacy.convert import minimise_over_orders, renyi_to_delta, renyi_to_epsilon
 from sfumato.privacy.curves import BoundedRange, Curve, Gaussian, Pure
@@ -30,11 +31,14 @@ _DOTS, _MOST_DOTS = 1000, 1 << 17
 
 def compose(parts: Iterable[tuple[Curve, int]]) -> Curve:
     """Return the curve of releasing every part `count` times, in normal form."""
-    counted = [(curve, count) for whole, times in parts for curve, count in _parts_of(whole, times) if count > 0]
+    checked = [(curve, _validate.whole("the number of releases", count, minimum=0)) for curve, count in parts]
+    counted = [(curve, count) for whole, times in checked for curve, count in _parts_of(whole, times) if count > 0]
+    if len(counted) == 1 and counted[0][1] == 1:
+        return counted[0][0]
     metrics = [(curve, count) for curve, count in counted if isinstance(curve, Metric)]
     if metrics:
         return _compose_metrics(metrics, counted)
-    squares = [count * curve.mu * curve.mu for curve, count in counted if isinstance(curve, Gaussian)]
+    gaussians = [(curve.mu, count) for curve, count in counted if isinstance(curve, Gaussian) and curve.mu > 0]
     merged: dict[Any, tuple[Curve, int]] = {}
     renyis: dict[tuple[float, ...], list[tuple[Renyi, int]]] = {}
     for curve, count in counted:
@@ -46,8 +50,8 @@ def compose(parts: Iterable[tuple[Curve, int]]) -> Curve:
             merged[curve] = (curve, merged.get(curve, (curve, 0))[1] + count)
     total = list(merged.values())
     total += [(_sum_of_renyi(orders, items), 1) for orders, items in renyis.items()]
-    if squares and sum(squares) > 0:
-        total.append((_sum_of_gaussian(squares), 1))
+    if gaussians:
+        total.append((_sum_of_gaussian(gaussians), 1))
     if not total:
         return Gaussian(0.0)
     if len(total) == 1 and total[0][1] == 1:
@@ -65,17 +69,20 @@ def _is_free(curve: Curve) -> bool:
     return isinstance(curve, (Pure, BoundedRange)) and curve.epsilon_value == 0
 
 
-def _sum_of_gaussian(squares: list[float]) -> Gaussian:
-    if len(squares) == 1:
-        return Gaussian(math.sqrt(squares[0]))
-    return Gaussian(math.sqrt(math.fsum(squares)) * (1 + 4 * UNIT))
+def _sum_of_gaussian(items: list[tuple[float, int]]) -> Gaussian:
+    """Square root of the sum of count * mu^2, rounded up; `hypot` neither overflows nor underflows on the way."""
+    if len(items) == 1 and items[0][1] == 1:
+        return Gaussian(items[0][0])
+    return Gaussian(
+        math.nextafter(math.hypot(*(math.sqrt(count) * mu for mu, count in items)) * (1 + 8 * UNIT), math.inf)
+    )
 
 
 def _sum_of_renyi(orders: tuple[float, ...], items: list[tuple[Renyi, int]]) -> Renyi:
     if items == [(items[0][0], 1)]:
         return items[0][0]
     sums = [math.fsum(count * curve.values[i] for curve, count in items) for i in range(len(orders))]
-    return Renyi(orders, [value if value == math.inf else value * (1 + 2 * UNIT) for value in sums])
+    return Renyi(orders, [value if value == math.inf else value * (1 + 8 * UNIT) for value in sums])
 
 
 def _compose_metrics(metrics: list[tuple[Metric, int]], counted: list[tuple[Curve, int]]) -> Metric:
@@ -88,7 +95,7 @@ def _compose_metrics(metrics: list[tuple[Metric, int]], counted: list[tuple[Curv
         )
     epsilon = math.fsum(count * c.epsilon_value for c, count in metrics)
     delta = math.fsum(count * c.delta_value for c, count in metrics)
-    return Metric(epsilon * (1 + 2 * UNIT), delta * (1 + 2 * UNIT), distances.pop())
+    return Metric(epsilon * (1 + 8 * UNIT), delta * (1 + 8 * UNIT), distances.pop())
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,7 @@ class Composed(Curve):
         values = [(curve.mu, count) for curve, count in self.parts]
         if any(value is None for value, _ in values):
             return None
-        return math.sqrt(math.fsum(count * value * value for value, count in values if value)) * (1 + 4 * UNIT)
+        return math.hypot(*(math.sqrt(count) * value for value, count in values if value)) * (1 + 8 * UNIT)
 
     @property
     def composable_as_profile(self) -> bool:
@@ -120,7 +127,7 @@ class Composed(Curve):
     def pure_total(self) -> float:
         """Sum of the pure epsilons; infinite if some part is not pure."""
         limits = [count * curve.renyi(math.inf) for curve, count in self.parts]
-        return math.fsum(limits) * (1 + 2 * UNIT)
+        return math.fsum(limits) * (1 + 8 * UNIT)
 
     def _delta(self, epsilon: float) -> float:
         if epsilon >= self.pure_total:
@@ -158,10 +165,11 @@ class Composed(Curve):
         if len(self.parts) > 1 or not isinstance(curve, Pure) or count > 2000:
             return None
         bound = curve.epsilon_value
-        log_yes, log_no = -math.log1p(math.exp(-bound)), -math.log1p(math.exp(bound))
+        log_yes = -math.log1p(math.exp(-bound))
+        log_no = log_yes - bound
         terms = []
         for j in range(count // 2 + 1):
-            loss = (count - 2 * j) * bound
+            loss = (count - 2 * j) * bound * (1 + 4 * UNIT)  # rounded up: next to eps a rounding is all there is
             if loss <= epsilon:
                 break
             log_choose = math.lgamma(count + 1) - math.lgamma(j + 1) - math.lgamma(count - j + 1)
@@ -170,7 +178,7 @@ class Composed(Curve):
         return min(1.0, math.fsum(terms) * (1 + 1e-11) + (5e-324 if terms else 0.0))
 
     def _renyi(self, order: float) -> float:
-        return math.fsum(count * curve.renyi(order) for curve, count in self.parts) * (1 + 2 * UNIT)
+        return math.fsum(count * curve.renyi(order) for curve, count in self.parts) * (1 + 8 * UNIT)
 
     def to_json(self) -> dict[str, Any]:
         """{"curve": "composed", "parts": [{"count": k, "part": {...}}, ...]}."""

@@ -19,10 +19,10 @@ __all__ = ["gaussian_mu", "minimise_over_orders", "renyi_to_delta", "renyi_to_ep
 
 def renyi_to_epsilon(order: float, value: float, delta: float) -> float:
     """Epsilon at `delta` implied by one Renyi bound, rounded up."""
-    if value == math.inf or delta <= 0 or order <= 1:
-        return math.inf
     if order == math.inf:
         return value
+    if value == math.inf or delta <= 0 or order <= 1:
+        return math.inf
     terms = (value, math.log1p(-1.0 / order), -(math.log(delta) + math.log(order)) / (order - 1.0))
     return max(0.0, sum(terms) + 8 * UNIT * sum(map(abs, terms)))
 

@@ -11,14 +11,15 @@ This is how a ledger charges curves that have no mu of their own (every conjugat
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 from statistics import NormalDist
 
 from sfumato.privacy.curves import Curve
-from sfumato.privacy.gaussian_tail import gaussian_delta
+from sfumato.privacy.gaussian_tail import bisect_down, gaussian_delta
 
 # Points at which the curve is asked; more points, tighter chords. Relative loss in mu is about the square of the spacing.
-_POINTS = 96
+_POINTS = 64
 _RELATIVE = 1e-9
 
 
@@ -29,16 +30,21 @@ def covering_mu(curve: Curve, delta0: float) -> float | None:
     """
     if curve.mu is not None:
         return curve.mu
-    if delta0 <= 0 or delta0 >= 1 or not curve.composable_as_profile:
+    if not curve.composable_as_profile:
         return None
-    limit = curve.epsilon(delta0)
-    if limit == math.inf:
+    return covering_mu_of(curve.delta, delta0)
+
+
+def covering_mu_of(delta: Callable[[float], float], delta0: float) -> float | None:
+    """The same for a profile given as a function of eps >= 0."""
+    if delta0 <= 0 or delta0 >= 1:
         return None
-    if limit == 0:
-        return 0.0
+    limit = _reach(delta, delta0)
+    if limit is None or limit == 0:
+        return limit
     # What is left of the curve after the revealing part, at points that crowd towards 0 and towards the limit.
     epsilons = [0.5 * limit * (1 - math.cos(math.pi * k / _POINTS)) for k in range(_POINTS + 1)]
-    levels = [max(0.0, (curve.delta(e) - delta0) / (1.0 - delta0)) * (1 + 1e-12) for e in epsilons[:-1]] + [0.0]
+    levels = [max(0.0, (delta(e) - delta0) / (1.0 - delta0)) * (1 + 1e-12) for e in epsilons[:-1]] + [0.0]
     high = 1e-6
     while not _covers(high, epsilons, levels):
         high *= 2.0
@@ -49,6 +55,18 @@ def covering_mu(curve: Curve, delta0: float) -> float | None:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if _covers(middle, epsilons, levels) else (middle, high)
     return high
+
+
+def _reach(delta: Callable[[float], float], delta0: float) -> float | None:
+    """An eps with delta(eps) <= delta0, close to the smallest: from there on the revealing part covers everything."""
+    if delta(0.0) <= delta0:
+        return 0.0
+    upper = 1.0
+    while delta(upper) > delta0:
+        upper *= 2.0
+        if upper > 1e4:
+            return None
+    return bisect_down(lambda eps: delta(eps) <= delta0, 0.0, upper, relative=1e-6)
 
 
 def _covers(mu: float, epsilons: list[float], levels: list[float]) -> bool:

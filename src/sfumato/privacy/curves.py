@@ -47,7 +47,7 @@ class Curve(ABC):
             return self._delta(eps)
         if eps == -math.inf:
             return 1.0
-        return min(1.0, -math.expm1(eps) + math.exp(eps) * self._delta(-eps))
+        return min(1.0, _up(-math.expm1(eps) + math.exp(eps) * self._delta(-eps)))
 
     def epsilon(self, delta: float) -> float:
         """Smallest provable epsilon at this delta; `math.inf` if there is none."""
@@ -149,7 +149,7 @@ class Gaussian(Curve):
         return gaussian_epsilon(delta, self.mu_value)
 
     def _renyi(self, order: float) -> float:
-        return 0.0 if self.mu_value == 0 else _up(0.5 * order * self.mu_value * self.mu_value)
+        return 0.0 if self.mu_value == 0 else max(_up(0.5 * order * self.mu_value * self.mu_value), TINY)
 
     def to_json(self) -> dict[str, Any]:
         """{"curve": "gaussian", "mu": ...}."""
@@ -181,22 +181,22 @@ class Pure(Curve):
         bound = self.epsilon_value
         if epsilon >= bound:
             return 0.0
-        return min(1.0, _up(-math.expm1(epsilon - bound) / (1.0 + math.exp(-bound))))
+        return min(1.0, max(_up(-math.expm1(epsilon - bound) / (1.0 + math.exp(-bound))), TINY))
 
     def _epsilon(self, delta: float) -> float:
         bound = self.epsilon_value
         spent = delta * (1.0 + math.exp(-bound))
         if spent >= 1:
             return 0.0
-        return max(0.0, min(bound, bound + math.log1p(-spent) + 8 * UNIT * (bound + 1.0) / (1.0 - spent)))
+        return max(0.0, min(bound, bound + math.log1p(-spent) + 8 * UNIT * (bound + spent) / (1.0 - spent)))
 
     def _renyi(self, order: float) -> float:
         bound = self.epsilon_value
         if order == math.inf or bound == 0:
             return bound
         if order == 1:
-            return _up(bound * math.tanh(0.5 * bound))
-        return min(bound, _up(_randomised_response_renyi(bound, order)))
+            return min(bound, max(_up(bound * math.tanh(0.5 * bound)), TINY))
+        return min(bound, max(_up(_randomised_response_renyi(bound, order)), TINY))
 
     def to_json(self) -> dict[str, Any]:
         """{"curve": "pure", "epsilon": ...}."""
@@ -209,7 +209,7 @@ class Pure(Curve):
 def _randomised_response_renyi(bound: float, order: float) -> float:
     """[log(e^{a eps} + e^{(1-a) eps}) - log(1 + e^eps)]/(a-1), without cancellation for small eps or a near 1.
 
-    With p = 1/(1+e^-eps): (a-1) D = log(1 + p expm1((a-1)eps) + (1-p) expm1(-a eps + eps ... )) in log1p form.
+    With p = 1/(1 + e^-eps) and g = (a-1) eps: (a-1) D = log(p e^g + (1-p) e^-g), taken as a log1p.
     """
     gain = (order - 1.0) * bound
     if gain > 30.0:
@@ -240,30 +240,30 @@ class BoundedRange(Curve):
     @property
     def mu(self) -> float:
         """The Gaussian curve that touches this one from above, at eps = 0."""
-        return mu_of_total_variation(0.5 * self.epsilon_value)
+        return mu_of_total_variation(max(0.5 * self.epsilon_value, TINY) if self.epsilon_value > 0 else 0.0)
 
     def _delta(self, epsilon: float) -> float:
         bound = self.epsilon_value
         if epsilon >= bound:
             return 0.0
         gap = -math.expm1(0.5 * (epsilon - bound))
-        return min(1.0, max(_up(gap * gap / -math.expm1(-bound), 32.0), TINY))
+        return min(1.0, max(_up(gap * (gap / -math.expm1(-bound)), 32.0), TINY))
 
     def _epsilon(self, delta: float) -> float:
         bound = self.epsilon_value
         root = math.sqrt(delta * -math.expm1(-bound))
         if root >= 1:
             return 0.0
-        return max(0.0, min(bound, bound + 2.0 * math.log1p(-root) + 16 * UNIT * (bound + 1.0) / (1.0 - root)))
+        return max(0.0, min(bound, bound + 2.0 * math.log1p(-root) + 16 * UNIT * (bound + root) / (1.0 - root)))
 
     def _renyi(self, order: float) -> float:
         bound = self.epsilon_value
         if order == math.inf or bound == 0:
             return bound
-        quadratic = _up(order * bound * bound / 8.0)
-        if order - 1.0 < 1e-6 or bound < 1e-4:
+        quadratic = max(_up(order * bound * bound / 8.0), TINY)
+        if bound < 1e-4 or order > 1e9:
             return min(bound, quadratic)
-        return min(bound, quadratic, _up(_two_point_renyi(bound, order), 64.0 / min(1.0, order - 1.0)))
+        return min(bound, quadratic, _two_point_renyi(bound, max(order, 1.0 + 1e-6)))
 
     def to_json(self) -> dict[str, Any]:
         """{"curve": "bounded-range", "epsilon": ...}."""
@@ -274,18 +274,19 @@ class BoundedRange(Curve):
 
 
 def _two_point_renyi(bound: float, order: float) -> float:
-    """Largest Renyi divergence of two-point laws whose log ratios are `bound` apart.
+    """Largest Renyi divergence of two-point laws whose log ratios are `bound` apart, rounded up.
 
     With E = exp(bound), u = exp(t), t the larger log ratio: (a-1) D = log f(u),
     f(u) = u^{a-1} [ (E - u) + (u - 1) E^{1-a} ] / (E - 1), maximal at u = (a-1)/a (E - E^{1-a})/(1 - E^{1-a}).
     """
-    a = order
-    shrink = math.exp(-(a - 1.0) * bound)
-    log_u = (
-        math.log((a - 1.0) / a) + bound + math.log(-math.expm1(-a * bound)) - math.log(-math.expm1(-(a - 1) * bound))
-    )
-    log_u = min(max(log_u, 0.0), bound)
-    # (E - u)/(E - 1) and (u - 1)/(E - 1), each without cancellation.
-    share_high = -math.expm1(log_u - bound) / -math.expm1(-bound)
-    share_low = math.exp(log_u - bound) * -math.expm1(-log_u) / -math.expm1(-bound)
-    return log_u + math.log(share_high + share_low * shrink) / (a - 1.0)
+    scale = order - 1.0
+    drop = -math.expm1(-scale * bound)
+    below = math.log(scale / order) + math.log(-math.expm1(-order * bound)) - math.log(drop)
+    below = min(max(below, -bound), 0.0)  # t - bound
+    # (E - u)/(E - 1) and (u - 1)/(E - 1), each without cancellation; the sum in f is 1 - share_low * drop.
+    share_high = -math.expm1(below) / -math.expm1(-bound)
+    share_low = math.exp(below) * -math.expm1(-(bound + below)) / -math.expm1(-bound)
+    lost = share_low * drop
+    log_mean = math.log1p(-lost) if lost < 0.5 else math.log(share_high + share_low * (1.0 - drop))
+    # The two terms nearly cancel for small bounds, so the charge is on each of them.
+    return (bound + below) + log_mean / scale + 64 * UNIT * (bound + abs(log_mean) / scale)

@@ -79,7 +79,9 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     if a < 0 and mu > 0.5:
         value = 0.5 * math.erfc(a * _SQRT_HALF) - math.exp(-0.5 * a * a - _LOG_ROOT_TWO_PI) * mills(a + mu)
     else:
-        value = math.exp(-0.5 * a * a - _LOG_ROOT_TWO_PI + math.log(_mills_drop(a, mu)))
+        drop, exponent = _mills_drop(a, mu), -0.5 * a * a - _LOG_ROOT_TWO_PI
+        # A product where the drop is tiny (its logarithm would cost digits), one exponential where exp underflows.
+        value = math.exp(exponent) * drop if exponent > -600.0 else math.exp(exponent + math.log(drop))
     # Rounding: about 60 units for the ratio, and a enters with relative slope (a + 2) and error (ratio + mu) units.
     relative = UNIT * (128.0 + 8.0 * (max(a, 0.0) + 2.0) * (ratio + mu))
     return min(1.0, math.nextafter(value * (1.0 + relative), math.inf))
@@ -146,6 +148,8 @@ def mu_of_total_variation(log_odds: float) -> float:
     """
     if log_odds == 0:
         return 0.0
+    if log_odds > 1e17:  # Phi(-x) <= exp(-x^2/2)/2, so x <= sqrt(2 log_odds); the difference is below rounding
+        return 2.0 * math.sqrt(2.0) * math.sqrt(log_odds) * (1 + 64 * UNIT)
     if log_odds < 2.0:
         target = math.tanh(0.5 * log_odds)
         z = 0.5 * math.sqrt(math.pi) * target
@@ -154,7 +158,7 @@ def mu_of_total_variation(log_odds: float) -> float:
             z -= step
             if abs(step) <= 1e-16 * z:
                 break
-        return 2.0 * math.sqrt(2.0) * z * (1 + 64 * UNIT)
+        return math.nextafter(2.0 * math.sqrt(2.0) * z * (1 + 64 * UNIT), math.inf)
     target = -log_odds - math.log1p(math.exp(-log_odds))
     x = math.sqrt(2.0 * log_odds)
     for _ in range(60):

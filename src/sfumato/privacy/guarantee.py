@@ -31,6 +31,11 @@ class Assumption:
     value: str
     origin: str
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if not isinstance(getattr(self, field.name), str):
+                raise ArgumentError(f"{field.name} of an assumption must be a text; got {getattr(self, field.name)!r}.")
+
 
 @dataclass(frozen=True)
 class Guarantee:
@@ -53,6 +58,9 @@ class Guarantee:
     def __post_init__(self) -> None:
         if not isinstance(self.curve, Curve):
             raise ArgumentError(f"curve must be a privacy curve such as sf.Gaussian(mu=1.0); got {self.curve!r}.")
+        for name in ("theorem", "source", "unit"):
+            if not isinstance(getattr(self, name), str):
+                raise ArgumentError(f"{name} must be a text; got {getattr(self, name)!r}.")
         _validate.one_of("adjacency", self.adjacency, ADJACENCIES)
         _validate.one_of("trust", self.trust, TRUST)
         _validate.whole("draws", self.draws)
@@ -75,18 +83,22 @@ class Guarantee:
         """Smallest epsilon at `delta`, the sampler's slack included; infinite where the slack leaves none."""
         if self.slack == 0:
             return self.curve.epsilon(delta)
-        # The sum has one minimum: walk up from the curve's own answer to the first epsilon that fits, if any does.
         start = self.curve.epsilon(delta)
-        stop = math.log(max(delta, 5e-324) / self.slack)
-        if not start < stop:
+        if self.delta(start) <= delta:
+            return start
+        # The sum is convex in exp(eps), so what fits is one interval: find its bottom, then walk back to its left end.
+        bottom = self._cheapest(start)
+        if not self.delta(bottom) <= delta:
             return math.inf
-        steps = 2000
-        for k in range(steps + 1):
-            point = start + (stop - start) * k / steps
-            if self.delta(point) <= delta:
-                before = start + (stop - start) * max(k - 1, 0) / steps
-                return bisect_down(lambda eps: self.delta(eps) <= delta, before, point)
-        return math.inf
+        return bisect_down(lambda eps: self.delta(eps) <= delta, start, bottom)
+
+    def _cheapest(self, start: float) -> float:
+        """The epsilon above `start` at which delta, slack included, is smallest."""
+        low, high = start, max(start, min(700.0, -math.log(self.slack)))
+        for _ in range(100):
+            left, right = low + (high - low) / 3, high - (high - low) / 3
+            low, high = (low, right) if self.delta(left) <= self.delta(right) else (left, high)
+        return high
 
     def renyi(self, order: float) -> float:
         """Renyi divergence of this order; infinite under total-variation slack."""
@@ -95,7 +107,9 @@ class Guarantee:
     @property
     def vacuous(self) -> bool:
         """True where the promise says nothing: delta is 1 at every epsilon up to 100."""
-        return self.delta(100.0) >= 1
+        if self.slack == 0:
+            return self.delta(100.0) >= 1
+        return self.delta(min(100.0, self._cheapest(0.0))) >= 1  # with slack delta rises again
 
     def __add__(self, other: object) -> Guarantee:
         if not isinstance(other, Guarantee):
@@ -130,8 +144,8 @@ class Guarantee:
             return str(self)
         epsilon = self.epsilon(delta)
         if epsilon == math.inf:
-            return f"No epsilon is promised at delta = {delta:.3g}. {self._who()}"
-        return f"({_short(epsilon)}, {delta:.3g})-differential privacy. {self._who()}"
+            return f"No epsilon is promised at delta = {delta!r}. {self._who()}"
+        return f"({_short(epsilon)}, {_short(delta)})-differential privacy. {self._who()}"
 
     def _who(self) -> str:
         change = {"replace-one": f"one {self.unit} replaced", "replace-entry": f"one entry of a {self.unit} replaced"}
@@ -155,7 +169,7 @@ class Guarantee:
         else:
             head = "Differential privacy"
         points = ", ".join(f"({_short(self.epsilon(d))}, {d:.0e})" for d in (1e-5, 1e-6))
-        tail = f" with total-variation slack {self.slack:.3g}" if self.slack else ""
+        tail = f" with total-variation slack {_short(self.slack)}" if self.slack else ""
         return f"{head}{tail}; (epsilon, delta) = {points}. {self._who()}"
 
     def table(self) -> str:
@@ -169,7 +183,7 @@ class Guarantee:
             ("draws", str(self.draws)),
         ]
         if self.slack:
-            head.append(("slack", f"{self.slack:.6g} (total variation)"))
+            head.append(("slack", f"{_short(self.slack)} (total variation)"))
         if not isinstance(self.curve, Metric):
             head += [(f"epsilon at delta {d:.0e}", _short(self.epsilon(d))) for d in (1e-3, 1e-5, 1e-6, 1e-9)]
         width = max(len(name) for name, _ in head)
@@ -202,17 +216,22 @@ class Guarantee:
     @classmethod
     def from_json(cls, document: Mapping[str, Any] | str) -> Guarantee:
         """Read a guarantee; another version or an unknown key is refused."""
-        loaded = json.loads(document) if isinstance(document, str) else document
+        try:
+            loaded = json.loads(document) if isinstance(document, str) else document
+        except json.JSONDecodeError as error:
+            raise FormatError(f"a guarantee must be JSON: {error}") from error
         names = tuple(f.name for f in fields(cls))
         checked = refuse_unknown(loaded, ("sfumato", "version", *names), "a guarantee")
-        if checked["sfumato"] != "guarantee" or checked["version"] != VERSION:
+        if checked["sfumato"] != "guarantee" or checked["version"] is True or checked["version"] != VERSION:
             raise FormatError(f"a guarantee must say version {VERSION}; got {checked['version']!r}. Update Sfumato.")
+        if not isinstance(checked["assumptions"], (list, tuple)):
+            raise FormatError(f"assumptions must be a JSON list; got {type(checked['assumptions']).__name__}.")
         keys = tuple(f.name for f in fields(Assumption))
         items = [refuse_unknown(item, keys, "an assumption") for item in checked["assumptions"]]
         values = {name: checked[name] for name in names}
         values["curve"] = curve_from_json(checked["curve"])
-        values["assumptions"] = tuple(Assumption(**dict(item)) for item in items)
         try:
+            values["assumptions"] = tuple(Assumption(**dict(item)) for item in items)
             return cls(**values)
         except ArgumentError as error:
             raise FormatError(f"a guarantee cannot be read: {error}") from error
@@ -222,9 +241,11 @@ def _short(value: float) -> str:
     """Four significant digits, rounded up: a promise is never printed smaller than it is."""
     if value in (0.0, math.inf):
         return "0" if value == 0 else "infinity"
-    exponent = math.floor(math.log10(abs(value))) - 3
-    scaled = math.ceil(value / 10.0**exponent - 1e-9)
-    return f"{scaled * 10.0**exponent:.4g}"
+    shown = f"{value:.4g}"
+    if float(shown) < value:
+        mantissa, exponent = f"{value:.3e}".split("e")
+        shown = f"{float(f'{round(float(mantissa) * 1000) + 1}e{int(exponent) - 3}'):.4g}"
+    return shown
 
 
 def _joined(first: str, second: str) -> str:

@@ -15,6 +15,7 @@ mirrored direction is the same integral with the line reflected.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -30,35 +31,43 @@ _GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(12)
 _PANELS = np.array([0.5, 1, 1.5, 2, 3, 4, 5, 6, 7, 9, 12, 16, 22, 30, 45])
 # Where log(1 + exp(x)) and exp(x) bend, whatever the scale of the density.
 _BENDS = np.array([0, 1, 2, 3, 4.5, 6, 8, 11, 15, 20, 27, 36])
+# Where 1 - exp(-x) bends.
+_LAYER = np.array([1.0, 3.0, 7.0, 15.0, 36.0])
 _FIXED = np.concatenate([-_BENDS[:0:-1], _BENDS])
+
+
+# `math.lgamma` for arrays: only small arguments come here, and the reader of a release then needs no scipy.
+_lgamma = np.frompyfunc(math.lgamma, 1, 1)
+
+
+def log_gamma(z: Array) -> Array:
+    """Log of Gamma(z) for positive z."""
+    return np.asarray(_lgamma(z), dtype=np.float64)
 
 
 def stirling_error(z: Array) -> Array:
     """Log Gamma(z) - [(z - 1/2) log z - z + log(2 pi)/2]."""
-    from scipy.special import gammaln
-
     z = np.asarray(z, dtype=np.float64)
     large = np.maximum(z, 16.0)
     w = 1.0 / (large * large)
     series = (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w * (1 / 1188 - w * 691 / 360360))))) / large
     small = np.minimum(z, 16.0)
-    direct = gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * np.log(2 * np.pi)
+    direct = log_gamma(small) - (small - 0.5) * np.log(small) + small - 0.5 * np.log(2 * np.pi)
     return np.where(z >= 16.0, series, direct)
 
 
 def log_gamma_ratio(x: Array, shift: Array) -> Array:
     """Log Gamma(x + shift) - log Gamma(x) for positive x and x + shift, without cancellation for large x."""
-    from scipy.special import gammaln
-
     x, shift = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(shift, dtype=np.float64))
-    large = np.minimum(x, x + shift) >= 16.0
-    safe = np.where(large, x, 32.0)
-    step = np.where(large, shift, 0.0)
-    top = safe + step
-    far = (safe - 0.5) * np.log1p(step / safe) + step * np.log(top) - step + stirling_error(top) - stirling_error(safe)
-    near_x = np.where(large, 1.0, x)
-    near = gammaln(near_x + np.where(large, 0.0, shift)) - gammaln(near_x)
-    ratio: Array = np.where(large, far, near)
+    small = np.minimum(x, x + shift) < 16.0
+    # Gamma(x + s)/Gamma(x) = Gamma(x + 16 + s)/Gamma(x + 16) divided by the product of (1 + s/(x + k)), k < 16: a
+    # difference of two log-Gammas would lose digits that the charge on epsilon does not know of.
+    steps = np.log1p(shift[..., None] / (x[..., None] + np.arange(16.0))).sum(axis=-1)
+    base = np.where(small, x + 16.0, x)
+    top = base + shift
+    growth = np.where(shift < -0.5 * base, np.log(top) - np.log(base), np.log1p(shift / base))
+    far = (base - 0.5) * growth + shift * np.log(top) - shift + stirling_error(top) - stirling_error(base)
+    ratio: Array = far - np.where(small, steps, 0.0)
     return ratio
 
 
@@ -74,12 +83,18 @@ def _drop_distance(log_density: Callable[[Array], Array], centre: Array, directi
 
 
 def log_concave_panels(
-    log_density: Callable[[Array], Array], lower: Array, upper: Array | None, mode: Array, origin: Array
+    log_density: Callable[[Array], Array],
+    lower: Array,
+    upper: Array | None,
+    mode: Array,
+    origin: Array,
+    layer: Array | None = None,
 ) -> tuple[Array, Array]:
     """Points and weights, (entries, points), that integrate a log-concave density over (lower, upper) to rounding.
 
     `mode` is the peak on the whole line (it is clipped to the interval), `origin` where the fixed bends stand;
-    `upper` None means infinity. What lies where the density is below e^-45 of its peak is left out.
+    `upper` None means infinity; `layer` is a length above `lower` over which another factor bends. What lies where the
+    density is below e^-45 of its peak is left out.
     """
     centre = np.maximum(lower, mode) if upper is None else np.clip(mode, lower, upper)
     right = centre[:, None] + _drop_distance(log_density, centre, 1.0)[:, None] * _PANELS
@@ -87,6 +102,8 @@ def log_concave_panels(
     low = np.maximum(lower, left[:, -1])[:, None]
     high = right[:, -1:] if upper is None else np.minimum(upper, right[:, -1])[:, None]
     edges = np.concatenate([left, centre[:, None], right, origin[:, None] + _FIXED], axis=1)
+    if layer is not None:
+        edges = np.concatenate([edges, lower[:, None] + layer[:, None] * _LAYER], axis=1)
     edges = np.sort(np.clip(edges, low, high), axis=1)
     half = 0.5 * np.diff(edges, axis=1)[:, :, None]
     points = (edges[:, :-1, None] + half + half * _GAUSS_NODES).reshape(len(lower), -1)
@@ -94,15 +111,25 @@ def log_concave_panels(
 
 
 def _tail_integral(
-    log_density: Callable[[Array], Array], gap: Callable[[Array], Array], start: Array, mode: Array, origin: Array
+    log_density: Callable[[Array], Array],
+    gap: Callable[[Array], Array],
+    start: Array,
+    mode: Array,
+    origin: Array,
+    slope: Array,
 ) -> Array:
-    """Integral over x > start of exp(log_density(x)) (1 - exp(-gap(x - start))), one per entry of `start`."""
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        points, weights = log_concave_panels(log_density, start, None, mode, origin)
+    """Integral over x > start of exp(log_density(x)) (1 - exp(-gap(x - start))), one per entry of `start`.
+
+    `slope` is gap'(0): just above `start` the second factor rises over a length of 1/slope.
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        points, weights = log_concave_panels(log_density, start, None, mode, origin, 1.0 / slope)
         logs = log_density(points)
-        values = np.exp(logs) * -np.expm1(-gap(points - start[:, None]))
-        total: Array = (np.where(logs > -745.0, values, 0.0) * weights).sum(axis=1)
-    return total
+        top = logs.max(axis=1)  # taken out, so that a delta near the smallest float keeps its digits
+        values = np.exp(logs - top[:, None]) * -np.expm1(-gap(points - start[:, None]))
+        scaled = (np.where(np.isfinite(logs), values, 0.0) * weights).sum(axis=1)
+        total: Array = np.exp(top + np.log(scaled))
+    return np.where(np.isfinite(top), total, 0.0)
 
 
 def _in_blocks(evaluate: Callable[..., Array], *arguments: Array, block: int = 2048) -> Array:
@@ -141,13 +168,14 @@ def _beta_delta(a: Array, b: Array, power: Array, epsilon: Array) -> Array:
     peak = 0.5 * np.log(first * rest / (2 * np.pi)) + stirling_error(total) - stirling_error(first) - stirling_error(b)
 
     def log_density(d: Array) -> Array:
-        # About the mode; each side in the form that does not cancel there.
-        outward = np.expm1(-np.abs(d))
-        above = -b[:, None] * d - total[:, None] * np.log1p(rest[:, None] * outward)
-        below = first[:, None] * d - total[:, None] * np.log1p(mean[:, None] * outward)
-        return np.where(d > 0, above, below) + peak[:, None]
+        # About the mode. The form that grows with log1p(mean e^d) cancels where mean e^d is large, the mirrored one
+        # where rest e^-d is large; since mean + rest = 1 one of the two is always safe.
+        up = mean[:, None] * np.expm1(d)
+        direct = first[:, None] * d - total[:, None] * np.log1p(up)
+        mirrored = -b[:, None] * d - total[:, None] * np.log1p(rest[:, None] * np.expm1(-d))
+        return np.where(up < 1, direct, mirrored) + peak[:, None]
 
-    return _tail_integral(log_density, lambda s: power[:, None] * s, start, np.zeros_like(start), -mode)
+    return _tail_integral(log_density, lambda s: power[:, None] * s, start, np.zeros_like(start), -mode, power)
 
 
 def _log_gamma_density(shape: Array, d: Array) -> Array:
@@ -173,6 +201,7 @@ def gamma_shape_delta(shape: Array, shift: Array, epsilon: Array, upward: bool) 
             start,
             np.zeros_like(start),
             -sign * np.log(own),
+            s,
         )
 
     return _rounded_up(_in_blocks(evaluate, shape, shift, epsilon))
@@ -198,8 +227,9 @@ def gamma_rate_delta(shape: Array, rate: Array, shift: Array, epsilon: Array, sl
             start,
             np.zeros_like(start),
             -sign * np.log(k),
+            s * cut,
         )
-        return np.where(inside, total, 0.0)
+        return np.where(inside, np.maximum(total, 5e-324), 0.0)
 
     raw = _in_blocks(evaluate, shape, rate, shift, epsilon)
     return np.where(raw > 0, _rounded_up(raw), 0.0)

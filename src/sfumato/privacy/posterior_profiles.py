@@ -8,38 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato import _validate
-from sfumato.privacy.loss_distribution import ComposedLoss, from_profile, loss_limit
-from sfumato.privacy.pairs import beta_delta, gamma_rate_delta, gamma_shape_delta, log_gamma_ratio
+from sfumato.privacy.gamma_profiles import GAMMA
+from sfumato.privacy.loss_distribution import ComposedLoss
+from sfumato.privacy.pair_losses import COARSE, FINE, Array, composed_pair, one, safe_order
+from sfumato.privacy.pairs import beta_delta, log_gamma_ratio
 from sfumato.privacy.profiles import Parameters, Registered, number, require_keys
-
-Array = NDArray[np.float64]
-Direction = Callable[[Array], Array]
-
-# Dots on each side of 0 for a composed pair: the claim itself, and the blocks that only have to stay below it.
-FINE, COARSE = 700, 200
-
-
-def _one(value: float) -> Array:
-    return np.array([value], dtype=np.float64)
-
-
-def composed_pair(forward: Direction, backward: Direction, draws: int, dots: int) -> tuple[ComposedLoss, ComposedLoss]:
-    """Losses of `draws` independent draws from the same pair, in both directions."""
-    limit = loss_limit(lambda eps: float(max(forward(_one(eps))[0], backward(_one(eps))[0])), 0.0)
-    interval = limit / dots
-    grid = interval * np.arange(dots + 1, dtype=np.float64)
-    first, second = forward(grid), backward(grid)
-    return (
-        ComposedLoss([(from_profile(first, second, interval), draws)]),
-        ComposedLoss([(from_profile(second, first, interval), draws)]),
-    )
-
 
 # --- one Beta pair: Beta(a + power, b) against Beta(a, b + power), both directions -----------------------------------
 
@@ -47,10 +25,10 @@ def composed_pair(forward: Direction, backward: Direction, draws: int, dots: int
 @lru_cache(maxsize=512)
 def _beta_pair_loss(a: float, b: float, power: float, draws: int, dots: int) -> tuple[ComposedLoss, ComposedLoss]:
     def forward(eps: Array) -> Array:
-        return beta_delta(_one(a), _one(b), _one(power), eps)
+        return beta_delta(one(a), one(b), one(power), eps)
 
     def backward(eps: Array) -> Array:
-        return beta_delta(_one(b), _one(a), _one(power), eps)
+        return beta_delta(one(b), one(a), one(power), eps)
 
     return composed_pair(forward, backward, draws, dots)
 
@@ -58,7 +36,7 @@ def _beta_pair_loss(a: float, b: float, power: float, draws: int, dots: int) -> 
 def beta_pair_delta(a: float, b: float, power: float, draws: int, epsilon: float, dots: int = FINE) -> float:
     """Delta of `draws` draws from one Beta pair, the larger of both directions."""
     if draws == 1:
-        both = beta_delta(np.array([a, b]), np.array([b, a]), _one(power), _one(epsilon))
+        both = beta_delta(np.array([a, b]), np.array([b, a]), one(power), one(epsilon))
         return float(both.max())
     return max(loss.delta(epsilon) for loss in _beta_pair_loss(a, b, power, draws, dots))
 
@@ -72,11 +50,11 @@ def beta_renyi(a: float, b: float, power: float, order: float) -> float:
     if order == 1:
         from scipy.special import digamma
 
-        shift = float(digamma(a + power) - digamma(b)) * power
-        return max(
-            0.0, shift + float(log_gamma_ratio(_one(b), _one(power))[0] - log_gamma_ratio(_one(a), _one(power))[0])
-        )
-    if order == math.inf or (order - 1.0) * power >= b:
+        up, down = (float(log_gamma_ratio(one(x), one(power))[0]) for x in (a, b))
+        parts = (power * float(digamma(a + power)), -power * float(digamma(b)), down, -up)
+        return max(0.0, math.fsum(parts) + 2.0**-48 * (power + sum(map(abs, parts))))
+    order = safe_order(order, power, b)
+    if order == math.inf:
         return math.inf
     rise = log_gamma_ratio(np.array([a + power, a]), np.array([(order - 1) * power, power]))
     fall = log_gamma_ratio(np.array([b, b]), np.array([-(order - 1) * power, power]))
@@ -111,7 +89,7 @@ def _pair_deltas(parameters: Parameters, epsilons: Array) -> Array:
     a, b, power, draws = _pair_values(parameters)
     if draws > 1:
         return np.array([_pair_delta(parameters, float(e)) for e in epsilons])
-    forward, backward = (beta_delta(_one(x), _one(y), _one(power), epsilons) for x, y in ((a, b), (b, a)))
+    forward, backward = (beta_delta(one(x), one(y), one(power), epsilons) for x, y in ((a, b), (b, a)))
     return np.maximum(forward, backward)
 
 
@@ -168,15 +146,17 @@ def _block_bounds(
     cells = np.array([(alpha + power * i, beta + power * (n - 1 - j)) for i, j in blocks])
     if draws == 1:
         a, b = cells[:, 0], cells[:, 1]
-        forward, backward = (beta_delta(x, y, _one(power), _one(epsilon)) for x, y in ((a, b), (b, a)))
+        forward, backward = (beta_delta(x, y, one(power), one(epsilon)) for x, y in ((a, b), (b, a)))
         return [float(v) for v in np.maximum(forward, backward)]
     return [beta_pair_delta(float(a), float(b), power, draws, epsilon, dots=COARSE) for a, b in cells]
 
 
 def _check_beta_bernoulli(parameters: Parameters) -> None:
-    require_keys("beta-bernoulli", parameters, ("alpha", "beta", "n", "power", "draws"))
+    named = {key: value for key, value in parameters.items() if key != "error"}
+    require_keys("beta-bernoulli", named, ("alpha", "beta", "n", "power", "draws"))
     for key in ("alpha", "beta", "power"):
         _validate.positive(key, parameters[key])
+    _validate.non_negative("error", parameters.get("error", 0.0))
     _validate.whole("n", parameters["n"])
     _validate.whole("draws", parameters["draws"])
 
@@ -186,87 +166,30 @@ def _bernoulli_values(parameters: Parameters) -> tuple[float, float, int, float,
     return p["alpha"], p["beta"], int(p["n"]), p["power"], int(p["draws"])
 
 
+def inflated(delta: Callable[[float], float], error: float, epsilon: float) -> float:
+    """Delta of laws whose every mass is off by a factor within exp(+-error): exp(error) delta(eps - 2 error)."""
+    if error == 0:
+        return delta(epsilon)
+    moved = epsilon - 2 * error
+    inner = delta(moved) if moved >= 0 else -math.expm1(moved) + math.exp(moved) * delta(-moved)
+    return min(1.0, math.exp(error) * inner * (1 + 1e-15))
+
+
 def _bernoulli_delta(parameters: Parameters, epsilon: float) -> float:
-    return beta_bernoulli_delta(*_bernoulli_values(parameters), epsilon)
+    values = _bernoulli_values(parameters)
+    error = number(parameters.get("error", 0.0)) * values[-1]
+    return inflated(lambda eps: beta_bernoulli_delta(*values, eps), error, epsilon)
 
 
 def _bernoulli_renyi(parameters: Parameters, order: float) -> float:
     alpha, beta, n, power, draws = _bernoulli_values(parameters)
     # Proved for Renyi (convexity, Geumlek Theorem 15): the maximum is at an end.
     ends = beta_endpoints(alpha, beta, n, power)
-    return draws * max(beta_renyi(x, y, power, order) for a, b in ends for x, y in ((a, b), (b, a)))
-
-
-# --- Gamma shapes and rates ------------------------------------------------------------------------------------------
-
-
-def _check_gamma(name: str, keys: tuple[str, ...], parameters: Parameters) -> None:
-    require_keys(name, parameters, (*keys, "draws"))
-    for key in keys:
-        _validate.positive(key, parameters[key])
-    _validate.whole("draws", parameters["draws"])
-
-
-def _gamma_directions(parameters: Parameters) -> tuple[Direction, Direction]:
-    shape, shift = _one(number(parameters["shape"])), _one(number(parameters["shift"]))
-    if "rate" in parameters:
-        rate = _one(number(parameters["rate"]))
-        return (
-            lambda eps: gamma_rate_delta(shape, rate, shift, eps, slower=True),
-            lambda eps: gamma_rate_delta(shape, rate, shift, eps, slower=False),
-        )
-    return (
-        lambda eps: gamma_shape_delta(shape, shift, eps, upward=True),
-        lambda eps: gamma_shape_delta(shape, shift, eps, upward=False),
-    )
-
-
-@lru_cache(maxsize=64)
-def _gamma_loss(items: tuple[tuple[str, float], ...]) -> tuple[ComposedLoss, ComposedLoss]:
-    parameters = dict(items)
-    forward, backward = _gamma_directions(parameters)
-    return composed_pair(forward, backward, int(parameters["draws"]), FINE)
-
-
-def _gamma_deltas(parameters: Parameters, epsilons: Array) -> Array:
-    if number(parameters["draws"]) > 1:
-        losses = _gamma_loss(tuple(sorted((key, number(value)) for key, value in parameters.items())))
-        return np.array([max(loss.delta(float(e)) for loss in losses) for e in epsilons])
-    forward, backward = _gamma_directions(parameters)
-    return np.maximum(forward(epsilons), backward(epsilons))
-
-
-def _gamma_delta(parameters: Parameters, epsilon: float) -> float:
-    return float(_gamma_deltas(parameters, _one(epsilon))[0])
-
-
-def gamma_shape_renyi(shape: float, shift: float, order: float) -> float:
-    """Larger Renyi divergence of Gamma(shape + shift) and Gamma(shape) over both directions."""
-    if order == math.inf or (order - 1) * shift >= shape:
-        return math.inf
-    if order == 1:
-        from scipy.special import digamma
-
-        ratio = float(log_gamma_ratio(_one(shape), _one(shift))[0])
-        return max(0.0, shift * float(digamma(shape + shift)) - ratio, ratio - shift * float(digamma(shape)))
-    ratios = log_gamma_ratio(
-        np.array([shape + shift, shape, shape]), np.array([(order - 1) * shift, shift, -(order - 1) * shift])
-    )
-    up = ratios[0] / (order - 1) - ratios[1]
-    down = ratios[2] / (order - 1) + ratios[1]
-    return max(0.0, float(max(up, down) + 2.0**-48 * (np.abs(ratios).sum() * (1 + 1 / (order - 1)))))
-
-
-def gamma_rate_renyi(shape: float, rate: float, shift: float, order: float) -> float:
-    """Larger Renyi divergence of Gamma(shape, rate) and Gamma(shape, rate + shift) over both directions."""
-    x = shift / rate
-    if order == math.inf or (order - 1) * x >= 1:
-        return math.inf
-    if order == 1:
-        return shape * max(x - math.log1p(x), math.log1p(x) - x / (1 + x))
-    slow = shape * (-math.log1p(-(order - 1) * x) / (order - 1) - math.log1p(x))
-    fast = shape * (math.log1p(x) * order - math.log1p(order * x)) / (order - 1)
-    return max(0.0, max(slow, fast) + 2.0**-48 * shape * order * x / (order - 1))
+    exact = max(beta_renyi(x, y, power, order) for a, b in ends for x, y in ((a, b), (b, a)))
+    error = number(parameters.get("error", 0.0))
+    # Masses within exp(+-error) move alpha log p - (alpha - 1) log q by at most (2 alpha - 1) error.
+    extra = 0.0 if error == 0 else math.inf if order == 1 else error * (2 * order - 1) / (order - 1)
+    return draws * (exact + extra)
 
 
 REGISTERED: dict[str, Registered] = {
@@ -292,28 +215,5 @@ REGISTERED: dict[str, Registered] = {
             f" {int(number(p['n'])):,} bits at power {number(p['power']):.6g}"
         ),
     ),
-    "gamma-shape": Registered(
-        partial(_check_gamma, "gamma-shape", ("shape", "shift")),
-        _gamma_delta,
-        _gamma_deltas,
-        lambda p, order: number(p["draws"]) * gamma_shape_renyi(number(p["shape"]), number(p["shift"]), order),
-        lambda p: 0.0,
-        lambda p: (
-            f"{int(number(p['draws']))} draw(s) of Gamma({number(p['shape']):g}+{number(p['shift']):g}) against"
-            f" Gamma({number(p['shape']):g})"
-        ),
-    ),
-    "gamma-rate": Registered(
-        partial(_check_gamma, "gamma-rate", ("shape", "rate", "shift")),
-        _gamma_delta,
-        _gamma_deltas,
-        lambda p, order: (
-            number(p["draws"]) * gamma_rate_renyi(number(p["shape"]), number(p["rate"]), number(p["shift"]), order)
-        ),
-        lambda p: 0.0,
-        lambda p: (
-            f"{int(number(p['draws']))} draw(s) of Gamma({number(p['shape']):g}, rate {number(p['rate']):g}) against"
-            f" rate {number(p['rate']):g}+{number(p['shift']):g}"
-        ),
-    ),
+    **GAMMA,
 }

@@ -7,6 +7,7 @@ guarantee is recomputed and never trusted. `Profile.from_function` tabulates a u
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -59,7 +60,7 @@ class Profile(Curve):
 
     def __init__(self, name: str, parameters: Parameters) -> None:
         plain = {
-            key: tuple(map(float, value)) if isinstance(value, (list, tuple)) else value
+            key: tuple(_validate.real(key, v) for v in value) if isinstance(value, (list, tuple)) else value
             for key, value in parameters.items()
         }
         _lookup(name).check(plain)
@@ -99,7 +100,7 @@ class Profile(Curve):
             return 0.0
         if self.floor > delta or delta <= 0:
             pure = self.renyi(math.inf)
-            return pure if self._delta(pure) <= delta else math.inf
+            return pure if pure < math.inf and self._delta(pure) <= delta else math.inf
         upper = 1.0
         while self._delta(upper) > delta:
             if upper > 1e6:
@@ -184,17 +185,30 @@ def _check_tabulated(parameters: Parameters) -> None:
     epsilons, deltas = parameters["epsilons"], parameters["deltas"]
     if not isinstance(epsilons, tuple) or not isinstance(deltas, tuple) or len(epsilons) != len(deltas) or not deltas:
         raise ArgumentError("epsilons and deltas must be lists of the same length, at least 1.")
-    if epsilons[0] < 0 or any(not b > a for a, b in pairwise(epsilons)):
-        raise ArgumentError("epsilons must ascend strictly from 0 or more.")
+    if not 0 <= epsilons[0] < math.inf or not epsilons[-1] < math.inf or any(not b > a for a, b in pairwise(epsilons)):
+        raise ArgumentError("epsilons must ascend strictly from 0 or more and be finite.")
     if any(not 0 <= d <= 1 for d in deltas):
         raise ArgumentError(f"deltas must all lie in [0, 1]; got {min(deltas)!r} to {max(deltas)!r}.")
-    points = [(0.0, 1.0)] + [(math.exp(e), d) for e, d in zip(epsilons, deltas, strict=True)]
-    slopes = [(d1 - d0) / (x1 - x0) for (x0, d0), (x1, d1) in pairwise(points)]
-    if any(s > 1e-12 for s in slopes) or any(b < a - 1e-9 for a, b in pairwise(slopes)):
+    falls = all(b <= a * (1 + 1e-12) for a, b in pairwise(deltas))
+    inner = zip(pairwise(zip(epsilons, deltas, strict=True)), zip(epsilons[2:], deltas[2:], strict=True), strict=False)
+    bends = all(d1 <= _chord(e0, d0, e2, d2, e1) * (1 + 1e-9) + 1e-15 for ((e0, d0), (e1, d1)), (e2, d2) in inner)
+    first = len(deltas) < 2 or deltas[0] <= _from_certainty(epsilons[1], deltas[1], epsilons[0]) * (1 + 1e-9) + 1e-15
+    if not (falls and bends and first):
         raise ArgumentError(
             "deltas must fall and be convex in exp(epsilon), as every privacy profile is; this table is neither a "
             "profile nor a bound that can be composed. Pass the maximum over both directions, rounded up."
         )
+
+
+def _chord(e0: float, d0: float, e1: float, d1: float, epsilon: float) -> float:
+    """The chord in exp(eps) of two points, between them, in exponentials that cannot overflow."""
+    share = math.exp(epsilon - e1) * math.expm1(e0 - epsilon) / math.expm1(e0 - e1) if epsilon > e0 else 0.0
+    return d0 + (d1 - d0) * share
+
+
+def _from_certainty(e1: float, d1: float, epsilon: float) -> float:
+    """The chord from (exp(-inf), 1), where every profile starts."""
+    return 1.0 + (d1 - 1.0) * math.exp(epsilon - e1)
 
 
 def _tabulated_delta(parameters: Parameters, epsilon: float) -> float:
@@ -203,12 +217,11 @@ def _tabulated_delta(parameters: Parameters, epsilon: float) -> float:
         raise ArgumentError("epsilons and deltas must be lists.")
     if epsilon >= epsilons[-1]:
         return deltas[-1]
-    points = [(0.0, 1.0)] + [(math.exp(e), d) for e, d in zip(epsilons, deltas, strict=True)]
-    x = math.exp(epsilon)
-    for (x0, d0), (x1, d1) in pairwise(points):
-        if x <= x1:
-            return min(1.0, (d0 + (d1 - d0) * (x - x0) / (x1 - x0)) * (1 + 8 * UNIT))
-    return deltas[-1]
+    if epsilon <= epsilons[0]:
+        return min(1.0, _from_certainty(epsilons[0], deltas[0], epsilon) * (1 + 16 * UNIT))
+    high = bisect_left(epsilons, epsilon)
+    value = _chord(epsilons[high - 1], deltas[high - 1], epsilons[high], deltas[high], epsilon)
+    return min(1.0, value + 16 * UNIT * deltas[high - 1])
 
 
 def _tabulated_floor(parameters: Parameters) -> float:
@@ -231,7 +244,7 @@ _BASIC: dict[str, Registered] = {
         None,
         _approximate_renyi,
         lambda p: number(p["delta"]),
-        lambda p: f"({number(p['epsilon']):.6g}, {number(p['delta']):.3g})-differential privacy",
+        lambda p: f"({number(p['epsilon'])!r}, {number(p['delta'])!r})-differential privacy",
     ),
     "revealing-gaussian": Registered(
         _check_revealing,

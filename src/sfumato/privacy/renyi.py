@@ -26,7 +26,12 @@ class Renyi(Curve):
     kind = "renyi"
 
     def __init__(self, orders: Iterable[float], values: Iterable[float]) -> None:
-        pairs = sorted(zip(map(float, orders), map(float, values), strict=True))
+        listed, bounds = (
+            [_validate.real(name, x) for x in xs] for name, xs in (("orders", orders), ("values", values))
+        )
+        if len(listed) != len(bounds):
+            raise ArgumentError(f"orders and values must have the same length; got {len(listed)} and {len(bounds)}.")
+        pairs = sorted(zip(listed, bounds, strict=True))
         if not pairs:
             raise ArgumentError("orders must list at least one order; got none.")
         for order, value in pairs:

@@ -15,7 +15,7 @@ from sfumato.privacy.renyi import Renyi
 def share(curve: Curve, parts: int) -> tuple[Curve, ...]:
     """Return `parts` equal curves that together cost at most `curve`: squares of mu add, the other currencies add."""
     count = _validate.whole("parts", parts)
-    down = 1 - 8 * UNIT
+    down = 1 - 32 * UNIT
     if isinstance(curve, Gaussian):
         piece: Curve = Gaussian(curve.mu / math.sqrt(count) * down)
     elif isinstance(curve, Pure):
