@@ -247,7 +247,7 @@ class TestComparison:
     def test_what_does_not_apply_says_why(self):
         table = sf.compare(regression(), N, 3.0, DELTA)
         assert table["exponential mechanism"].power is None
-        assert "finite" in table["exponential mechanism"].note
+        assert "truncate the prior" in table["exponential mechanism"].note
         assert table["Corollary 8(ii)"].power is None
         assert "at most 1.00" in table["Corollary 8(ii)"].note
         assert table["bound (6)"].power is not None

@@ -116,11 +116,7 @@ def _gibbs_rows(model: Gibbs, n: int, target: Target, steps: list[int]) -> list[
         )
 
     rows = [
-        _row(
-            "exponential mechanism",
-            "Minami Thm 4 (pure)",
-            lambda: largest(lambda p: exponential.price(model, p, 1), target, _LOWEST, _HIGHEST, "power"),
-        ),
+        _exponential_row(model, target),
         _row("Corollary 8(ii)", "Minami Cor 8", lambda: log_sobolev.corollary_8(**at)),
         _row("bound (6)", "Minami Thm 7", lambda: log_sobolev.largest_power_tail_bound(**at)),
         _row(
@@ -145,6 +141,16 @@ def _gibbs_rows(model: Gibbs, n: int, target: Target, steps: list[int]) -> list[
             )
         )
     return rows
+
+
+def _exponential_row(model: Gibbs, target: Target) -> Row:
+    name, source = "exponential mechanism", "Minami Thm 4 (pure)"
+    reason = exponential.refuses(model, "draws")
+    if reason is not None:
+        return Row(name, source, None, reason)
+    return _row(
+        name, source, lambda: largest(lambda p: exponential.price(model, p, 1), target, _LOWEST, _HIGHEST, "power")
+    )
 
 
 def _beta_rows(model: BetaBernoulli, n: int, target: Target) -> list[Row]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, cast
 
 from sfumato.calibrate import Target
-from sfumato.errors import CalibrationError, MechanismRefused
+from sfumato.errors import CalibrationError, FormatError, MechanismRefused
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Mechanism
+from sfumato.models import families
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
+from sfumato.privacy.guarantee import Guarantee
 
 # In the order in which "auto" tries them for a Gibbs model; each name is one file.
 TABLE = {
@@ -28,6 +31,17 @@ def named(name: str) -> Mechanism:
     if name not in TABLE:
         raise MechanismRefused(f"mechanism must be 'auto' or one of {', '.join(TABLE)}; got {name!r}.")
     return cast(Mechanism, import_module(TABLE[name]))
+
+
+def reprice(document: Mapping[str, Any]) -> Guarantee:
+    """Recompute the guarantee of a plan from its stored document alone: model, n, draws, mechanism and parameters."""
+    model_document = document["model"]
+    if "family" not in model_document:
+        raise FormatError("only releases of families can be verified yet; this one is of a Gibbs model.")
+    mechanism = named(document["mechanism"])
+    return mechanism.reprice(
+        families.from_json(model_document), document["n"], document["draws"], document["parameters"]
+    )
 
 
 def plan_with(name: str, model: Any, n: int, target: Target | None, draws: int, goal: str, **options: Any) -> Plan:

@@ -1,34 +1,88 @@
-"""What the Beta-Bernoulli mechanisms share: the price, the search that certifies only where it ends, the expectation."""
+"""What the Beta-Bernoulli mechanisms share: price, search, expectation and the draw on the public grid."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from sfumato.calibrate import Target, largest_admitted
-from sfumato.mechanisms.plan import Expected
+from sfumato.mechanisms.plan import Expected, Plan
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
+from sfumato.privacy.cover import covering_mu_of
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.profiles import Profile, number
+from sfumato.privacy.renyi import Renyi
+from sfumato.samplers.grid import LARGEST_WEIGHT, mass_error, nodes_for
 from sfumato.theorems import conjugate
+
+if TYPE_CHECKING:
+    from sfumato.draws import Draws
+    from sfumato.samplers.grid import Integers
 
 
 def price(model: BetaBernoulli, n: int, draws: int, power: float = 1.0, strength: float = 1.0) -> Guarantee:
-    """Exact price of `draws` draws of the tempered, strengthened posterior."""
+    """Exact price of `draws` draws of the tempered, strengthened posterior, the grid's rounding included."""
     return conjugate.beta_bernoulli(
-        alpha=model.alpha, beta=model.beta, n=n, power=power, strength=strength, draws=draws
+        alpha=model.alpha,
+        beta=model.beta,
+        n=n,
+        power=power,
+        strength=strength,
+        draws=draws,
+        grid_error=mass_error(_weight(model, n, power, strength)),
     )
+
+
+def strongest(model: BetaBernoulli, n: int) -> float:
+    """Largest strength that the grid can still draw."""
+    return max(1.0, (LARGEST_WEIGHT - n) / (model.alpha + model.beta) * (1 - 1e-9))
+
+
+def _weight(model: BetaBernoulli, n: int, power: float, strength: float) -> float:
+    return power * n + strength * (model.alpha + model.beta)
+
+
+def draw(
+    model: BetaBernoulli, ones: float, n: int, power: float, strength: float, draws: int, source: Integers
+) -> Draws:
+    """Draw from Beta(s alpha + r ones, s beta + r (n - ones)) on the public grid, by integers alone."""
+    import numpy as np
+
+    from sfumato.draws import Draws
+    from sfumato.samplers.grid import beta_log_masses, draw_cells, integer_weights, rate_grid
+
+    a, b = model.natural(ones, n, power, strength)
+    weights = integer_weights(beta_log_masses(a, b, nodes_for(_weight(model, n, power, strength))))
+    cells = draw_cells(weights, source, draws)
+    return Draws(rate_grid()[np.array(cells)][None, :], ("theta",))
+
+
+def draw_planned(plan: Plan, engine: Any, randomness: Any) -> Draws:
+    """Take the count of ones from the engine and draw what the plan says."""
+    ones = engine.total(plan.model.statistic)
+    return draw(plan.model, ones, plan.n, float(plan["power"]), float(plan["strength"]), plan.draws, randomness)
 
 
 def quick_excess(model: BetaBernoulli, n: int, draws: int, target: Target, power: float, strength: float) -> float:
-    """Excess over a point target from the two end pairs alone: the certificate is asked once, at the end of a search."""
-    from sfumato.privacy.posterior_profiles import beta_bernoulli_delta
+    """Excess over the target from the two end pairs alone: the certificate is asked once, at the end of a search."""
+    from sfumato.privacy.posterior_profiles import beta_bernoulli_delta, inflated
 
+    alpha, beta = strength * model.alpha, strength * model.beta
+    error = 2 * math.atanh(mass_error(_weight(model, n, power, strength))) * draws
+
+    def ends(epsilon: float) -> float:
+        return inflated(
+            lambda eps: beta_bernoulli_delta(alpha, beta, n, power, draws, eps, certified=False), error, epsilon
+        )
+
+    if isinstance(target.curve, Profile):
+        allowed = {key: number(value) for key, value in target.curve.parameters.items()}
+        mu = covering_mu_of(ends, allowed["delta"])
+        return math.inf if mu is None else math.log(max(mu, 1e-300)) - math.log(allowed["mu"])
     if target.curve is not None or not target.delta:
         return target.excess(price(model, n, draws, power, strength))
-    found = beta_bernoulli_delta(
-        strength * model.alpha, strength * model.beta, n, power, draws, target.epsilon or 0.0, certified=False
-    )
-    return math.log(found) - math.log(target.delta)
+    return math.log(ends(target.epsilon or 0.0)) - math.log(target.delta)
 
 
 def calibrated(model: BetaBernoulli, n: int, draws: int, target: Target, lower: float, what: str) -> float:
@@ -36,16 +90,12 @@ def calibrated(model: BetaBernoulli, n: int, draws: int, target: Target, lower: 
 
     Searched on the end pairs and certified once; should a block exceed the claim, step back until the certificate agrees.
     """
-    single = draws == 1 or target.curve is not None
+    single = (draws == 1 and not isinstance(target.curve, Profile)) or isinstance(target.curve, Renyi)
     power, strength = _readings(what)
     found = largest_admitted(
         lambda x: quick_excess(model, n, draws, target, power(x), strength(x)),
-        lower,
-        1.0,
-        what,
-        target,
-        1e-10 if single else 1e-6,
-    )
+        lower, 1.0, what, target, 1e-10 if single else 1e-6,
+    )  # fmt: skip
     while not target.admits(price(model, n, draws, power(found), strength(found))):
         found *= 1 - 1e-7 if single else 1 - 1e-5
     return found

@@ -36,13 +36,7 @@ def needs_target(target: Target | None, name: str) -> Target:
 def expected_of_power(power: float) -> Expected:
     """Asymptotic variance of one draw over data and draw, in units of the estimator without privacy (Theorem 16)."""
     factor = 1.0 + asymptotics.inflation(power=power)
-    return Expected(
-        "variance of one draw",
-        factor,
-        "times the maximum-likelihood estimator's",
-        "Bernstein-von Mises limit at this power",
-        without_privacy=2.0,
-    )
+    return Expected("variance of one draw", factor, "times that of the MLE", "large-sample limit", without_privacy=2.0)
 
 
 def not_gibbs(model: object) -> str | None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sfumato.calibrate import Target, smallest
+from sfumato.draws import Draws
+from sfumato.errors import MechanismRefused
 from sfumato.mechanisms import _beta, _gibbs
 from sfumato.mechanisms.diffused import refuses as refuses
 from sfumato.mechanisms.plan import Cost, Plan
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
+from sfumato.privacy.guarantee import Guarantee
 
 NAME = "concentrated"
 _STRONGEST = 1e9
@@ -18,7 +22,7 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     """Find the smallest multiple of the prior (at least 1) whose price, for all draws together, the target admits."""
     limit = _gibbs.needs_target(target, NAME)
     if isinstance(model, BetaBernoulli):
-        strength = 1.0 / _beta.calibrated(model, n, draws, limit, 1.0 / _STRONGEST, "strength")
+        strength = 1.0 / _beta.calibrated(model, n, draws, limit, 1.0 / _beta.strongest(model, n), "strength")
         released = model
         guarantee = _beta.price(model, n, draws, 1.0, strength)
         expected = _beta.expected_spread(model, n, 1.0, strength)
@@ -46,3 +50,17 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
         Cost(1),
         limit,
     )
+
+
+def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
+    """Draw from the planned posterior; Gibbs models are drawn by their chain, which is not built yet."""
+    if not isinstance(plan.model, BetaBernoulli):
+        raise MechanismRefused(f"mechanism {NAME!r} cannot draw from {plan.model} yet; it can be planned and compared.")
+    return _beta.draw_planned(plan, engine, randomness)
+
+
+def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
+    """Price again from the recorded numbers."""
+    if isinstance(model, BetaBernoulli):
+        return _beta.price(model, n, draws, parameters["power"], parameters["strength"])
+    return _gibbs.sharp_price(model, n, parameters["power"], draws)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sfumato.calibrate import Target
+from sfumato.draws import Draws
 from sfumato.errors import CalibrationError
 from sfumato.mechanisms import _beta
 from sfumato.mechanisms.plan import Cost, Plan
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
+from sfumato.privacy.guarantee import Guarantee
 
 NAME = "exact"
 
@@ -41,3 +44,13 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
         Cost(1),
         target,
     )
+
+
+def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
+    """Draw from the posterior itself."""
+    return _beta.draw_planned(plan, engine, randomness)
+
+
+def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
+    """Price again from the recorded numbers."""
+    return _beta.price(model, n, draws, parameters["power"], parameters["strength"])

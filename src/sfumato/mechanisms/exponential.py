@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from sfumato.calibrate import Target, largest
+from sfumato.draws import Draws
+from sfumato.errors import MechanismRefused
 from sfumato.mechanisms import _gibbs
 from sfumato.mechanisms.plan import Cost, Plan
 from sfumato.models.gibbs import Gibbs
+from sfumato.privacy.guarantee import Guarantee
 from sfumato.theorems import exponential
 
 NAME = "exponential"
@@ -24,7 +28,7 @@ def refuses(model: Any, goal: str) -> str | None:
     return reason
 
 
-def price(model: Gibbs, power: float, draws: int) -> Any:
+def price(model: Gibbs, power: float, draws: int) -> Guarantee:
     """2 power Delta bounded range, times the draws."""
     return exponential.exponential_mechanism(power=power, sensitivity=model.constants.bound, draws=draws)
 
@@ -46,3 +50,13 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
         Cost(1),
         limit,
     )
+
+
+def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
+    """Refuse: the chain that carries this plan out is not built yet."""
+    raise MechanismRefused(f"mechanism {NAME!r} cannot draw yet; it can be planned and compared.")
+
+
+def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
+    """Price again from the recorded numbers."""
+    return price(model, parameters["power"], draws)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from sfumato.calibrate import Target, largest
+from sfumato.draws import Draws
+from sfumato.errors import MechanismRefused
 from sfumato.mechanisms import _gibbs
 from sfumato.mechanisms.plan import Cost, Plan
 from sfumato.models.gibbs import Gibbs
@@ -75,3 +78,13 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
         Cost(count, draws),
         limit,
     )
+
+
+def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
+    """Refuse: the chain that carries this plan out is not built yet."""
+    raise MechanismRefused(f"mechanism {NAME!r} cannot draw yet; it can be planned and compared.")
+
+
+def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
+    """Price again from the recorded numbers."""
+    return price(model, n, parameters["power"], draws, int(parameters["steps"]))

@@ -7,9 +7,12 @@ and power = eta/(n h). T steps cost sqrt(T) G sqrt(h/2) = sqrt(T) (G/power)/(n s
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from sfumato.calibrate import Target, smallest
+from sfumato.draws import Draws
+from sfumato.errors import MechanismRefused
 from sfumato.mechanisms import _gibbs
 from sfumato.mechanisms.plan import Cost, Expected, Plan
 from sfumato.models.gibbs import Gibbs
@@ -71,3 +74,14 @@ def _steps(model: Gibbs, n: int, limit: Target, draws: int, eta: float) -> int:
         lambda s: price(model, n, s * model.constants.difference / n, eta, 1, draws), limit, 1e-4, 1e9, "noise", 1e-3
     )
     return int(min(_MOST, max(_FEWEST, math.ceil(n * mu / eta))))
+
+
+def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
+    """Refuse: the chain that carries this plan out is not built yet."""
+    raise MechanismRefused(f"mechanism {NAME!r} cannot draw yet; it can be planned and compared.")
+
+
+def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
+    """Price again from the recorded numbers."""
+    steps = int(parameters["steps"])
+    return price(model, n, parameters["noise"], parameters["learning_rate"], steps, draws)

@@ -57,19 +57,32 @@ def _tempering(h: Hypotheses, power: float, strength: float, draws: int) -> tupl
 
 
 def beta_bernoulli(
-    *, alpha: float, beta: float, n: int, power: float = 1.0, strength: float = 1.0, draws: int = 1, unit: str = "row"
+    *,
+    alpha: float,
+    beta: float,
+    n: int,
+    power: float = 1.0,
+    strength: float = 1.0,
+    draws: int = 1,
+    grid_error: float = 0.0,
+    unit: str = "row",
 ) -> Guarantee:
     """Draws of Beta(s alpha + r k, s beta + r (n - k)), k ones among n bits, one bit replaced.
 
     Worst pairs: k = (0,1), (1,0), (n-1,n), (n,n-1); proved for Renyi by convexity, certified for the profile by blocks.
+    `grid_error` is a bound eta on the relative error of the cell masses of a draw on a grid: it moves every log ratio by at
+    most 2 log((1 + eta)/(1 - eta)), charged here.
     """
     h = Hypotheses("exact profile (Beta-Bernoulli)", SOURCE)
     a = h.number(alpha, "prior cell", "alpha", _POSITIVE, "Use a proper prior: alpha > 0.", origin="prior")
     b = h.number(beta, "prior cell", "beta", _POSITIVE, "Use a proper prior: beta > 0.", origin="prior")
     count = h.count(n, "number of records", "n", 1, "State the public number of records.")
     r, s, k = _tempering(h, power, strength, draws)
-    profile = Profile("beta-bernoulli", {"alpha": a * s, "beta": b * s, "n": count, "power": r, "draws": k})
-    return h.guarantee(profile, unit=unit, draws=k)
+    values: dict[str, float | int] = {"alpha": a * s, "beta": b * s, "n": count, "power": r, "draws": k}
+    if grid_error != 0:
+        eta = h.number(grid_error, "relative error of a cell mass", "eta", "in (0, 1)", "Give a bound below 1.")
+        values["error"] = 2 * math.atanh(eta) * (1 + 1e-15)
+    return h.guarantee(Profile("beta-bernoulli", values), unit=unit, draws=k)
 
 
 def beta_any_n(

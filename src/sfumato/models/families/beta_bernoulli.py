@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato import _validate
+from sfumato.models.families._columns import only_column
+from sfumato.schema import Boolean, Schema
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,16 @@ class BetaBernoulli:
     def natural(self, ones: float, n: int, power: float = 1.0, strength: float = 1.0) -> tuple[float, float]:
         """Cells of the posterior after `ones` ones among `n`, the data tempered and the prior strengthened."""
         return strength * self.alpha + power * ones, strength * self.beta + power * (n - ones)
+
+    def statistic(self, values: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """0 or 1 per record: the sum is the number of ones, which one replaced record moves by at most 1."""
+        import numpy as np
+
+        return np.asarray(np.asarray(values) != 0, dtype=np.int64)
+
+    def column(self, schema: Schema) -> str:
+        """Name of the Boolean column that holds the bits: the target, or the only one there is."""
+        return only_column(schema, Boolean, self.name)
 
     @property
     def prior_mean(self) -> float:
