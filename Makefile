@@ -5,11 +5,12 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 WORKERS ?= auto
 
-.PHONY: help demo test test-newest lint bench bench-quick clean
+.PHONY: help demo test test-long test-newest lint bench bench-quick clean
 
 help:
 	@echo "make demo         set up .venv and print what a private posterior draw costs, on a worked example"
 	@echo "make test         set up .venv and run the whole test suite with the pinned versions"
+	@echo "make test-long    the suite with races and kills repeated 30 and 200 times"
 	@echo "make test-newest  the same suite against the newest releases of every dependency (.venv-newest)"
 	@echo "make lint         ruff and the strict type check"
 	@echo "make bench-quick  import cost and planning times"
@@ -27,6 +28,9 @@ demo: $(STAMP)
 test: $(STAMP)
 	@$(BIN)/python -m pytest -n $(WORKERS) tests
 
+test-long: $(STAMP)
+	@SFUMATO_LONG=1 $(BIN)/python -m pytest -n $(WORKERS) tests
+
 test-newest:
 	@test -x .venv-newest/bin/python || $(PYTHON) -m venv .venv-newest
 	@.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade -e '.[test,lint]'
@@ -41,6 +45,7 @@ bench-quick: $(STAMP)
 	@$(BIN)/python benchmarks/quick.py
 
 bench: bench-quick
+	@$(BIN)/python benchmarks/memory.py
 
 clean:
 	rm -rf .venv .venv-newest build dist

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 
@@ -32,6 +33,16 @@ def seconds_in_new_process(code: str, repeats: int = 5) -> float:
     return statistics.median(float(run.stdout) for run in runs)
 
 
+def charge_seconds(charges: int = 60) -> float:
+    """Median time of one durable charge."""
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = sf.Ledger.open(f"{folder}/budget.db")
+        ledger.register("bench", epsilon=10.0, delta=1e-6)
+        guarantee = sf.Guarantee(sf.Gaussian(mu=0.01), "replace-one", "bench", "bench")
+        requests = iter(range(10**6))
+        return median_seconds(lambda: ledger.charge("bench", guarantee, request_id=str(next(requests))), charges)
+
+
 def main() -> None:
     """Print one line per measurement, with its aim."""
     model = sf.Gibbs(sf.losses.Logistic(radius=2**0.5), sf.priors.Gaussian(precision=32.6), dimension=101)
@@ -57,6 +68,7 @@ def main() -> None:
             "",
         ),
     ]
+    rows.append(("charge to a SQLite ledger (durable, median)", charge_seconds(), ""))
     for name, seconds, aim in rows:
         print(f"{name:<48} {seconds:>9.4f} s   {aim}")
 

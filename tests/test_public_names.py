@@ -12,8 +12,10 @@ import pytest
 import sfumato as sf
 
 NAMES = [
-    "Assumption", "BoundedRange", "Gaussian", "Gibbs", "Guarantee", "Metric", "Plan", "Profile", "Pure", "Renyi",
-    "__version__", "compare", "errors", "families", "losses", "plan", "price_list", "priors", "theorems",
+    "Assumption", "Boolean", "BoundedRange", "Category", "Dataset", "Gaussian", "Gibbs", "Guarantee", "Ledger",
+    "Metric", "Number", "Plan", "Profile", "Pure", "Release", "Renyi", "Schema", "__version__", "compare",
+    "errors", "families", "load", "losses", "plan", "price_list", "priors", "publish", "seeded", "share",
+    "theorems",
 ]  # fmt: skip
 
 
@@ -46,7 +48,7 @@ print("ok")
     assert len(list(itertools.permutations(names, 2))) > 300
 
 
-@pytest.mark.parametrize("name", ["plan", "compare", "price_list"])
+@pytest.mark.parametrize("name", ["plan", "compare", "price_list", "publish", "load", "seeded", "share"])
 def test_functions_stay_functions_after_their_modules_are_imported(name):
     code = f"""
 import importlib, pkgutil, sfumato

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from sfumato import theorems as theorems
     from sfumato._version import __version__ as __version__
     from sfumato.comparing import compare as compare
+    from sfumato.dataset import Dataset as Dataset
+    from sfumato.ledger import Ledger as Ledger
     from sfumato.mechanisms.plan import Plan as Plan
     from sfumato.models import families as families
     from sfumato.models import losses as losses
@@ -25,27 +27,47 @@ if TYPE_CHECKING:
     from sfumato.privacy.metric import Metric as Metric
     from sfumato.privacy.profiles import Profile as Profile
     from sfumato.privacy.renyi import Renyi as Renyi
+    from sfumato.privacy.sharing import share as share
+    from sfumato.publishing import publish as publish
+    from sfumato.randomness import seeded as seeded
+    from sfumato.release import Release as Release
+    from sfumato.release import load as load
+    from sfumato.schema import Boolean as Boolean
+    from sfumato.schema import Category as Category
+    from sfumato.schema import Number as Number
+    from sfumato.schema import Schema as Schema
 
 # name -> (module, attribute); an empty attribute means the module itself.
 _PUBLIC = {
     "Assumption": ("sfumato.privacy.guarantee", "Assumption"),
+    "Boolean": ("sfumato.schema", "Boolean"),
     "BoundedRange": ("sfumato.privacy.curves", "BoundedRange"),
+    "Category": ("sfumato.schema", "Category"),
+    "Dataset": ("sfumato.dataset", "Dataset"),
     "Gaussian": ("sfumato.privacy.curves", "Gaussian"),
     "Gibbs": ("sfumato.models.gibbs", "Gibbs"),
     "Guarantee": ("sfumato.privacy.guarantee", "Guarantee"),
+    "Ledger": ("sfumato.ledger", "Ledger"),
     "Metric": ("sfumato.privacy.metric", "Metric"),
+    "Number": ("sfumato.schema", "Number"),
     "Plan": ("sfumato.mechanisms.plan", "Plan"),
     "Profile": ("sfumato.privacy.profiles", "Profile"),
     "Pure": ("sfumato.privacy.curves", "Pure"),
+    "Release": ("sfumato.release", "Release"),
     "Renyi": ("sfumato.privacy.renyi", "Renyi"),
+    "Schema": ("sfumato.schema", "Schema"),
     "__version__": ("sfumato._version", "__version__"),
     "compare": ("sfumato.comparing", "compare"),
     "errors": ("sfumato.errors", ""),
     "families": ("sfumato.models.families", ""),
+    "load": ("sfumato.release", "load"),
     "losses": ("sfumato.models.losses", ""),
     "plan": ("sfumato.planning", "plan"),
     "price_list": ("sfumato.planning", "price_list"),
     "priors": ("sfumato.models.priors", ""),
+    "publish": ("sfumato.publishing", "publish"),
+    "seeded": ("sfumato.randomness", "seeded"),
+    "share": ("sfumato.privacy.sharing", "share"),
     "theorems": ("sfumato.theorems", ""),
 }
 

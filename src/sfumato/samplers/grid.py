@@ -78,12 +78,17 @@ def beta_log_masses(a: float, b: float, nodes: int = 16) -> Array:
 
 
 def _log_beta_shape(a: float, b: float, d: Array) -> Array:
-    """Log density in logit coordinates at distance d from the mode, relative to the mode; no cancellation on either side."""
+    """Log density in logit coordinates at distance d from the mode, relative to the mode.
+
+    One form cancels where the share of the first cell times e^d is large, the mirrored one where the other is: since the
+    shares add to 1, one of the two is always safe.
+    """
     total = a + b
-    outward = np.expm1(-np.abs(d))
-    above = -b * d - total * np.log1p(b / total * outward)
-    below = a * d - total * np.log1p(a / total * outward)
-    return np.where(d > 0, above, below)
+    with np.errstate(over="ignore"):
+        up = a / total * np.expm1(d)
+        direct = a * d - total * np.log1p(up)
+        mirrored = -b * d - total * np.log1p(b / total * np.expm1(-d))
+    return np.where(up < 1, direct, mirrored)
 
 
 def _log_tail(a: float, b: float, edge: float) -> float:

@@ -1,0 +1,102 @@
+"""`sf.publish`: the one function where rows meet randomness. Spend, then draw, then seal.
+
+The order is the promise: the schema is asked for what the model needs, the ledger is charged durably, then the draw is
+made, then its bytes are sealed in the ledger. A crash costs budget, never privacy; a repeated request returns the sealed
+bytes and draws nothing.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from typing import Any
+
+from sfumato.dataset import Dataset
+from sfumato.engines.codes import CodesEngine
+from sfumato.errors import ArgumentError, PublishError
+from sfumato.ledger import Ledger
+from sfumato.mechanisms import named
+from sfumato.mechanisms.plan import Plan
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.randomness import Randomness
+from sfumato.release import Release
+
+
+def publish(
+    plan: Plan,
+    data: Dataset,
+    ledger: Ledger | None = None,
+    name: str | None = None,
+    request_id: str | None = None,
+    randomness: Randomness | None = None,
+    progress: bool = False,
+) -> Release:
+    """Carry out a plan on the data and return the release.
+
+    With a ledger the plan's price is charged to `name` (the schema's name if not given) under `request_id` before anything
+    is drawn. The same id with the same plan returns the release that was sealed; with another plan it is an error; an id
+    that was charged but never sealed (a crash) is an error too: use a new id, which is charged again. `randomness` is for
+    tests: a seeded stream makes a release that is stamped "not private", and ledgers refuse it.
+    """
+    if not isinstance(plan, Plan):
+        raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
+    if not isinstance(data, Dataset):
+        raise ArgumentError(f"data must be an sf.Dataset; got {type(data).__name__}. Use sf.Dataset.from_table(...).")
+    column = plan.model.column(data.schema)
+    if data.n != plan.n:
+        raise PublishError(
+            f"the plan is for n = {plan.n:,} records and the data set has {data.n:,}. Plan again with n={data.n}."
+        )
+    stream = Randomness() if randomness is None else randomness
+    guarantee = _stamped(plan.guarantee, stream, data.schema.unit)
+    if ledger is None:
+        if request_id is not None or name is not None:
+            raise ArgumentError("name and request_id belong to a ledger; give ledger=sf.Ledger.open(...) too.")
+        return _drawn(plan, data, column, guarantee, stream, None)
+    if not stream.private:
+        raise PublishError("a ledger accepts no seeded release: it protects nobody. Leave randomness out.")
+    account = data.schema.name if name is None else name
+    request = uuid.uuid4().hex if request_id is None else request_id
+    stored = _already(ledger, account, request, plan)
+    if stored is not None:
+        return stored
+    receipt = ledger.charge(account, guarantee, request_id=request, plan_digest=plan.digest)
+    release = _drawn(plan, data, column, guarantee, stream, receipt.to_json())
+    ledger.seal(account, request, release.to_bytes())
+    return release
+
+
+def _stamped(guarantee: Guarantee, stream: Randomness, unit: str) -> Guarantee:
+    """The guarantee for this data's unit, and "not private" where the stream is seeded."""
+    trust = guarantee.trust if stream.private else "not private"
+    return replace(guarantee, unit=unit, trust=trust)
+
+
+def _already(ledger: Ledger, account: str, request: str, plan: Plan) -> Release | None:
+    """What an earlier request with this id left behind."""
+    status = ledger.status(account, request)
+    if status == "unknown":
+        return None
+    if status == "sealed":
+        data = ledger.sealed(account, request)
+        release = None if data is None else Release.from_bytes(data)
+        if release is None or release.plan_digest != plan.digest:
+            raise PublishError(
+                f"request {request!r} of {account!r} was already used for another plan. Use a new request_id for a new release."
+            )
+        return release
+    raise PublishError(
+        f"request {request!r} of {account!r} was charged but never sealed: its process ended in between. Nothing was released. "
+        "A new request_id will be charged again."
+    )
+
+
+def _drawn(
+    plan: Plan, data: Dataset, column: str, guarantee: Guarantee, stream: Randomness, receipt: dict[str, Any] | None
+) -> Release:
+    draws = named(plan.mechanism).draw(plan, CodesEngine(data, column), stream)
+    target = plan.target
+    promise = guarantee.at(target.delta) if target is not None and target.delta else str(guarantee)
+    kind = "estimate" if plan.goal == "estimate" else "draws"
+    schema = {"name": data.schema.name, "unit": data.schema.unit, "digest": data.schema.digest}
+    return Release(draws, kind, plan.to_json(), plan.digest, guarantee, promise, schema, receipt)

@@ -1,0 +1,146 @@
+"""A release: what leaves the house. Draws, the plan that made them, the promise, and a file that lasts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import storage
+from sfumato.draws import Draws
+from sfumato.errors import FormatError
+from sfumato.privacy.codec import refuse_unknown
+from sfumato.privacy.guarantee import Guarantee
+
+VERSION = 1
+_KEYS = ("version", "kind", "labels", "plan", "plan_digest", "guarantee", "promise", "schema", "receipt")
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Draws under a guarantee, with the record of how they were made; it cannot reach the rows.
+
+    `kind` is "draws" or "estimate". `plan` and `schema` are documents; `receipt` says where it was charged, if anywhere.
+    `promise` is the guarantee's sentence as it was printed when the release was made.
+    """
+
+    draws: Draws
+    kind: str
+    plan: Mapping[str, Any]
+    plan_digest: str
+    guarantee: Guarantee
+    promise: str
+    schema: Mapping[str, Any]
+    receipt: Mapping[str, Any] | None = None
+
+    def mean(self) -> NDArray[np.float64]:
+        """Mean of the released draws."""
+        return self.draws.mean()
+
+    def quantile(self, q: Any) -> NDArray[np.float64]:
+        """Quantiles of the released draws."""
+        return self.draws.quantile(q)
+
+    @property
+    def private(self) -> bool:
+        """False for a release made with a seeded stream: it protects nobody."""
+        return self.guarantee.trust != "not private"
+
+    def to_bytes(self) -> bytes:
+        """Return the sealed bytes: the same release gives the same bytes."""
+        document = {
+            "version": VERSION,
+            "kind": self.kind,
+            "labels": list(self.draws.labels),
+            "plan": dict(self.plan),
+            "plan_digest": self.plan_digest,
+            "guarantee": self.guarantee.to_json(),
+            "promise": self.promise,
+            "schema": dict(self.schema),
+            "receipt": None if self.receipt is None else dict(self.receipt),
+        }
+        return storage.pack({"release": document}, {"draws": np.ascontiguousarray(self.draws.values, dtype="<f8")})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Release:
+        """Read a release; a damaged part, an unknown key or another version is refused by name."""
+        documents, arrays = storage.unpack(data)
+        if set(documents) != {"release"} or set(arrays) != {"draws"}:
+            raise FormatError("the file holds no release, or more than one.")
+        fields = refuse_unknown(documents["release"], _KEYS, "a release")
+        if fields["version"] != VERSION:
+            raise FormatError(
+                f"the release has version {fields['version']!r}; this Sfumato reads {VERSION}. Update Sfumato."
+            )
+        return cls(
+            Draws(arrays["draws"], tuple(fields["labels"])),
+            fields["kind"],
+            fields["plan"],
+            fields["plan_digest"],
+            Guarantee.from_json(fields["guarantee"]),
+            fields["promise"],
+            fields["schema"],
+            fields["receipt"],
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the release to one file, whole or not at all."""
+        storage.write(path, self.to_bytes())
+
+    def verify(self) -> Release:
+        """Recompute the guarantee from the recorded model, mechanism and parameters; raise FormatError if it differs.
+
+        The file's checksums tell damage; this tells a record that does not add up, such as an edited epsilon.
+        """
+        from sfumato.mechanisms import reprice
+
+        text = json.dumps(self.plan, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        if hashlib.sha256(text.encode()).hexdigest() != self.plan_digest:
+            raise FormatError("the plan does not match its digest: the record was edited.")
+        found = reprice(self.plan)
+        if found.curve != self.guarantee.curve or found.slack != self.guarantee.slack:
+            raise FormatError(
+                f"the recorded guarantee {self.guarantee.curve!r} is not what the plan costs, {found.curve!r}."
+            )
+        if found.adjacency != self.guarantee.adjacency or self.guarantee.draws != found.draws:
+            raise FormatError("the recorded neighbours or number of draws are not those of the plan.")
+        return self
+
+    def __str__(self) -> str:
+        head = "" if self.private else "NOT PRIVATE: made with a seeded stream, for tests only.\n"
+        mean = ", ".join(
+            f"{label} {value:.6g}"
+            for label, value in list(zip(self.draws.labels, self.mean().ravel(), strict=True))[:6]
+        )
+        count = self.draws.shape[0] * self.draws.shape[1]
+        rows = [
+            (
+                "release",
+                f"{count} {self.kind if count > 1 or self.kind != 'draws' else 'draw'} of {self.plan['model']}",
+            ),
+            ("about", f"{self.schema['name']}: {self.plan['n']:,} of unit '{self.schema['unit']}'"),
+            ("promise", self.promise),
+            ("mean", mean),
+            (
+                "charged",
+                "to no ledger"
+                if self.receipt is None
+                else f"to {self.receipt['name']}, request {self.receipt['request_id']}",
+            ),
+        ]
+        return head + "\n".join(f"{name:<8} {value}" for name, value in rows)
+
+    def __repr__(self) -> str:
+        return f"Release({self.kind}, shape={self.draws.shape}, {self.guarantee.trust})"
+
+
+def load(path: str | os.PathLike[str]) -> Release:
+    """Read a saved release."""
+    return Release.from_bytes(Path(path).read_bytes())

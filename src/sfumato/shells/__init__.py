@@ -1,0 +1,1 @@
+"""The ways in that are not Python: the command line."""

@@ -1,0 +1,56 @@
+"""The command line: schema files are drafted and checked, errors are one line, and help is light."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "sfumato.shells.cli", *arguments], capture_output=True, text=True, check=False)
+
+
+def test_draft_fill_in_check(tmp_path):
+    dictionary = tmp_path / "dictionary.csv"
+    dictionary.write_text("name,type,lower,upper,levels\nage,number,0,,\nsex,category,,,f|m\nsick,boolean,,,\n")
+    schema = tmp_path / "survey.toml"
+    assert run("schema", "draft", str(dictionary), "-o", str(schema)).returncode == 0
+    assert "REQUIRED" in schema.read_text()
+    data = tmp_path / "survey.csv"
+    data.write_text("age,sex,sick\n30,f,1\n200,x,0\nabc,m,1\n")
+    refused = run("schema", "check", str(schema), str(data))
+    assert refused.returncode == 2
+    assert "age" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    schema.write_text(schema.read_text().replace('"REQUIRED"', "100"))
+    assert run("schema", "check", str(schema), str(data)).returncode == 0
+    counted = run("schema", "check", str(schema), str(data), "--counts")
+    assert counted.returncode == 0
+    assert "curator alone" in counted.stderr
+    for secret in ("200", "abc"):
+        assert secret not in counted.stdout + counted.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("schema", "check", "nowhere.toml", "nowhere.csv"), "nowhere.toml"),
+        (("schema", "draft", "nowhere.csv"), "nowhere.csv"),
+    ],
+)
+def test_errors_are_one_line(arguments, said):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_help_is_light_and_shows_an_example():
+    code = "import sys, json; from sfumato.shells import cli; print(json.dumps(sorted(sys.modules)))"
+    loaded = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    assert {"numpy", "scipy", "pyarrow", "pandas"} & set(loaded) == set()
+    assert "Example:" in run("schema", "draft", "--help").stdout
+    assert run("version").stdout.strip()

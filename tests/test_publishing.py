@@ -1,0 +1,324 @@
+"""Spend, then draw, then seal: the whole path, what it refuses, and what a crash costs."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from goodness import LEVEL, uniform_p
+from scipy import stats
+
+import sfumato as sf
+from sfumato.errors import ArgumentError, FormatError, LedgerError, PublishError
+from sfumato.randomness import Randomness
+
+N = 400
+SCHEMA = sf.Schema({"sick": sf.Boolean(), "age": sf.Number(0, 100)}, target="sick", name="survey", unit="patient")
+ROUNDS = 200 if os.environ.get("SFUMATO_LONG") else 20
+
+
+def survey(ones: int = 120, seed: int = 1) -> sf.Dataset:
+    order = np.random.default_rng(seed).permutation(N)
+    bits = (np.arange(N) < ones)[order]
+    return sf.Dataset.from_table({"sick": bits, "age": np.linspace(0, 100, N)[order]}, schema=SCHEMA)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    opened = sf.Ledger.open(tmp_path / "budget.db")
+    opened.register("survey", epsilon=3.0, delta=1e-6, unit="patient")
+    return opened
+
+
+def charges(ledger: sf.Ledger) -> list:
+    return [entry for entry in ledger.history("survey") if entry.kind == "charge"]
+
+
+SHARE = sf.families.BetaBernoulli(6, 12)
+AGES = sf.families.BoundedMean(0, 100)
+PLANS = {
+    "exact": lambda: sf.plan(SHARE, N, mechanism="exact", draws=3),
+    "diffused": lambda: sf.plan(SHARE, N, 1.0, 1e-8, mechanism="diffused"),
+    "concentrated": lambda: sf.plan(SHARE, N, 1.0, 1e-8, mechanism="concentrated"),
+    "noisy-statistics of a share": lambda: sf.plan(SHARE, N, 1.0, 1e-8, mechanism="noisy-statistics"),
+    "noisy-statistics of a mean": lambda: sf.plan(AGES, N, 1.0, 1e-8, mechanism="noisy-statistics", goal="estimate"),
+}
+
+
+@pytest.mark.parametrize("name", list(PLANS))
+def test_the_whole_path(name, tmp_path):
+    plan = PLANS[name]()
+    data = survey() if plan.model == SHARE else ages()
+    release = sf.publish(plan, data)
+    assert release.private
+    assert release.plan_digest == plan.digest
+    assert release.draws.shape == (1, plan.draws)
+    assert release.guarantee.unit == data.schema.unit
+    assert release.guarantee.curve == plan.guarantee.curve
+    path = tmp_path / "x.sfumato"
+    release.save(path)
+    again = sf.load(path).verify()
+    np.testing.assert_array_equal(again.draws.values, release.draws.values)
+    assert again.guarantee == release.guarantee
+    assert again.to_bytes() == release.to_bytes()
+    text = str(again)
+    assert "patient" in text
+    assert "promise" in text
+    assert again.quantile(0.5).shape == again.mean().shape
+
+
+def ages(values=None) -> sf.Dataset:
+    schema = sf.Schema({"age": sf.Number(0, 100)}, name="survey", unit="patient")
+    return sf.Dataset.from_table({"age": np.linspace(0, 100, N) if values is None else values}, schema=schema)
+
+
+def test_releases_differ_and_seeded_ones_repeat_and_say_so():
+    plan = PLANS["diffused"]()
+    drawn = {float(sf.publish(plan, survey()).mean().item()) for _ in range(6)}
+    assert len(drawn) > 3
+    first, second = (sf.publish(plan, survey(), randomness=sf.seeded(4)) for _ in range(2))
+    assert first.to_bytes() == second.to_bytes()
+    assert not first.private
+    assert "NOT PRIVATE" in str(first)
+    assert first.guarantee.trust == "not private"
+
+
+def test_draws_follow_the_planned_posterior():
+    plan = sf.plan(SHARE, N, mechanism="exact", draws=4000)
+    rates = sf.publish(plan, survey(ones=120), randomness=sf.seeded(1)).draws.values.ravel()
+    assert uniform_p(stats.beta.cdf(rates, 126, 292)) > LEVEL
+    assert uniform_p(stats.beta.cdf(rates, 126 * 0.7, 292 * 0.7)) < LEVEL
+    assert uniform_p(stats.beta.cdf(rates, 125 + 12, 293 - 12)) < LEVEL
+
+
+def test_a_noisy_mean_is_the_mean_with_the_planned_noise():
+    plan = PLANS["noisy-statistics of a mean"]()
+    stream = sf.seeded(2)
+    values = np.array([sf.publish(plan, ages(), randomness=stream.spawn()).mean().item() for _ in range(1500)])
+    deviation = 100 * plan["noise"] / N
+    assert uniform_p(stats.norm.cdf((values - 50.0) / deviation)) > LEVEL
+    assert uniform_p(stats.norm.cdf((values - 50.0) / (0.8 * deviation))) < LEVEL
+    assert plan.expected.value == pytest.approx(deviation)
+
+
+def test_the_order_of_rows_changes_nothing():
+    """Sums of whole numbers: permuted rows, other blocks, the same bytes under the same seed (THREATS 2)."""
+    values = np.random.default_rng(3).uniform(0, 100, N)
+    plan = PLANS["noisy-statistics of a mean"]()
+    releases = [sf.publish(plan, ages(np.random.default_rng(k).permutation(values)), randomness=sf.seeded(1)) for k in range(5)]
+    assert len({release.to_bytes() for release in releases}) == 1
+    wild = np.concatenate([[2.0**53], np.ones(1000)])
+    sums = {float(sum(np.random.default_rng(k).permutation(wild).tolist())) for k in range(40)}
+    assert len(sums) > 1, "the planted fault: float sums depend on the order"
+
+
+def test_low_bits_of_a_release_tell_nothing():
+    """Every released rate is one of the public grid, every released mean a multiple of the plan's spacing (THREATS 1)."""
+    from sfumato.mechanisms.noisy_statistics import spacing
+    from sfumato.samplers.grid import rate_grid
+
+    plan = PLANS["diffused"]()
+    public = set(rate_grid())
+    for ones in (0, N):
+        assert float(sf.publish(plan, survey(ones)).mean().item()) in public
+    mean = PLANS["noisy-statistics of a mean"]()
+    grid = 100 * float(spacing(mean["noise"])) / N
+    value = sf.publish(mean, ages()).mean().item()
+    assert value / grid == pytest.approx(round(value / grid), abs=1e-6)
+
+
+class TestWithLedger:
+    """What is charged, sealed, repeated and refused."""
+
+    def test_charge_draw_seal(self, ledger):
+        plan = PLANS["diffused"]()
+        release = sf.publish(plan, survey(), ledger, request_id="r1")
+        assert ledger.status("survey", "r1") == "sealed"
+        assert ledger.sealed("survey", "r1") == release.to_bytes()
+        assert release.receipt["request_id"] == "r1"
+        assert len(charges(ledger)) == 1
+        ledger.verify()
+
+    def test_the_same_request_returns_the_sealed_release_and_charges_nothing(self, ledger):
+        plan = PLANS["diffused"]()
+        first = sf.publish(plan, survey(), ledger, request_id="r1")
+        spent = ledger.spent("survey").units
+        again = sf.publish(plan, survey(ones=7), ledger, request_id="r1")
+        assert again.to_bytes() == first.to_bytes()
+        assert ledger.spent("survey").units == spent
+
+    def test_the_same_request_with_another_plan_is_refused(self, ledger):
+        sf.publish(PLANS["diffused"](), survey(), ledger, request_id="r1")
+        other = sf.plan(SHARE, N, 0.5, 1e-8, mechanism="diffused")
+        with pytest.raises(PublishError, match="another plan"):
+            sf.publish(other, survey(), ledger, request_id="r1")
+
+    def test_a_failure_between_charge_and_seal_costs_budget_and_releases_nothing(self, ledger, monkeypatch):
+        plan = PLANS["diffused"]()
+
+        def dies(*_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Randomness, "integers_below", dies)
+        with pytest.raises(KeyboardInterrupt):
+            sf.publish(plan, survey(), ledger, request_id="r1")
+        monkeypatch.undo()
+        assert ledger.status("survey", "r1") == "charged"
+        with pytest.raises(PublishError, match="charged but never sealed"):
+            sf.publish(plan, survey(), ledger, request_id="r1")
+        assert sf.publish(plan, survey(), ledger, request_id="r2").receipt["request_id"] == "r2"
+        assert len(charges(ledger)) == 2
+
+    def test_seeded_releases_are_refused_before_anything_is_charged(self, ledger):
+        with pytest.raises(PublishError, match="seeded"):
+            sf.publish(PLANS["diffused"](), survey(), ledger, randomness=sf.seeded(1))
+        assert charges(ledger) == []
+
+    def test_an_exhausted_ledger_refuses_and_shows_all_three_numbers(self, ledger):
+        plan = sf.plan(SHARE, N, 2.5, 1e-8, mechanism="diffused")
+        sf.publish(plan, survey(), ledger)
+        with pytest.raises(LedgerError, match=r"Spent.*requested.*remaining"):
+            for _ in range(20):
+                sf.publish(plan, survey(), ledger)
+
+    def test_what_is_left_can_be_planned_shared_and_spent(self, ledger):
+        halves = sf.share(ledger.remaining("survey"), 2)
+        first = sf.plan(SHARE, N, target=halves[0], mechanism="concentrated")
+        sf.publish(first, survey(), ledger)
+        second = sf.plan(AGES, N, target=halves[1], mechanism="noisy-statistics", goal="estimate")
+        sf.publish(second, ages(), ledger)
+        assert ledger.spent("survey").units <= 10**18
+
+    def test_a_unit_that_differs_from_the_registered_one_is_refused(self, ledger, tmp_path):
+        other = sf.Schema({"sick": sf.Boolean()}, name="survey", unit="visit")
+        data = sf.Dataset.from_table({"sick": np.ones(N, dtype=bool)}, schema=other)
+        with pytest.raises(LedgerError, match="visit"):
+            sf.publish(PLANS["diffused"](), data, ledger)
+
+    def test_what_holds_a_ledger_can_be_copied_pickled_and_cloned(self, ledger):
+        from sklearn.base import BaseEstimator, clone
+
+        class Holder(BaseEstimator):
+            def __init__(self, ledger=None):
+                self.ledger = ledger
+
+        sf.publish(PLANS["diffused"](), survey(), ledger)
+        for twin in (copy.copy(ledger), copy.deepcopy(ledger), pickle.loads(pickle.dumps(ledger)), clone(Holder(ledger)).ledger):
+            assert len(charges(twin)) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "said"),
+    [
+        ({"plan": "plan"}, ArgumentError, "sf.plan"),
+        ({"data": np.zeros(N)}, ArgumentError, "sf.Dataset"),
+        ({"data": ages()}, ArgumentError, "Boolean column"),
+        ({"request_id": "r"}, ArgumentError, "ledger"),
+        ({"plan": sf.plan(SHARE, N + 1, 1.0, 1e-6, mechanism="diffused")}, PublishError, "records"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change, error, said):
+    good = {"plan": PLANS["diffused"](), "data": survey()}
+    with pytest.raises(error, match=said):
+        sf.publish(**{**good, **change})
+
+
+def test_a_record_that_does_not_add_up_is_refused():
+    """Checksums can be made anew by whoever edits a file; the guarantee is recomputed and gives the edit away."""
+    import dataclasses
+
+    release = sf.publish(PLANS["diffused"](), survey())
+    cheaper = dataclasses.replace(release.guarantee, curve=sf.Gaussian(0.01))
+    with pytest.raises(FormatError, match="not what the plan costs"):
+        dataclasses.replace(release, guarantee=cheaper).verify()
+    plan = json.loads(json.dumps(release.plan))
+    plan["parameters"]["power"] = 0.9
+    with pytest.raises(FormatError, match="digest"):
+        dataclasses.replace(release, plan=plan).verify()
+
+
+PUBLISHER = """
+import sys, sfumato as sf, numpy as np
+schema = sf.Schema({"sick": sf.Boolean()}, name="survey", unit="patient")
+data = sf.Dataset.from_table({"sick": np.arange(400) < 120}, schema=schema)
+plan = sf.plan(sf.families.BoundedMean(0, 1), 400, 0.05, 1e-9, mechanism="noisy-statistics", goal="estimate")
+schema = sf.Schema({"x": sf.Number(0, 1)}, name="survey", unit="patient")
+data = sf.Dataset.from_table({"x": np.linspace(0, 1, 400)}, schema=schema)
+ledger = sf.Ledger.open(sys.argv[1])
+print("ready", flush=True)
+k = 0
+while True:
+    release = sf.publish(plan, data, ledger, request_id=f"{sys.argv[2]}-{k}")
+    print(f"released {sys.argv[2]}-{k} {release.mean().item()!r}", flush=True)
+    k += 1
+"""
+
+
+def test_killed_publishers_release_nothing_uncharged(tmp_path):
+    """kill -9 at random moments: every value that came out is sealed and charged; nothing is charged twice."""
+    path = tmp_path / "budget.db"
+    ledger = sf.Ledger.open(path)
+    ledger.register("survey", epsilon=50.0, delta=1e-3, unit="patient")
+    released = {}
+    for turn in range(ROUNDS):
+        process = subprocess.Popen(
+            [sys.executable, "-c", PUBLISHER, str(path), f"t{turn}"], stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )  # fmt: skip
+        assert process.stdout.readline().strip() == "ready"
+        time.sleep(random.Random(turn).uniform(0.0, 0.06))
+        process.send_signal(signal.SIGKILL)
+        lines, _ = process.communicate()
+        for line in lines.splitlines():
+            _, request, value = line.split()
+            released[request] = float(value)
+    ledger.verify()
+    for request, value in released.items():
+        sealed = sf.Release.from_bytes(ledger.sealed("survey", request))
+        assert sealed.mean().item() == value
+    ids = [entry.request_id for entry in charges(ledger)]
+    assert len(ids) == len(set(ids))
+    assert set(released) <= set(ids)
+    assert released, "no publisher lived long enough to release anything"
+
+
+def test_load_needs_numpy_alone(tmp_path):
+    """Load, print, mean, quantile and guarantee without scipy, dp_accounting, pyarrow or any other dependency."""
+    release = sf.publish(sf.plan(SHARE, N, 1.0, 1e-8, mechanism="diffused", draws=4), survey())
+    path = tmp_path / "x.sfumato"
+    release.save(path)
+    code = """
+import sys
+class Only:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"scipy", "dp_accounting", "pyarrow", "narwhals", "numba", "sklearn", "randomgen", "typer", "rich"}:
+            raise ImportError(name)
+sys.meta_path.insert(0, Only())
+import sfumato as sf
+release = sf.load(sys.argv[1])
+print(release); print(release.mean(), release.quantile([0.1, 0.9]), release.guarantee.curve, release.guarantee.trust)
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "promise" in done.stdout
+
+
+def test_no_file_of_the_package_reads_the_rows_but_the_engines():
+    source = Path(sf.__file__).parent
+    users = {
+        str(p.relative_to(source)) for p in source.rglob("*.py")
+        if "rows_of" in p.read_text() and p.name != "dataset.py"
+    }  # fmt: skip
+    assert all(user.startswith("engines/") for user in users)
+    assert users
