@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-STAMP = $(VENV)/.installed
+CORE = $(VENV)/.core
+STAMP = $(VENV)/.tests
 WORKERS ?= auto
 
 .PHONY: help demo test test-long test-newest lint bench bench-quick clean
@@ -15,14 +16,20 @@ help:
 	@echo "make lint         ruff and the strict type check"
 	@echo "make bench-quick  import cost and planning times"
 
-$(STAMP): pyproject.toml constraints.txt
+# The core is enough for the demo; tests and linters add their own packages to the same environment.
+$(CORE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Sfumato needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Set PYTHON=/path/to/python3.11")'
 	@echo "setting up $(VENV) (once) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $(CORE)
+
+$(STAMP): $(CORE)
+	@echo "adding what the tests need (once) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
 	@touch $(STAMP)
 
-demo: $(STAMP)
+demo: $(CORE)
 	@$(BIN)/python examples/price_of_a_draw.py
 
 test: $(STAMP)
