@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from sfumato.calibrate import Target, smallest
-from sfumato.draws import Draws
-from sfumato.errors import MechanismRefused
 from sfumato.mechanisms import _beta, _gibbs
+from sfumato.mechanisms.diffused import draw as draw
 from sfumato.mechanisms.diffused import refuses as refuses
+from sfumato.mechanisms.diffused import reprice as reprice
 from sfumato.mechanisms.plan import Cost, Plan
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
-from sfumato.privacy.guarantee import Guarantee
 
 NAME = "concentrated"
 _STRONGEST = 1e9
@@ -50,17 +48,3 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
         Cost(1),
         limit,
     )
-
-
-def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
-    """Draw from the planned posterior; Gibbs models are drawn by their chain, which is not built yet."""
-    if not isinstance(plan.model, BetaBernoulli):
-        raise MechanismRefused(f"mechanism {NAME!r} cannot draw from {plan.model} yet; it can be planned and compared.")
-    return _beta.draw_planned(plan, engine, randomness)
-
-
-def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
-    """Price again from the recorded numbers."""
-    if isinstance(model, BetaBernoulli):
-        return _beta.price(model, n, draws, parameters["power"], parameters["strength"])
-    return _gibbs.sharp_price(model, n, parameters["power"], draws)

@@ -63,7 +63,9 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
 def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
     """Draw from the planned posterior; Gibbs models are drawn by their chain, which is not built yet."""
     if not isinstance(plan.model, BetaBernoulli):
-        raise MechanismRefused(f"mechanism {NAME!r} cannot draw from {plan.model} yet; it can be planned and compared.")
+        raise MechanismRefused(
+            f"mechanism {plan.mechanism!r} cannot draw from {plan.model} yet; it can be planned and compared."
+        )
     return _beta.draw_planned(plan, engine, randomness)
 
 

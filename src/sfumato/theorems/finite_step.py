@@ -37,6 +37,30 @@ def contraction_factor(step: float, strong_convexity: float, steps: int) -> floa
     return math.tanh(0.5 * steps * x) / math.tanh(0.5 * x)
 
 
+def _check_run(h: Hypotheses, convex: bool, public_start: bool, full_batch: bool, momentum: float) -> None:
+    """Check what is declared about the loss and the run, before any number."""
+    h.flag(
+        convex,
+        "convexity of every loss",
+        "convex",
+        "True",
+        "Use a convex loss (never a per-record clipped softmax), or price the whole path with 'langevin-path'.",
+        origin="loss",
+    )
+    h.flag(public_start, "public start", "theta_0", "True", "Start at the prior mean or another public point.")
+    h.flag(
+        full_batch, "full batch", "batch", "True", "Use every record at every step; subsampling needs another theorem."
+    )
+    h.holds(
+        momentum == 0,
+        "no momentum",
+        "momentum",
+        "0",
+        momentum,
+        "Drop the momentum, or use 'langevin-path', which covers it.",
+    )
+
+
 def last_iterate(
     *,
     difference: float,
@@ -59,26 +83,7 @@ def last_iterate(
     `float_error` is a bound e on the rounding error of one step (in norm); it replaces h G by h G + 2 e.
     """
     h = Hypotheses("finite-step theorem (last iterate)", SOURCE)
-    h.flag(
-        convex,
-        "convexity of every loss",
-        "convex",
-        "True",
-        "Use a convex loss (never a per-record clipped softmax), or price the whole path with 'langevin-path'.",
-        origin="loss",
-    )
-    h.flag(public_start, "public start", "theta_0", "True", "Start at the prior mean or another public point.")
-    h.flag(
-        full_batch, "full batch", "batch", "True", "Use every record at every step; subsampling needs another theorem."
-    )
-    h.holds(
-        momentum == 0,
-        "no momentum",
-        "momentum",
-        "0",
-        momentum,
-        "Drop the momentum, or use 'langevin-path', which covers it.",
-    )
+    _check_run(h, convex, public_start, full_batch, momentum)
     m = h.number(
         strong_convexity,
         "strong convexity of the potential",
