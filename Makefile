@@ -9,7 +9,7 @@ WORKERS ?= auto
 .PHONY: help demo test test-long test-newest lint bench bench-quick clean
 
 help:
-	@echo "make demo         set up .venv and print what a private posterior draw costs, on a worked example"
+	@echo "make demo         set up .venv, print what a private posterior draw costs, and publish two numbers"
 	@echo "make test         set up .venv and run the whole test suite with the pinned versions"
 	@echo "make test-long    the suite with races and kills repeated 30 and 200 times"
 	@echo "make test-newest  the same suite against the newest releases of every dependency (.venv-newest)"
@@ -31,6 +31,8 @@ $(STAMP): $(CORE)
 
 demo: $(CORE)
 	@$(BIN)/python examples/price_of_a_draw.py
+	@echo; echo "=== A first release, under one budget ==="; echo
+	@$(BIN)/python examples/first_release.py
 
 test: $(STAMP)
 	@$(BIN)/python -m pytest -n $(WORKERS) tests

@@ -146,6 +146,7 @@ class TestWithLedger:
         assert ledger.status("survey", "r1") == "sealed"
         assert ledger.sealed("survey", "r1") == release.to_bytes()
         assert release.receipt["request_id"] == "r1"
+        assert "to survey, request r1" in str(release)
         assert len(charges(ledger)) == 1
         ledger.verify()
 

@@ -123,7 +123,7 @@ class Release:
         rows = [
             (
                 "release",
-                f"{count} {self.kind if count > 1 or self.kind != 'draws' else 'draw'} of {self.plan['model']}",
+                f"{count} {self.kind if count > 1 or self.kind != 'draws' else 'draw'} of {_model_in_words(self.plan['model'])}",
             ),
             ("about", f"{self.schema['name']}: {self.plan['n']:,} of unit '{self.schema['unit']}'"),
             ("promise", self.promise),
@@ -132,13 +132,19 @@ class Release:
                 "charged",
                 "to no ledger"
                 if self.receipt is None
-                else f"to {self.receipt['name']}, request {self.receipt['request_id']}",
+                else f"to {self.receipt['ledger']}, request {self.receipt['request_id']}",
             ),
         ]
         return head + "\n".join(f"{name:<8} {value}" for name, value in rows)
 
     def __repr__(self) -> str:
         return f"Release({self.kind}, shape={self.draws.shape}, {self.guarantee.trust})"
+
+
+def _model_in_words(model: Mapping[str, Any]) -> str:
+    """Family and public numbers, or the kind of model, as one would say it."""
+    numbers = ", ".join(f"{key}={value:g}" for key, value in model.items() if isinstance(value, (int, float)))
+    return f"{model.get('family', model.get('model', 'a model'))}({numbers})"
 
 
 def load(path: str | os.PathLike[str]) -> Release:
