@@ -1,0 +1,246 @@
+"""The filter: one account per registered name, and the only place where a charge is admitted or refused.
+
+A charge is admitted if three integer sums stay within 10^18 units: the currency's own, the reveal probability and the
+total-variation allowance. The promise is the registered cap, whatever is spent and however adaptively.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from sfumato import _validate
+from sfumato.errors import ArgumentError, ChargeRefused, LedgerExhausted
+from sfumato.ledger.currency import BY_NAME, Currency
+from sfumato.ledger.terms import PARTS, Terms
+from sfumato.ledger.units import SMALLEST, UNITS, ceiling_of, check_amount, float_above
+from sfumato.privacy.curves import Curve, Gaussian
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.metric import Metric
+
+CHARGEABLE = ("proved", "proved with slack")
+
+
+@dataclass(frozen=True)
+class Price:
+    """What one charge takes: an amount of the currency, a reveal probability and a total-variation distance."""
+
+    amount: float
+    delta0: float
+    tv: float
+    units: int
+    delta0_units: int
+    tv_units: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain document of this price."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Account:
+    """What is registered under a name and how many units of it are gone."""
+
+    name: str
+    terms: Terms
+    cap: float
+    units: int = 0
+    delta0_units: int = 0
+    tv_units: int = 0
+    charges: int = 0
+
+    @property
+    def currency(self) -> Currency:
+        """The currency it is kept in."""
+        return BY_NAME[self.terms.currency]
+
+    # --- pricing: public numbers only, so it is done before the ledger is locked ------------------------------------
+
+    def price(self, guarantee: Guarantee, delta0: float | None = None) -> Price:
+        """Return what the guarantee costs here, or raise ChargeRefused; `delta0` replaces the usual allotment."""
+        self._refuse_strangers(guarantee)
+        share = self.terms.allotment if delta0 is None else _validate.probability("delta0", delta0)
+        if delta0 is not None and Fraction(share) > self.terms.reveal:
+            raise ArgumentError(
+                f"delta0 must be at most the {float(self.terms.reveal):.3g} set aside at registration; got {share!r}."
+            )
+        amount, reveal = self.currency.cost(guarantee.curve, self.terms, share)
+        if not (amount == 0 and reveal > 0):
+            check_amount(self.currency.word, amount)
+        return self._price(amount, reveal, guarantee.slack)
+
+    def price_again(self, recorded: Mapping[str, Any]) -> Price:
+        """Return the price of a recorded charge with its units computed anew from its amounts."""
+        return self._price(recorded["amount"], recorded["delta0"], recorded["tv"])
+
+    def _price(self, amount: float, reveal: float, tv: float) -> Price:
+        for what, value in (("the reveal probability", reveal), ("the total-variation slack", tv)):
+            if value != 0:
+                check_amount(what, value)
+        if reveal > 0 and self.terms.reveal == 0:
+            raise ChargeRefused(
+                f"a reveal probability of {reveal:.3g} needs a slack at registration; this one has none."
+            )
+        if tv > 0 and self.terms.tv == 0:
+            raise ChargeRefused(
+                f"the guarantee has total-variation slack {tv:.3g}, and {self.name!r} was registered with tv=0. "
+                "Neither GDP nor Renyi survives such slack: register with a total-variation allowance, or use an exact sampler."
+            )
+        return Price(
+            amount,
+            reveal,
+            tv,
+            self.currency.units(amount, self.cap),
+            ceiling_of(Fraction(reveal), self.terms.reveal) if reveal else 0,
+            ceiling_of(Fraction(tv), Fraction(self.terms.tv)) if tv else 0,
+        )
+
+    def _refuse_strangers(self, guarantee: Guarantee) -> None:
+        if isinstance(guarantee.curve, Metric):
+            raise ChargeRefused(
+                "a guarantee under a distance between data sets cannot be charged: the ledger counts neighbours. "
+                "Charge curve.within(rho) for the distance that one neighbour moves."
+            )
+        if guarantee.trust not in CHARGEABLE:
+            raise ChargeRefused(
+                f"trust must be {' or '.join(map(repr, CHARGEABLE))} to be charged; got {guarantee.trust!r}. "
+                "What is not proved does not become so by being counted."
+            )
+        for what, own, other in (
+            ("adjacency", self.terms.adjacency, guarantee.adjacency),
+            ("unit", self.terms.unit, guarantee.unit),
+        ):
+            if own != other:
+                raise ChargeRefused(
+                    f"{what} must be {own!r}, as {self.name!r} was registered; got {other!r}. "
+                    "State the guarantee for the same change, or register another name for it."
+                )
+        if _vacuous(guarantee.curve):
+            raise ChargeRefused(
+                f"{guarantee.curve!r} is vacuous: its delta is 1 at every epsilon up to 100. It protects nobody and cannot be "
+                "charged."
+            )
+
+    # --- the filter ---------------------------------------------------------------------------------------------------
+
+    def admits(self, price: Price) -> bool:
+        """Whether all three sums stay within the cap."""
+        return (
+            self.units + price.units <= UNITS
+            and self.delta0_units + price.delta0_units <= UNITS
+            and self.tv_units + price.tv_units <= UNITS
+        )
+
+    def plus(self, price: Price) -> Account:
+        """Return the account after the charge, or raise LedgerExhausted."""
+        if not self.admits(price):
+            raise self.exhausted(price)
+        return replace(
+            self,
+            units=self.units + price.units,
+            delta0_units=self.delta0_units + price.delta0_units,
+            tv_units=self.tv_units + price.tv_units,
+            charges=self.charges + 1,
+        )
+
+    def exhausted(self, price: Price) -> LedgerExhausted:
+        """Say that a price is not admitted: what is spent, requested and left."""
+        spent, left = self.epsilon(), self.epsilon_left()
+        asked = self._epsilon(price.amount, price.delta0, price.tv)
+        delta = self.terms.delta
+        return LedgerExhausted(
+            f"{self.name!r}: the charge does not fit. Spent epsilon {shown(spent)} of {self.terms.epsilon:g}, requested "
+            f"{shown(asked)}, remaining {shown_down(left)} (each at delta {delta:g}; {self.terms.currency} amounts do not add "
+            f"as epsilons do).{self._why(price)} Nothing was charged. Plan for less: "
+            f"sf.plan(target=ledger.remaining({self.name!r})).",
+            spent,
+            asked,
+            left,
+        )
+
+    def _why(self, price: Price) -> str:
+        """What is short besides the currency itself."""
+        if self.units + price.units > UNITS:
+            return ""
+        if self.delta0_units + price.delta0_units > UNITS:
+            return (
+                f" Of the reveal probability {float(self.terms.reveal):.3g} set aside at registration "
+                f"{shown_down(self.delta0_left)} is left, and the charge takes {shown(price.delta0)}: curves without a mu of "
+                f"their own take 1/{PARTS} of it each unless charge(..., delta0=...) says otherwise."
+            )
+        return f" Of the total-variation allowance {self.terms.tv:.3g} the charge takes {shown(price.tv)}, which is too much."
+
+    # --- what is gone and what is left ----------------------------------------------------------------------------------
+
+    @property
+    def amount(self) -> float:
+        """The amount spent, rounded up."""
+        return self.currency.amount(self.units, self.cap) if self.units else 0.0
+
+    @property
+    def delta0(self) -> float:
+        """The reveal probability spent, rounded up."""
+        return float_above(self.terms.reveal * self.delta0_units / UNITS)
+
+    @property
+    def delta0_left(self) -> float:
+        """The reveal probability left, as a float."""
+        return float(self.terms.reveal * (UNITS - self.delta0_units) / UNITS)
+
+    @property
+    def tv(self) -> float:
+        """The total-variation distance spent, rounded up."""
+        return float_above(Fraction(self.terms.tv) * self.tv_units / UNITS)
+
+    def epsilon(self) -> float:
+        """Epsilon spent so far at the registered delta. Information: the promise is the cap."""
+        return self._epsilon(self.amount, self.delta0, self.tv) if self.charges else 0.0
+
+    def epsilon_left(self) -> float:
+        """Epsilon of everything that is left at the registered delta."""
+        left = UNITS - self.units
+        if not left:
+            return 0.0
+        return min(self.terms.epsilon, self._epsilon(self.currency.amount(left, self.cap), self.delta0_left, 0.0))
+
+    def remaining(self) -> Curve:
+        """Return the curve that is left; a plan for it can be charged once."""
+        share = self.terms.allotment
+        fits = share > 0 and self.delta0_units + ceiling_of(Fraction(share), self.terms.reveal) <= UNITS
+        return self.currency.remaining(UNITS - self.units, self.cap, share if fits else 0.0, self.terms)
+
+    def _epsilon(self, amount: float, delta0: float, tv: float) -> float:
+        """Smallest epsilon found at the registered delta with the sampler's (1 + e^epsilon) tv taken off first."""
+        level = self.terms.epsilon
+        for _ in range(64):
+            found = self.currency.epsilon(amount, delta0, self.terms.core(tv, level), self.terms)
+            if found <= level or tv == 0:
+                return found
+            level = found * 1.001
+        return math.inf
+
+
+def _vacuous(curve: Curve) -> bool:
+    """Whether delta is 1 at epsilon 100, asked of the covering Gaussian where there is one: it is quick to ask."""
+    mu = curve.mu
+    if mu is None:
+        return curve.delta(100.0) >= 1
+    return SMALLEST <= mu < math.inf and Gaussian(mu).delta(100.0) >= 1
+
+
+def shown(value: float, rounding: str = ROUND_CEILING) -> str:
+    """Four significant digits, rounded up: what is spent is not printed smaller than it is."""
+    if value in (0.0, math.inf):
+        return "0" if value == 0 else "infinity"
+    # Twelve digits first, so that the last bit of a root does not show 0.1 as 0.1001.
+    digits = Context(prec=12).create_decimal(Decimal(value))
+    return f"{float(Context(prec=4, rounding=rounding).create_decimal(digits)):.4g}"
+
+
+def shown_down(value: float) -> str:
+    """Four significant digits, rounded down: what is left is never printed larger than it is."""
+    return shown(value, ROUND_FLOOR)

@@ -1,0 +1,304 @@
+"""`sf.Ledger`: a privacy budget that cannot be overspent.
+
+Charges are durable before they return and have no refund. What may be spent is decided in account.py (the filter), the
+order of things is kept in book.py (one transaction, the chain, the witness); here is what a user calls.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import ArgumentError, ChargeRefused, RequestConflict
+from sfumato.ledger.account import Account
+from sfumato.ledger.book import Book, now, sealed_bytes, ticked
+from sfumato.ledger.chain import Chain, Row, canonical, digest
+from sfumato.ledger.currency import cap_of
+from sfumato.ledger.location import Location
+from sfumato.ledger.records import Entry, Receipt, Report, Spent
+from sfumato.ledger.store import Transaction
+from sfumato.ledger.terms import Terms, label
+from sfumato.privacy.compose import compose
+from sfumato.privacy.curves import Curve
+from sfumato.privacy.guarantee import Guarantee
+
+
+class Ledger:
+    """A ledger at a URL. It copies and pickles as that URL; connections are made when first needed, in each process."""
+
+    def __init__(self, url: str | os.PathLike[str], witness: str | os.PathLike[str] | None = None) -> None:
+        """Name the place; nothing is opened before the first use. `Ledger.open` opens and checks at once."""
+        self._book = Book(Location.of(url, witness))
+
+    @classmethod
+    def open(
+        cls,
+        where: str | os.PathLike[str],
+        witness: str | os.PathLike[str] | None = None,
+        *,
+        new_witness: bool = False,
+    ) -> Ledger:
+        """Open the ledger at a path, "sqlite:///path" or "postgresql://..."; it is made on first use.
+
+        The whole chain is walked and compared with the witness (default: beside a SQLite file; for PostgreSQL in the
+        user's state folder). `new_witness=True` starts a missing witness from the database as it stands, e.g. on a second
+        machine.
+        """
+        ledger = cls(where, witness)
+        ledger._book.prepare(new_witness)
+        return ledger
+
+    @property
+    def url(self) -> str:
+        """Where the ledger lives, password included."""
+        return self._book.location.url
+
+    @property
+    def witness(self) -> Path:
+        """The path of the witness file."""
+        return self._book.location.witness
+
+    # --- registering and charging -------------------------------------------------------------------------------------
+
+    def register(
+        self,
+        name: str,
+        epsilon: float,
+        delta: float,
+        currency: str = "gdp",
+        slack: float = 0.01,
+        order: float | None = None,
+        adjacency: str = "replace-one",
+        unit: str = "row",
+        tv: float = 0.0,
+    ) -> None:
+        """Promise (epsilon, delta) to every `unit` of the data set called `name`; fixed for ever.
+
+        All that is ever charged to `name` is (epsilon, delta)-differentially private together, however adaptively it was
+        chosen. `currency` is "gdp", "zcdp" or "renyi" (with one `order`); `slack` is the share of delta set aside for curves
+        without a mu of their own (gdp alone), `tv` the summed total-variation distance allowed to inexact samplers, paid
+        out of delta. The same terms again do nothing; other terms are an error.
+        """
+        label("name", name)
+        terms = Terms(epsilon, delta, currency, slack, order, adjacency, unit, tv)
+        content = {"terms": terms.to_json(), "cap": cap_of(terms)}
+
+        def act(_: Transaction, chain: Chain) -> tuple[None, Row | None]:
+            known = chain.accounts.get(name)
+            if known is None:
+                return None, chain.next_row("register", name, "", ticked(chain), content)
+            if known.terms != terms:
+                raise RequestConflict(
+                    f"{name!r} is registered as {known.terms}, for ever; got {terms}. Use another name."
+                )
+            return None, None
+
+        self._book.write(act)
+
+    def charge(
+        self,
+        name: str,
+        guarantee: Guarantee,
+        request_id: str,
+        plan_digest: str | None = None,
+        *,
+        delta0: float | None = None,
+    ) -> Receipt:
+        """Charge `guarantee` to `name`, durably, before anything is drawn; there is no refund.
+
+        The same request id with the same guarantee and plan returns the same receipt and charges nothing; with others it
+        is an error. A curve without a mu of its own also takes `delta0` of the reveal probability (default:
+        slack*delta/64). What does not fit raises LedgerExhausted, what can never fit ChargeRefused; no row is written.
+        """
+        label("request_id", request_id)
+        if plan_digest is not None:
+            label("plan_digest", plan_digest)
+        document, checked = _read_back(guarantee)
+        price = self._registered(name).price(checked, delta0)
+        content = {
+            "guarantee": document,
+            "guarantee_digest": digest(canonical(document)),
+            "plan_digest": plan_digest,
+            "delta0": delta0,
+            "price": price.to_json(),
+        }
+
+        def act(view: Transaction, chain: Chain) -> tuple[Receipt | Account, Row | None]:
+            account = chain.accounts[name]
+            before = view.find("charge", name, request_id)
+            if before is not None:
+                _refuse_other(before.checked(), content, name, request_id)
+                return Receipt.of(before, account.terms.currency), None
+            time = ticked(chain)
+            if not account.admits(price):
+                return account, None
+            row = chain.next_row("charge", name, request_id, time, content)
+            return Receipt.of(row, account.terms.currency), row
+
+        answer = self._book.write(act)
+        if isinstance(answer, Account):
+            # Finding the words takes longer than the charge: others need not wait for it.
+            raise answer.exhausted(price)
+        return answer
+
+    # --- sealing ------------------------------------------------------------------------------------------------------
+
+    def seal(self, name: str, request_id: str, data: bytes) -> None:
+        """Keep the released bytes with their charge; the same bytes again do nothing, others are an error."""
+        if not isinstance(data, bytes):
+            raise ArgumentError(f"data must be bytes; got {type(data).__name__}.")
+        self._registered(name)
+        content = {"sha256": digest(data), "size": len(data)}
+
+        def act(view: Transaction, chain: Chain) -> tuple[None, Row | None]:
+            if view.find("charge", name, request_id) is None:
+                raise RequestConflict(
+                    f"request {request_id!r} of {name!r} was never charged, so nothing can be sealed."
+                )
+            before = view.find("seal", name, request_id)
+            if before is None:
+                # What was charged may always be sealed, whatever the clock says.
+                return None, chain.next_row("seal", name, request_id, max(chain.time, now()), content)
+            if before.checked()["sha256"] != content["sha256"]:
+                raise RequestConflict(
+                    f"request {request_id!r} of {name!r} is sealed with other bytes. Use a new request id."
+                )
+            return None, None
+
+        self._book.write(act, data)
+
+    def sealed(self, name: str, request_id: str) -> bytes | None:
+        """Return the bytes sealed under a request id, or None."""
+        self._registered(name)
+
+        def look(view: Transaction, _: Chain) -> bytes | None:
+            row = view.find("seal", name, request_id)
+            return None if row is None else sealed_bytes(view, row)
+
+        return self._book.read(look)
+
+    def status(self, name: str, request_id: str) -> str:
+        """Return "unknown", "charged" or "sealed"."""
+        self._registered(name)
+
+        def look(view: Transaction, _: Chain) -> str:
+            if view.find("seal", name, request_id) is not None:
+                return "sealed"
+            return "unknown" if view.find("charge", name, request_id) is None else "charged"
+
+        return self._book.read(look)
+
+    # --- questions ----------------------------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """Return the registered names."""
+        return self._book.read(lambda _, chain: sorted(chain.accounts))
+
+    def spent(self, name: str) -> Spent:
+        """Return what is gone, as units and as epsilon at the registered delta."""
+        return Spent.of(self._account(name))
+
+    def remaining(self, name: str) -> Curve:
+        """Return what is left as a curve: sf.plan(target=ledger.remaining(name)) makes a plan that fits exactly once.
+
+        gdp: Profile "revealing-gaussian", with the reveal probability of one charge; zcdp: Gaussian; renyi: Renyi.
+        """
+        return self._account(name).remaining()
+
+    def history(self, name: str) -> list[Entry]:
+        """Return every row of this name, oldest first."""
+        currency = self._registered(name).terms.currency
+        return [_entry(row, currency) for row in self._book.read(lambda view, _: view.named(name))]
+
+    def report(self, name: str) -> Report:
+        """Return the charged guarantees composed tightly. Information, not the promise: no filter may stop by it."""
+        spent = self.spent(name)
+        charged = [entry.guarantee for entry in self.history(name) if entry.guarantee is not None]
+        if not charged:
+            return Report(name, None, 0.0, spent.delta, spent)
+        whole = Guarantee(
+            compose([(guarantee.curve, 1) for guarantee in charged]),
+            charged[0].adjacency,
+            "composition of everything charged, as if chosen in advance",
+            "information, not the promise",
+            unit=charged[0].unit,
+            trust="proved with slack" if any(g.trust != "proved" for g in charged) else "proved",
+            draws=sum(guarantee.draws for guarantee in charged),
+            slack=min(1.0, math.fsum(guarantee.slack for guarantee in charged)),
+        )
+        return Report(name, whole, whole.epsilon(spent.delta), spent.delta, spent)
+
+    def verify(self) -> int:
+        """Walk the whole chain, every sealed byte and the witness; raise naming the first damaged row, else count rows."""
+        return self._book.verify()
+
+    def _account(self, name: str) -> Account:
+        """The account as it stands now."""
+        found = self._book.read(lambda _, chain: chain.accounts)
+        if name not in found:
+            raise ArgumentError(
+                f"name must be a registered one ({', '.join(sorted(found)) or 'there is none yet'}); got {name!r}. "
+                "Use ledger.register(name, epsilon, delta) first."
+            )
+        return found[name]
+
+    def _registered(self, name: str) -> Account:
+        """The account as last seen: enough for its terms, which never change."""
+        return self._book.chain.accounts.get(name) or self._account(name)
+
+    # --- copies -------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close this process's connections; later use opens new ones."""
+        self._book.store.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[type[Ledger], tuple[str, Path]]:
+        return type(self), (self.url, self.witness)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ledger) and self._book.location == other._book.location
+
+    def __hash__(self) -> int:
+        return hash(self._book.location)
+
+    def __repr__(self) -> str:
+        return f"Ledger({self._book.location.shown!r})"
+
+
+def _read_back(guarantee: Guarantee) -> tuple[dict[str, Any], Guarantee]:
+    """Return the guarantee's document and what is read back from it: what is charged is what is recorded."""
+    if not isinstance(guarantee, Guarantee):
+        raise ArgumentError(f"guarantee must be a Guarantee, such as plan.guarantee; got {type(guarantee).__name__}.")
+    try:
+        document = json.loads(canonical(guarantee.to_json()))
+        return document, Guarantee.from_json(document)
+    except (ValueError, TypeError) as error:
+        raise ChargeRefused(
+            f"the guarantee cannot be written down and read back, so it cannot be charged: {error}"
+        ) from error
+
+
+def _refuse_other(before: dict[str, Any], content: dict[str, Any], name: str, request_id: str) -> None:
+    for key, word in (("guarantee_digest", "guarantee"), ("plan_digest", "plan"), ("delta0", "delta0")):
+        if before[key] != content[key]:
+            raise RequestConflict(
+                f"request {request_id!r} of {name!r} was charged with another {word}. A request id stands for one release: use "
+                "a new one, which will be charged."
+            )
+
+
+def _entry(row: Row, currency: str) -> Entry:
+    said = row.checked()
+    charge = row.kind == "charge"
+    receipt = Receipt.of(row, currency) if charge else None
+    guarantee = Guarantee.from_json(said["guarantee"]) if charge else None
+    return Entry(row.seq, row.kind, said["time"], row.request, row.hash, receipt, guarantee)

@@ -1,0 +1,81 @@
+"""Where a ledger lives: a path or a URL, and the witness that goes with it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from sfumato.errors import ArgumentError
+from sfumato.ledger.postgres import PostgresStore
+from sfumato.ledger.sqlite import SqliteStore
+from sfumato.ledger.store import Store
+
+_POSTGRES = ("postgresql", "postgres")
+
+
+@dataclass(frozen=True)
+class Location:
+    """An absolute URL and its witness: all that a ledger is outside its database."""
+
+    url: str
+    witness: Path
+
+    @classmethod
+    def of(cls, where: str | os.PathLike[str], witness: str | os.PathLike[str] | None) -> Location:
+        """Read a path, "sqlite:///path" or "postgresql://..."; paths become absolute, so copies work anywhere."""
+        text = os.fspath(where)
+        if not isinstance(text, str) or not text.strip():
+            raise ArgumentError(f"a ledger lives at a path, sqlite:///path or postgresql:// URL; got {text!r}.")
+        scheme = text.split("://", 1)[0] if "://" in text else ""
+        if scheme in _POSTGRES:
+            return cls(text, _absolute(witness) if witness is not None else _state_folder() / f"{_key(text)}.witness")
+        if scheme not in ("", "sqlite"):
+            raise ArgumentError(f"a ledger URL must begin with sqlite:/// or postgresql://; got {scheme + '://'!r}.")
+        name = text.removeprefix("sqlite:///") if scheme else text
+        if name == ":memory:" or not name or name.startswith("sqlite://"):
+            raise ArgumentError(f"a ledger must outlive the process, so it needs a file; got {text!r}.")
+        path = _absolute(name)
+        return cls(f"sqlite:///{path}", _absolute(witness) if witness is not None else Path(f"{path}.witness"))
+
+    def store(self) -> Store:
+        """Return the store there; nothing is opened yet."""
+        if self.url.startswith("sqlite:///"):
+            return SqliteStore(Path(self.url.removeprefix("sqlite:///")))
+        return PostgresStore(self.url, self.shown)
+
+    @property
+    def shown(self) -> str:
+        """The URL without its password."""
+        return self.url if self.url.startswith("sqlite:") else _without_password(self.url)
+
+
+def _absolute(path: str | os.PathLike[str]) -> Path:
+    """Resolve links too: two names of one file must share one witness."""
+    return Path(path).expanduser().resolve()
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    user, at, address = parts.netloc.rpartition("@")
+    asked = [(key, value) for key, value in parse_qsl(parts.query) if "password" not in key]
+    return urlunsplit(parts._replace(netloc=user.split(":")[0] + at + address, query=urlencode(asked)))
+
+
+def _key(url: str) -> str:
+    """Name a PostgreSQL ledger by its address: a database replaced at the same address meets the old witness."""
+    return hashlib.sha256(_without_password(url).encode()).hexdigest()[:32]
+
+
+def _state_folder() -> Path:
+    """The user's folder for state that programs keep."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return base / "sfumato"

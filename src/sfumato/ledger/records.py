@@ -1,0 +1,166 @@
+"""What a ledger gives back: receipts, what is spent, the history and the report. Frozen values that print plainly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from sfumato.ledger.account import Account, shown
+from sfumato.ledger.chain import Row
+from sfumato.ledger.currency import BY_NAME
+from sfumato.ledger.units import UNITS
+from sfumato.privacy.codec import refuse_unknown
+from sfumato.privacy.guarantee import Guarantee
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Proof that a charge was recorded: the row, what it took, and for which guarantee and plan."""
+
+    ledger: str
+    request_id: str
+    seq: int
+    time: str
+    currency: str
+    amount: float
+    delta0: float
+    tv: float
+    units: int
+    guarantee_digest: str
+    plan_digest: str | None
+    hash: str
+
+    @classmethod
+    def of(cls, row: Row, currency: str) -> Receipt:
+        """Read a receipt off its row."""
+        said = row.checked()
+        price = said["price"]
+        return cls(
+            ledger=row.name,
+            request_id=row.request,
+            seq=row.seq,
+            time=said["time"],
+            currency=currency,
+            amount=price["amount"],
+            delta0=price["delta0"],
+            tv=price["tv"],
+            units=price["units"],
+            guarantee_digest=said["guarantee_digest"],
+            plan_digest=said["plan_digest"],
+            hash=row.hash,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a document that `from_json` reads back to an equal receipt."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Receipt:
+        """Read a receipt; unknown keys are refused."""
+        return cls(**refuse_unknown(document, tuple(f.name for f in fields(cls)), "a receipt"))
+
+    def __str__(self) -> str:
+        word = BY_NAME[self.currency].word
+        reveal = f", reveal probability {shown(self.delta0)}" if self.delta0 else ""
+        tv = f", total variation {shown(self.tv)}" if self.tv else ""
+        return (
+            f"row {self.seq} of {self.ledger!r}, {self.time}: request {self.request_id!r} charged {word} "
+            f"{shown(self.amount)}{reveal}{tv} ({_share(self.units)} of the cap); {self.hash[:16]}"
+        )
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a ledger's history."""
+
+    seq: int
+    kind: str
+    time: str
+    request_id: str
+    hash: str
+    receipt: Receipt | None
+    guarantee: Guarantee | None
+
+    def __str__(self) -> str:
+        if self.receipt is not None:
+            return str(self.receipt)
+        what = "registered" if self.kind == "register" else f"request {self.request_id!r} sealed"
+        return f"row {self.seq}, {self.time}: {what}; {self.hash[:16]}"
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What is gone. The epsilon is information: the promise is the registered cap, whatever was spent so far."""
+
+    name: str
+    units: int
+    epsilon: float
+    amount: float
+    delta0: float
+    tv: float
+    charges: int
+    account: Account
+
+    @classmethod
+    def of(cls, account: Account) -> Spent:
+        """Read off an account."""
+        a = account
+        return cls(a.name, a.units, a.epsilon(), a.amount, a.delta0, a.tv, a.charges, a)
+
+    @property
+    def delta(self) -> float:
+        """The registered delta, at which `epsilon` is read off."""
+        return self.account.terms.delta
+
+    @property
+    def mu(self) -> float | None:
+        """Root of the summed squares of mu, in a gdp ledger."""
+        return self._amount_in("gdp")
+
+    @property
+    def rho(self) -> float | None:
+        """Sum of rho, in a zcdp ledger."""
+        return self._amount_in("zcdp")
+
+    @property
+    def renyi(self) -> float | None:
+        """Sum of the Renyi divergences at the registered order, in a renyi ledger."""
+        return self._amount_in("renyi")
+
+    def _amount_in(self, currency: str) -> float | None:
+        return self.amount if self.account.terms.currency == currency else None
+
+    def __str__(self) -> str:
+        a, terms = self.account, self.account.terms
+        reveal = f", reveal probability {shown(self.delta0)} of {float(terms.reveal):.4g}" if terms.slack else ""
+        tv = f", total variation {shown(self.tv)} of {terms.tv:.4g}" if terms.tv else ""
+        return (
+            f"{self.name}: spent epsilon {shown(self.epsilon)} of {terms.epsilon:g} at delta {terms.delta:g} in "
+            f"{self.charges} charge(s) ({a.currency.word} {shown(self.amount)} of {shown(a.cap)}, "
+            f"{_share(self.units)} of the cap{reveal}{tv}). "
+            f"The promise is the cap: {terms}."
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """The charged guarantees composed as tightly as is known. Information, not the promise: that is the cap."""
+
+    name: str
+    guarantee: Guarantee | None
+    epsilon: float
+    delta: float
+    spent: Spent
+
+    def __str__(self) -> str:
+        if self.guarantee is None:
+            return f"{self.name}: nothing charged.\n{self.spent}"
+        return (
+            f"{self.name}: information, not the promise: the {self.spent.charges} charged guarantee(s) composed tightly give "
+            f"epsilon {shown(self.epsilon)} at delta {self.delta:g}, had they been chosen in advance.\n{self.spent}"
+        )
+
+
+def _share(units: int) -> str:
+    return f"{shown(100 * units / UNITS)} %"

@@ -1,0 +1,79 @@
+"""What a ledger needs of a database: a table of rows that grows, and transactions that one writer holds at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from sfumato.errors import LedgerDamaged
+from sfumato.ledger.chain import Row
+
+TABLE = "sfumato_ledger"
+_COLUMNS = "seq, kind, name, request, payload, previous, hash"
+_PAGE = 1000
+
+Execute = Callable[[str, Sequence[object]], Iterable[Sequence[Any]]]
+
+
+class Transaction:
+    """The questions and the one act, in SQL that every database speaks; `mark` is its placeholder."""
+
+    def __init__(self, execute: Execute, mark: str) -> None:
+        """Keep how to run a statement."""
+        self._execute, self._mark = execute, mark
+
+    def _select(self, condition: str, values: Sequence[object]) -> list[Row]:
+        text = f"SELECT {_COLUMNS} FROM {TABLE} WHERE {condition}".replace("?", self._mark)
+        return [Row(*found) for found in self._execute(text, values)]
+
+    def rows(self, start: int) -> Iterator[Row]:
+        """Walk the rows from number `start` on, in order, without their sealed bytes."""
+        more = True
+        while more:
+            page = self._select(f"seq >= ? ORDER BY seq LIMIT {_PAGE}", (start,))
+            yield from page
+            more = len(page) == _PAGE
+            start = page[-1].seq + 1 if more else start
+
+    def row(self, seq: int) -> Row | None:
+        """Return one row, or None."""
+        return next(iter(self._select("seq = ?", (seq,))), None)
+
+    def find(self, kind: str, name: str, request: str) -> Row | None:
+        """Return the row of this kind for this name and request id, or None."""
+        return next(iter(self._select("kind = ? AND name = ? AND request = ?", (kind, name, request))), None)
+
+    def named(self, name: str) -> list[Row]:
+        """Return every row of one name, in order."""
+        return self._select("name = ? ORDER BY seq", (name,))
+
+    def data(self, seq: int) -> bytes:
+        """Return the sealed bytes kept with a row."""
+        text = f"SELECT data FROM {TABLE} WHERE seq = ?".replace("?", self._mark)
+        found = next(iter(self._execute(text, (seq,))), None)
+        if found is None or not isinstance(found[0], (bytes, memoryview)):
+            raise LedgerDamaged(f"the sealed bytes of row {seq} are gone or are no bytes.")
+        return bytes(found[0])
+
+    def append(self, row: Row, data: bytes | None = None) -> None:
+        """Write the next row."""
+        places = ", ".join([self._mark] * 8)
+        values = (row.seq, row.kind, row.name, row.request, row.payload, row.previous, row.hash, data)
+        self._execute(f"INSERT INTO {TABLE} ({_COLUMNS}, data) VALUES ({places})", values)
+
+
+class Store(Protocol):
+    """A database that holds a ledger."""
+
+    def prepare(self, create: bool) -> None:
+        """Make the table if it is not there and `create` says so; else raise LedgerDamaged."""
+
+    def reading(self) -> AbstractContextManager[Transaction]:
+        """Open one consistent view, without blocking anybody."""
+
+    def writing(self) -> AbstractContextManager[Transaction]:
+        """Open the one transaction that may write; what it wrote is durable when the block ends without an error."""
+
+    def close(self) -> None:
+        """Close this process's idle connections."""

@@ -1,0 +1,100 @@
+"""What is registered under a name: the promise (epsilon, delta), to whom, and in which currency it is spent.
+
+The registered delta is the whole of it. Part of it is set aside for charges that reveal with a small probability
+(`slack` times delta, currency "gdp" only), part for inexact samplers ((1 + e^epsilon) times `tv`); what is left is what
+the currency itself may use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+from sfumato import _validate
+from sfumato.errors import ArgumentError
+from sfumato.ledger.units import float_below
+
+CURRENCIES = ("gdp", "zcdp", "renyi")
+ADJACENCIES = ("replace-one", "replace-entry")
+# A charge without a mu of its own takes one of this many equal parts of the reveal probability.
+PARTS = 64
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms of one registration; fixed for ever."""
+
+    epsilon: float
+    delta: float
+    currency: str = "gdp"
+    slack: float = 0.01
+    order: float | None = None
+    adjacency: str = "replace-one"
+    unit: str = "row"
+    tv: float = 0.0
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "epsilon", _validate.positive("epsilon", self.epsilon))
+        set_(self, "delta", _validate.between("delta", self.delta, 0.0, 1.0))
+        _validate.one_of("currency", self.currency, CURRENCIES)
+        _validate.one_of("adjacency", self.adjacency, ADJACENCIES)
+        label("unit", self.unit)
+        slack = _validate.non_negative("slack", self.slack)
+        if slack >= 1:
+            raise ArgumentError(f"slack must be less than 1: it is the share of delta set aside; got {slack!r}.")
+        # Only the gdp currency has charges that reveal, so elsewhere nothing is set aside.
+        set_(self, "slack", slack if self.currency == "gdp" else 0.0)
+        set_(self, "tv", _validate.probability("tv", self.tv))
+        if (self.order is None) == (self.currency == "renyi"):
+            raise ArgumentError(
+                f"order must be given exactly when currency is 'renyi' (one order, fixed for ever); "
+                f"got order={self.order!r} with currency {self.currency!r}."
+            )
+        if self.order is not None:
+            set_(self, "order", _validate.between("order", self.order, 1.0, math.inf))
+
+    @property
+    def reveal(self) -> Fraction:
+        """The probability set aside for charges that may reveal: slack times delta, exactly."""
+        return Fraction(self.slack) * Fraction(self.delta)
+
+    @property
+    def allotment(self) -> float:
+        """The part of `reveal` that one charge takes unless it says otherwise."""
+        return float_below(self.reveal / PARTS)
+
+    def core(self, tv: float, epsilon: float) -> Fraction:
+        """What a total-variation distance `tv` leaves of delta at this epsilon: delta - (1 + e^epsilon) tv."""
+        if tv == 0:
+            return Fraction(self.delta)
+        if epsilon > 700:
+            return Fraction(-1)
+        power = math.exp(epsilon)
+        above = Fraction(math.nextafter(math.nextafter(power, math.inf), math.inf))
+        return Fraction(self.delta) - (1 + above) * Fraction(tv)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain document of these terms."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Terms:
+        """Read the terms back."""
+        return cls(**document)
+
+    def __str__(self) -> str:
+        order = f" at order {self.order:g}" if self.order is not None else ""
+        tv = f", total-variation allowance {self.tv:g}" if self.tv else ""
+        who = f"one {self.unit} replaced" if self.adjacency == "replace-one" else f"one entry of a {self.unit} replaced"
+        return f"({self.epsilon:g}, {self.delta:g}) in {self.currency}{order}{tv}; neighbours: {who}, n public"
+
+
+def label(what: str, value: object) -> str:
+    """Return a printable, non-empty string of at most 200 characters, or raise."""
+    if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > 200:
+        raise ArgumentError(f"{what} must be a printable text of 1 to 200 characters; got {value!r}.")
+    return value

@@ -1,0 +1,60 @@
+"""Budget arithmetic in whole units: exact fractions in, integers out, every charge rounded up.
+
+A cap is 10^18 units, whatever it is a cap of. Floats are read as the exact fractions they are, so no sum of charges can
+drift: ten charges of a tenth are the cap, and the eleventh does not fit.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from fractions import Fraction
+
+from sfumato.errors import ChargeRefused
+
+UNITS = 10**18
+# Below the smallest normal float digits are lost one by one: such a number is an accident, never a price.
+SMALLEST = sys.float_info.min
+
+
+def ceiling_of(amount: Fraction, cap: Fraction) -> int:
+    """Units that `amount` takes from `cap`, rounded up."""
+    return math.ceil(amount * UNITS / cap)
+
+
+def check_amount(what: str, amount: float) -> float:
+    """Return an amount that can be charged, or refuse: zero, negative, NaN, infinite and subnormal numbers cannot."""
+    if not SMALLEST <= amount < math.inf:
+        raise ChargeRefused(
+            f"{what} of a charge must be a finite number of at least {SMALLEST:.3g}; got {amount!r}. "
+            "A release that costs nothing needs no ledger, and one without a finite price cannot be charged."
+        )
+    return amount
+
+
+def float_below(value: Fraction) -> float:
+    """Largest float that is at most `value`."""
+    near = float(value)
+    return near if Fraction(near) <= value else math.nextafter(near, -math.inf)
+
+
+def float_above(value: Fraction) -> float:
+    """Smallest float that is at least `value`."""
+    near = float(value)
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
+def root_below(value: Fraction) -> float:
+    """Largest float whose square is at most `value`."""
+    root = math.sqrt(float(value))
+    while Fraction(root) ** 2 > value:
+        root = math.nextafter(root, 0.0)
+    while Fraction(above := math.nextafter(root, math.inf)) ** 2 <= value:
+        root = above
+    return root
+
+
+def root_above(value: Fraction) -> float:
+    """Smallest float whose square is at least `value`."""
+    below = root_below(value)
+    return below if Fraction(below) ** 2 == value else math.nextafter(below, math.inf)
