@@ -29,7 +29,7 @@ def test_numbers_and_texts_that_spell_them(cell, value):
     assert number(cell) == value
 
 
-@pytest.mark.parametrize("cell", NO_NUMBERS, ids=repr)
+@pytest.mark.parametrize("cell", NO_NUMBERS, ids=lambda cell: type(cell).__name__)
 def test_everything_else_is_no_number(cell):
     assert math.isnan(number(cell))
 

@@ -211,7 +211,7 @@ class Ledger:
     def history(self, name: str) -> list[Entry]:
         """Return every row of this name, oldest first."""
         currency = self._registered(name).terms.currency
-        return [_entry(row, currency) for row in self._book.read(lambda view, _: view.named(name))]
+        return [Entry.of(row, currency) for row in self._book.read(lambda view, _: view.named(name))]
 
     def report(self, name: str) -> Report:
         """Return the charged guarantees composed tightly. Information, not the promise: no filter may stop by it."""
@@ -294,11 +294,3 @@ def _refuse_other(before: dict[str, Any], content: dict[str, Any], name: str, re
                 f"request {request_id!r} of {name!r} was charged with another {word}. A request id stands for one release: use "
                 "a new one, which will be charged."
             )
-
-
-def _entry(row: Row, currency: str) -> Entry:
-    said = row.checked()
-    charge = row.kind == "charge"
-    receipt = Receipt.of(row, currency) if charge else None
-    guarantee = Guarantee.from_json(said["guarantee"]) if charge else None
-    return Entry(row.seq, row.kind, said["time"], row.request, row.hash, receipt, guarantee)

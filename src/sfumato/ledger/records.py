@@ -82,6 +82,15 @@ class Entry:
     receipt: Receipt | None
     guarantee: Guarantee | None
 
+    @classmethod
+    def of(cls, row: Row, currency: str) -> Entry:
+        """Read a line off its row."""
+        said = row.checked()
+        charge = row.kind == "charge"
+        receipt = Receipt.of(row, currency) if charge else None
+        guarantee = Guarantee.from_json(said["guarantee"]) if charge else None
+        return cls(row.seq, row.kind, said["time"], row.request, row.hash, receipt, guarantee)
+
     def __str__(self) -> str:
         if self.receipt is not None:
             return str(self.receipt)
