@@ -10,10 +10,10 @@ import pickle
 
 import numpy as np
 import pytest
-from goodness import LEVEL, chi_square_p
 from randomgen import ChaCha
 
 import sfumato.randomness as module
+from goodness import LEVEL, chi_square_p
 from sfumato.errors import ArgumentError, RandomnessError
 from sfumato.randomness import Randomness, seeded
 
@@ -89,7 +89,7 @@ def test_it_cannot_be_copied(act):
             act(stream)
 
 
-@pytest.mark.parametrize("broken", [lambda n: b"short", lambda n: bytes(n)])
+@pytest.mark.parametrize("broken", [lambda n: b"short", bytes])
 def test_no_entropy_is_refused(monkeypatch, broken):
     monkeypatch.setattr(module.os, "urandom", broken)
     with pytest.raises(RandomnessError, match="random bytes"):

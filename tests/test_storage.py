@@ -48,12 +48,9 @@ def test_the_damaged_part_is_named(position, mask):
     start = len(data) - sum(sizes.values())
     position = start + position % (len(data) - start)
     data[position] ^= mask
-    at = start
-    for name, size in sizes.items():
-        if position < at + size:
-            break
-        at += size
-    with pytest.raises(FormatError, match=f"'{name}'"):
+    ends = np.cumsum(list(sizes.values())) + start
+    damaged = list(sizes)[int(np.searchsorted(ends, position, side="right"))]
+    with pytest.raises(FormatError, match=f"'{damaged}'"):
         storage.unpack(bytes(data))
 
 

@@ -9,6 +9,16 @@
     ├── MechanismRefused                     a mechanism cannot serve this model and goal
     ├── RandomnessError                      the operating system gives no entropy; nothing was drawn
     ├── PublishError                         a release was asked for in a way that would leak, repeat or contradict one
+    ├── LedgerError                          a privacy ledger cannot do what was asked
+    │   ├── LedgerExhausted                  the charge does not fit in what is left
+    │   ├── ChargeRefused                    this guarantee can never be charged to this ledger
+    │   ├── RequestConflict                  a name, request id or seal was used before with other terms
+    │   ├── LedgerDamaged                    the rows, their chain or the witness show an edit or a rollback
+    │   ├── ClockSetBack                     the clock stands before the last row
+    │   └── LedgerUnavailable                the storage could not be used; the same request id may be repeated
+    │       ├── LedgerLocked                 another process held it for too long
+    │       ├── LedgerReadOnly               it may not be written
+    │       └── LedgerFull                   the disk is full
     └── FormatError (also ValueError)        a stored document has an unknown version, key or value
 
 Every message says which argument or hypothesis, what was required, what was given and what to do.

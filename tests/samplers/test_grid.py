@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from goodness import LEVEL, chi_square_p, uniform_p
 from mpmath import mp, mpf
 from scipy import stats
 
+from goodness import LEVEL, chi_square_p, uniform_p
 from sfumato.errors import ArgumentError
 from sfumato.randomness import seeded
 from sfumato.samplers import grid
@@ -29,7 +29,9 @@ def exact_log_mass(a: float, b: float, cell: int):
     return mp.log(mp.quad(lambda x: mp.exp(shape(x) - top), cuts))
 
 
-@pytest.mark.parametrize(("a", "b"), [(1, 1), (0.3, 0.4), (0.05, 50), (11, 1e6), (0.354, 438_514.0), (5e5, 5e5), (2e4, 9e6), (1e8, 5e8)])
+@pytest.mark.parametrize(
+    ("a", "b"), [(1, 1), (0.3, 0.4), (0.05, 50), (11, 1e6), (0.354, 438_514.0), (5e5, 5e5), (2e4, 9e6), (1e8, 5e8)]
+)
 def test_relative_error_of_masses_is_below_what_is_charged(a, b):
     masses = grid.beta_log_masses(a, b, grid.nodes_for(a + b))
     centre = int(2 / math.pi * math.asin(math.sqrt(a / (a + b))) * grid.CELLS)

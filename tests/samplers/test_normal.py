@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from goodness import LEVEL, chi_square_p, uniform_p
 from scipy import stats
 
+from goodness import LEVEL, chi_square_p, uniform_p
 from sfumato.errors import ArgumentError
 from sfumato.randomness import seeded
 from sfumato.samplers.bits import BufferedBits, LazyUniform
