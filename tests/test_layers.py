@@ -9,7 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "sfumato"
 LAYERS = [
-    ("errors", "_validate", "_version"),
+    ("errors", "_validate", "_version", "_quadrature"),
     ("randomness", "privacy", "schema", "draws", "storage"),
     ("dataset", "ledger", "models"),
     ("theorems", "engines", "samplers"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
+import hashlib
 import json
 import operator
 import os
@@ -21,6 +23,7 @@ from scipy import stats
 
 import sfumato as sf
 from goodness import LEVEL, uniform_p
+from sfumato.draws import Draws
 from sfumato.errors import ArgumentError, FormatError, LedgerError, PublishError
 from sfumato.randomness import Randomness
 
@@ -247,18 +250,68 @@ def test_what_does_not_fit_is_refused(change, error, said):
         sf.publish(**{**good, **change})
 
 
+def edited(release, **changes):
+    return dataclasses.replace(release, **changes)
+
+
 def test_a_record_that_does_not_add_up_is_refused():
     """Checksums can be made anew by whoever edits a file; the guarantee is recomputed and gives the edit away."""
-    import dataclasses
-
     release = sf.publish(PLANS["diffused"](), survey())
     cheaper = dataclasses.replace(release.guarantee, curve=sf.Gaussian(0.01))
     with pytest.raises(FormatError, match="not what the plan costs"):
-        dataclasses.replace(release, guarantee=cheaper).verify()
+        edited(release, guarantee=cheaper).verify()
     plan = json.loads(json.dumps(release.plan))
     plan["parameters"]["power"] = 0.9
     with pytest.raises(FormatError, match="digest"):
-        dataclasses.replace(release, plan=plan).verify()
+        edited(release, plan=plan).verify()
+    with pytest.raises(FormatError, match="promise"):
+        edited(release, promise="(1e-09, 1e-30)-differential privacy.").verify()
+    with pytest.raises(FormatError, match="number of draws"):
+        edited(release, draws=Draws(np.full((1, 50), 0.3), ("theta",))).verify()
+    with pytest.raises(FormatError, match="kind"):
+        edited(release, kind="estimate").verify()
+    with pytest.raises(FormatError, match=r"promise|unit"):
+        edited(release, guarantee=dataclasses.replace(release.guarantee, unit="visit")).verify()
+    for damage in ({"model": 3}, {"parameters": {}}, {"guarantee": {"sfumato": "guarantee"}}):
+        broken = {**release.plan, **damage}
+        text = json.dumps(broken, sort_keys=True, separators=(",", ":"))
+        with pytest.raises(FormatError):
+            edited(release, plan=broken, plan_digest=hashlib.sha256(text.encode()).hexdigest()).verify()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"draws": 1000},
+        {"parameters": (("power", 5.0), ("strength", 1.0))},
+        {"guarantee": sf.Guarantee(sf.Gaussian(1e-6), "replace-one", "t", "s")},
+    ],
+)
+def test_a_plan_changed_after_planning_is_refused_before_anything_is_charged(ledger, change):
+    plan = dataclasses.replace(PLANS["diffused"](), **change)
+    with pytest.raises(PublishError, match="changed after planning"):
+        sf.publish(plan, survey(), ledger)
+    assert charges(ledger) == []
+
+
+def test_randomness_is_ours_or_none():
+    class Constant:
+        private = True
+
+        def integers_below(self, bound):
+            return 0
+
+    with pytest.raises(ArgumentError, match="seeded"):
+        sf.publish(PLANS["diffused"](), survey(), randomness=Constant())
+
+
+def test_the_same_request_under_another_schema_is_refused(ledger):
+    plan = PLANS["diffused"]()
+    sf.publish(plan, survey(), ledger, request_id="r1")
+    other = sf.Schema({"sick": sf.Boolean(missing=True)}, name="survey", unit="patient")
+    data = sf.Dataset.from_table({"sick": np.arange(N) < 5}, schema=other)
+    with pytest.raises(PublishError, match="schema"):
+        sf.publish(plan, data, ledger, request_id="r1")
 
 
 PUBLISHER = """

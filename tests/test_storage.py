@@ -97,3 +97,16 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         storage.write(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"[]", b"{}", b"{", b'{"version":1}', b'{"version":1,"documents":{},"arrays":[{}]}', b"[" * 100_000,
+     b'{"version":1,"documents":{},"arrays":[{"name":"x","dtype":"<f8","shape":[-3],"size":0,"sha256":""}]}'],
+)  # fmt: skip
+def test_a_crafted_header_is_refused_as_such(header):
+    import hashlib
+
+    data = storage.MAGIC + len(header).to_bytes(8, "little") + hashlib.sha256(header).digest() + header
+    with pytest.raises(FormatError):
+        storage.unpack(data)

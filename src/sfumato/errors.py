@@ -51,6 +51,10 @@ class AssumptionError(SfumatoError):
         self.remedy = remedy
         super().__init__(f"{theorem}: {hypothesis} ({symbol}) must be {required}; got {given}. {remedy}")
 
+    def __reduce__(self) -> tuple[type, tuple[str, ...]]:
+        """Keep all parts when a process pool sends the error back."""
+        return type(self), (self.theorem, self.hypothesis, self.symbol, self.required, self.given, self.remedy)
+
 
 class LossRejected(AssumptionError):
     """A user's loss broke one of its declared constants; the message shows the witness."""

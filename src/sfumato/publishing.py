@@ -15,11 +15,11 @@ from sfumato.dataset import Dataset
 from sfumato.engines.codes import CodesEngine
 from sfumato.errors import ArgumentError, PublishError
 from sfumato.ledger import Ledger
-from sfumato.mechanisms import named
+from sfumato.mechanisms import named, reprice
 from sfumato.mechanisms.plan import Plan
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.randomness import Randomness
-from sfumato.release import Release
+from sfumato.release import Release, promise_of
 
 
 def publish(
@@ -47,7 +47,10 @@ def publish(
         raise PublishError(
             f"the plan is for n = {plan.n:,} records and the data set has {data.n:,}. Plan again with n={data.n}."
         )
+    _check_price(plan)
     stream = Randomness() if randomness is None else randomness
+    if type(stream) is not Randomness:
+        raise ArgumentError("randomness must come from sf.seeded(...); leave it out for a release that is private.")
     guarantee = _stamped(plan.guarantee, stream, data.schema.unit)
     if ledger is None:
         if request_id is not None or name is not None:
@@ -57,7 +60,7 @@ def publish(
         raise PublishError("a ledger accepts no seeded release: it protects nobody. Leave randomness out.")
     account = data.schema.name if name is None else name
     request = uuid.uuid4().hex if request_id is None else request_id
-    stored = _already(ledger, account, request, plan)
+    stored = _already(ledger, account, request, plan, data.schema.digest)
     if stored is not None:
         return stored
     receipt = ledger.charge(account, guarantee, request_id=request, plan_digest=plan.digest)
@@ -66,13 +69,23 @@ def publish(
     return release
 
 
+def _check_price(plan: Plan) -> None:
+    """Price the plan anew from its own numbers: what is charged is what it costs, whatever the object says."""
+    found = reprice(plan.to_json())
+    said = plan.guarantee
+    if (found.curve, found.slack, found.draws, found.adjacency) != (said.curve, said.slack, said.draws, said.adjacency):
+        raise PublishError(
+            "the plan's guarantee is not what its parameters cost: it was changed after planning. Plan again."
+        )
+
+
 def _stamped(guarantee: Guarantee, stream: Randomness, unit: str) -> Guarantee:
     """The guarantee for this data's unit, and "not private" where the stream is seeded."""
     trust = guarantee.trust if stream.private else "not private"
     return replace(guarantee, unit=unit, trust=trust)
 
 
-def _already(ledger: Ledger, account: str, request: str, plan: Plan) -> Release | None:
+def _already(ledger: Ledger, account: str, request: str, plan: Plan, schema_digest: str) -> Release | None:
     """What an earlier request with this id left behind."""
     status = ledger.status(account, request)
     if status == "unknown":
@@ -80,9 +93,10 @@ def _already(ledger: Ledger, account: str, request: str, plan: Plan) -> Release 
     if status == "sealed":
         data = ledger.sealed(account, request)
         release = None if data is None else Release.from_bytes(data)
-        if release is None or release.plan_digest != plan.digest:
+        if release is None or release.plan_digest != plan.digest or release.schema["digest"] != schema_digest:
             raise PublishError(
-                f"request {request!r} of {account!r} was already used for another plan. Use a new request_id for a new release."
+                f"request {request!r} of {account!r} was already used for another plan or schema. "
+                "Use a new request_id for a new release."
             )
         return release
     raise PublishError(
@@ -95,8 +109,7 @@ def _drawn(
     plan: Plan, data: Dataset, column: str, guarantee: Guarantee, stream: Randomness, receipt: dict[str, Any] | None
 ) -> Release:
     draws = named(plan.mechanism).draw(plan, CodesEngine(data, column), stream)
-    target = plan.target
-    promise = guarantee.at(target.delta) if target is not None and target.delta else str(guarantee)
+    promise = promise_of(plan.to_json(), guarantee)
     kind = "estimate" if plan.goal == "estimate" else "draws"
     schema = {"name": data.schema.name, "unit": data.schema.unit, "digest": data.schema.digest}
     return Release(draws, kind, plan.to_json(), plan.digest, guarantee, promise, schema, receipt)

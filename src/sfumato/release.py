@@ -97,20 +97,38 @@ class Release:
     def verify(self) -> Release:
         """Recompute the guarantee from the recorded model, mechanism and parameters; raise FormatError if it differs.
 
-        The file's checksums tell damage; this tells a record that does not add up, such as an edited epsilon.
+        The file's checksums tell damage; this tells a record that does not add up: an edited epsilon or promise, more draws
+        than were paid for, another unit. Whether the stream was seeded cannot be told from a file: the ledger's sealed copy
+        and receipt are the proof of that.
         """
         from sfumato.mechanisms import reprice
 
         text = json.dumps(self.plan, sort_keys=True, separators=(",", ":"), allow_nan=False)
         if hashlib.sha256(text.encode()).hexdigest() != self.plan_digest:
             raise FormatError("the plan does not match its digest: the record was edited.")
-        found = reprice(self.plan)
-        if found.curve != self.guarantee.curve or found.slack != self.guarantee.slack:
-            raise FormatError(
-                f"the recorded guarantee {self.guarantee.curve!r} is not what the plan costs, {found.curve!r}."
-            )
-        if found.adjacency != self.guarantee.adjacency or self.guarantee.draws != found.draws:
-            raise FormatError("the recorded neighbours or number of draws are not those of the plan.")
+        try:
+            found = reprice(self.plan)
+            planned = Guarantee.from_json(self.plan["guarantee"])
+            expected = promise_of(self.plan, self.guarantee)
+            goal, draws = self.plan["goal"], self.plan["draws"]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise FormatError(f"the plan's record is incomplete: {error!r}.") from error
+        for said, where in ((self.guarantee, "recorded"), (planned, "planned")):
+            if (said.curve, said.slack) != (found.curve, found.slack):
+                raise FormatError(f"the {where} guarantee {said.curve!r} is not what the plan costs, {found.curve!r}.")
+            if (said.adjacency, said.draws) != (found.adjacency, found.draws):
+                raise FormatError(f"the {where} neighbours or number of draws are not those of the plan.")
+        checks = {
+            "promise": self.promise == expected,
+            "number of draws": self.draws.shape[0] * self.draws.shape[1] == draws,
+            "kind": self.kind == ("estimate" if goal == "estimate" else "draws"),
+            "unit": self.guarantee.unit == self.schema.get("unit"),
+        }
+        for name, holds in checks.items():
+            if not holds:
+                raise FormatError(
+                    f"the {name} of the release is not what its plan and schema say: the record was edited."
+                )
         return self
 
     def __str__(self) -> str:
@@ -139,6 +157,13 @@ class Release:
 
     def __repr__(self) -> str:
         return f"Release({self.kind}, shape={self.draws.shape}, {self.guarantee.trust})"
+
+
+def promise_of(plan: Mapping[str, Any], guarantee: Guarantee) -> str:
+    """The sentence printed on a release: epsilon at the delta that was asked for, where one was."""
+    target = plan["target"]
+    delta = None if target is None else target["delta"]
+    return guarantee.at(delta) if delta else str(guarantee)
 
 
 def _model_in_words(model: Mapping[str, Any]) -> str:

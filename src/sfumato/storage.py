@@ -60,12 +60,19 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     header = data[start : start + length]
     if hashlib.sha256(header).digest() != data[start - _HASH : start]:
         raise FormatError("the header is damaged: its checksum does not match.")
-    content = json.loads(header)
+    try:
+        return _parts(json.loads(header), data, start + length)
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"the header does not describe a Sfumato file: {type(error).__name__}.") from None
+
+
+def _parts(content: Any, data: bytes, position: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Cut the arrays out of the file as the header describes them."""
     if content.get("version") != VERSION:
-        raise FormatError(
-            f"the file has version {content.get('version')!r}; this Sfumato reads {VERSION}. Update Sfumato."
-        )
-    arrays, position = {}, start + length
+        raise FormatError(f"the file has version {content.get('version')!r}; this Sfumato reads {VERSION}. Update Sfumato.")
+    arrays = {}
     for entry in content["arrays"]:
         arrays[entry["name"]] = _array(entry, data[position : position + entry["size"]])
         position += entry["size"]

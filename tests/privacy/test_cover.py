@@ -111,3 +111,8 @@ def test_a_ledgers_remainder_is_a_target():
     assert target.admits(as_guarantee(small))
     assert not target.admits(as_guarantee(Profile("beta-bernoulli", {**small.parameters, "power": 3.0})))
     assert not target.admits(as_guarantee(Renyi([2], [1e-6])))
+
+
+def test_a_table_that_reaches_beyond_every_float_has_none():
+    table = Profile("tabulated", {"epsilons": (0.0, 1.0, 720.0), "deltas": (0.3, 0.01, 1e-9)})
+    assert covering_mu(table, 1e-8) is None

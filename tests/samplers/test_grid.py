@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 from scipy import stats
+from scipy.special import betaln
 
 from goodness import LEVEL, chi_square_p, uniform_p
 from sfumato.errors import ArgumentError
 from sfumato.randomness import seeded
 from sfumato.samplers import grid
+from sfumato.theorems import conjugate
 
 
 def exact_log_mass(a: float, b: float, cell: int):
@@ -39,7 +41,7 @@ def test_relative_error_of_masses_is_below_what_is_charged(a, b):
     cells = [c for c in cells if 0 <= c < grid.CELLS - 1 and masses[c] > masses.max() - 650]
     assert len(cells) >= 3
     errors = [float(exact_log_mass(a, b, c) - mpf(masses[c])) for c in cells]
-    assert max(errors) - min(errors) < grid.mass_error(a + b)
+    assert max(errors) - min(errors) < grid.mass_error(a + b, min(a, b))
 
 
 def test_float_differences_of_distribution_functions_are_worthless_in_the_tail():
@@ -104,4 +106,53 @@ def test_weights_keep_their_digits_far_down():
 
 def test_too_large_a_weight_is_refused():
     with pytest.raises(ArgumentError, match="at most"):
-        grid.mass_error(2e9)
+        grid.mass_error(2e9, 1.0)
+    with pytest.raises(ArgumentError, match="prior cells"):
+        grid.mass_error(10.0, 1e-7)
+
+
+@pytest.mark.parametrize("a", [0.4, 0.05, 1e-3, 1e-5, 30.0])
+@pytest.mark.parametrize("share", [0.9, 0.99, 0.999, 1.0, 1.001, 1.2])
+def test_the_first_cell_when_the_mode_stands_at_its_edge(a, share):
+    """Mode just beside the first edge: the cell holds a share of the mass that no single scale describes."""
+    theta = math.sin(0.5 * math.pi / grid.CELLS) ** 2
+    b = a / (theta * share)
+    masses = grid.beta_log_masses(a, b, grid.nodes_for(a + b))
+    mp.dps = 30
+    logs = [_log_mass_below(a, b), mpf(exact_log_mass(a, b, 1))]
+    errors = [float(logs[c] - mpf(masses[c])) for c in (0, 1)]
+    assert abs(errors[0] - errors[1]) < 1e-9
+
+
+def _log_mass_below(a, b):
+    """Mass of the first cell relative to the mode's density: exp(-b theta) theta^a to all digits, by the substitution
+    u = theta^a, which leaves a smooth integrand."""
+    a, b = mpf(a), mpf(b)
+    theta = mp.sin(mp.pi / 2 / grid.CELLS) ** 2
+    total = a + b
+    log_peak = a * mp.log(a / total) + b * mp.log(b / total)
+    integral = (
+        mp.quad(lambda u: mp.exp((b - 1) * mp.log1p(-(u ** (1 / a)))), [0, theta**a / 8, theta**a / 2, theta**a]) / a
+    )
+    return mp.log(integral) - log_peak
+
+
+def renyi(p: list[int], q: list[int], order: float) -> float:
+    """Renyi divergence of two integer-weight laws, in logarithms of whole numbers."""
+    mp.dps = 40
+    p_total, q_total = mpf(p[-1]), mpf(q[-1])
+    terms = mpf(0)
+    for x, y in zip(np.diff([0, *p]), np.diff([0, *q]), strict=True):
+        terms += mp.exp(order * mp.log(mpf(int(x)) / p_total) + (1 - order) * mp.log(mpf(int(y)) / q_total))
+    return float(mp.log(terms) / (order - 1))
+
+
+def test_no_renyi_divergence_grows_on_the_grid(monkeypatch):
+    """Weights that jump where masses become small would make high orders infinite in all but name."""
+    monkeypatch.setattr(grid, "CELLS", 1 << 10)
+    weights = [grid.integer_weights(grid.beta_log_masses(1000.0 + k, 2000.0 - k)) for k in (0, 1)]
+    for order in (2.0, 10.0, 50.0):
+        exact = conjugate.exponential_family_renyi(
+            lambda eta: float(betaln(*eta)), (1001.0, 1999.0), (1000.0, 2000.0), order
+        )
+        assert renyi(weights[1], weights[0], order) <= exact * (1 + 1e-6) + 1e-9

@@ -60,6 +60,15 @@ def test_between_one_and_two_lambda(case):
         assert found == pytest.approx(float(exact_epsilon(*case)), rel=1e-9)
 
 
+@pytest.mark.parametrize("case", [(1, 1, 3, 100, 0.01), (1, 1, 4, 300, 0.01), (2, 5, 7, 40, 0.1)])
+def test_large_powers_are_not_below_the_supremum(case):
+    alpha, beta, n, power, floor = case
+    found = truncated.beta(alpha=alpha, beta=beta, n=n, power=power, floor=floor).curve.epsilon_value
+    exact = exact_epsilon(*case)
+    assert mpf(found) >= exact
+    assert found == pytest.approx(float(exact), rel=1e-9)
+
+
 def test_bounded_range_form_composes_better_over_many_draws():
     arguments = {"alpha": 1.0, "beta": 1.0, "n": 100, "floor": 0.1, "power": 0.05, "draws": 60}
     pure = truncated.beta(**arguments).epsilon(1e-6)

@@ -30,13 +30,18 @@ def price(model: BetaBernoulli, n: int, draws: int, power: float = 1.0, strength
         power=power,
         strength=strength,
         draws=draws,
-        grid_error=mass_error(_weight(model, n, power, strength)),
+        grid_error=_grid_error(model, n, power, strength),
     )
 
 
 def strongest(model: BetaBernoulli, n: int) -> float:
     """Largest strength that the grid can still draw."""
     return max(1.0, (LARGEST_WEIGHT - n) / (model.alpha + model.beta) * (1 - 1e-9))
+
+
+def _grid_error(model: BetaBernoulli, n: int, power: float, strength: float) -> float:
+    """What the grid may be off by, from public numbers alone."""
+    return mass_error(_weight(model, n, power, strength), strength * min(model.alpha, model.beta))
 
 
 def _weight(model: BetaBernoulli, n: int, power: float, strength: float) -> float:
@@ -69,7 +74,7 @@ def quick_excess(model: BetaBernoulli, n: int, draws: int, target: Target, power
     from sfumato.privacy.posterior_profiles import beta_bernoulli_delta, inflated
 
     alpha, beta = strength * model.alpha, strength * model.beta
-    error = 2 * math.atanh(mass_error(_weight(model, n, power, strength))) * draws
+    error = 2 * math.atanh(_grid_error(model, n, power, strength)) * draws
 
     def ends(epsilon: float) -> float:
         return inflated(
@@ -96,8 +101,10 @@ def calibrated(model: BetaBernoulli, n: int, draws: int, target: Target, lower: 
         lambda x: quick_excess(model, n, draws, target, power(x), strength(x)),
         lower, 1.0, what, target, 1e-10 if single else 1e-6,
     )  # fmt: skip
-    while not target.admits(price(model, n, draws, power(found), strength(found))):
-        found *= 1 - 1e-7 if single else 1 - 1e-5
+    step = 1e-7 if single else 1e-5
+    while (excess := target.excess(price(model, n, draws, power(found), strength(found)))) > 0:
+        # delta falls faster than the eighth power here; where it does not, the loop simply goes on.
+        found *= math.exp(-max(step, excess / 8 if math.isfinite(excess) else step))
     return found
 
 

@@ -138,9 +138,8 @@ class Composed(Curve):
         answers = [self._renyi_delta(epsilon)]
         if self.mu is not None:
             answers.append(Gaussian(self.mu).delta(epsilon))
-        if self.composable_as_profile:
-            answers.append(_loss(self.parts).delta(epsilon))
-        return min(answers)
+        loss = _loss(self.parts) if self.composable_as_profile else None
+        return min([*answers, 1.0 if loss is None else loss.delta(epsilon)])
 
     def _epsilon(self, delta: float) -> float:
         answers = [self.pure_total]
@@ -148,8 +147,8 @@ class Composed(Curve):
             answers.append(minimise_over_orders(lambda a: renyi_to_epsilon(a, self.renyi(a), delta), self._orders))
             if self.mu is not None:
                 answers.append(Gaussian(self.mu).epsilon(delta))
-            if self.composable_as_profile:
-                answers.append(_loss(self.parts).epsilon(delta))
+            loss = _loss(self.parts) if self.composable_as_profile else None
+            answers.append(math.inf if loss is None else loss.epsilon(delta))
         return min(answers)
 
     def _renyi_delta(self, epsilon: float) -> float:
@@ -189,11 +188,13 @@ class Composed(Curve):
 
 
 @lru_cache(maxsize=32)
-def _loss(parts: tuple[tuple[Curve, int], ...]) -> ComposedLoss:
-    """Privacy loss distribution of the composition, on one grid fine enough for the narrowest part."""
+def _loss(parts: tuple[tuple[Curve, int], ...]) -> ComposedLoss | None:
+    """Privacy loss distribution of the composition on one grid; None where no grid is long and fine enough for all."""
     import numpy as np
 
     limits = [loss_limit(curve.delta, curve.floor) for curve, _ in parts]
+    if max(limits) >= 1e5 or any(curve.floor >= 1 for curve, _ in parts):
+        return None
     interval = max(min(limits) / _DOTS, max(limits) / _MOST_DOTS)
     built = []
     for (curve, count), limit in zip(parts, limits, strict=True):

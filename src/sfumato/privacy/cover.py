@@ -42,6 +42,8 @@ def covering_mu_of(delta: Callable[[float], float], delta0: float) -> float | No
     limit = _reach(delta, delta0)
     if limit is None or limit == 0:
         return limit
+    if limit > 700:  # exp(eps) has no float there, and no ledger would admit such a curve
+        return None
     # What is left of the curve after the revealing part, at points that crowd towards 0 and towards the limit.
     epsilons = [0.5 * limit * (1 - math.cos(math.pi * k / _POINTS)) for k in range(_POINTS + 1)]
     levels = [max(0.0, (delta(e) - delta0) / (1.0 - delta0)) * (1 + 1e-12) for e in epsilons[:-1]] + [0.0]

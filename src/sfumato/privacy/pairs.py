@@ -19,22 +19,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sfumato._quadrature import Array, log_concave_panels
 
 # Charged on every delta: the quadrature and the density together stay below a tenth of this against 30 digits.
 RELATIVE_ERROR = 1e-11
-
-_GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(12)
-# Panels in units of the distance over which the density drops by a factor e: fine near the peak, out to e^-45.
-_PANELS = np.array([0.5, 1, 1.5, 2, 3, 4, 5, 6, 7, 9, 12, 16, 22, 30, 45])
-# Where log(1 + exp(x)) and exp(x) bend, whatever the scale of the density.
-_BENDS = np.array([0, 1, 2, 3, 4.5, 6, 8, 11, 15, 20, 27, 36])
-# Where 1 - exp(-x) bends.
-_LAYER = np.array([1.0, 3.0, 7.0, 15.0, 36.0])
-_FIXED = np.concatenate([-_BENDS[:0:-1], _BENDS])
-
 
 # `math.lgamma` for arrays: only small arguments come here, and the reader of a release then needs no scipy.
 _lgamma = np.frompyfunc(math.lgamma, 1, 1)
@@ -69,45 +58,6 @@ def log_gamma_ratio(x: Array, shift: Array) -> Array:
     far = (base - 0.5) * growth + shift * np.log(top) - shift + stirling_error(top) - stirling_error(base)
     ratio: Array = far - np.where(small, steps, 0.0)
     return ratio
-
-
-def _drop_distance(log_density: Callable[[Array], Array], centre: Array, direction: float) -> Array:
-    """Distance from `centre` at which a log-concave density has dropped by a factor e, to within a factor 1.2."""
-    top = log_density(centre[:, None])[:, 0]
-    low, high = np.full_like(centre, np.log(1e-9)), np.full_like(centre, np.log(1e6))
-    for _ in range(8):
-        middle = 0.5 * (low + high)
-        dropped = top - log_density((centre + direction * np.exp(middle))[:, None])[:, 0] > 1.0
-        low, high = np.where(dropped, low, middle), np.where(dropped, middle, high)
-    return np.exp(high)
-
-
-def log_concave_panels(
-    log_density: Callable[[Array], Array],
-    lower: Array,
-    upper: Array | None,
-    mode: Array,
-    origin: Array,
-    layer: Array | None = None,
-) -> tuple[Array, Array]:
-    """Points and weights, (entries, points), that integrate a log-concave density over (lower, upper) to rounding.
-
-    `mode` is the peak on the whole line (it is clipped to the interval), `origin` where the fixed bends stand;
-    `upper` None means infinity; `layer` is a length above `lower` over which another factor bends. What lies where the
-    density is below e^-45 of its peak is left out.
-    """
-    centre = np.maximum(lower, mode) if upper is None else np.clip(mode, lower, upper)
-    right = centre[:, None] + _drop_distance(log_density, centre, 1.0)[:, None] * _PANELS
-    left = centre[:, None] - _drop_distance(log_density, centre, -1.0)[:, None] * _PANELS
-    low = np.maximum(lower, left[:, -1])[:, None]
-    high = right[:, -1:] if upper is None else np.minimum(upper, right[:, -1])[:, None]
-    edges = np.concatenate([left, centre[:, None], right, origin[:, None] + _FIXED], axis=1)
-    if layer is not None:
-        edges = np.concatenate([edges, lower[:, None] + layer[:, None] * _LAYER], axis=1)
-    edges = np.sort(np.clip(edges, low, high), axis=1)
-    half = 0.5 * np.diff(edges, axis=1)[:, :, None]
-    points = (edges[:, :-1, None] + half + half * _GAUSS_NODES).reshape(len(lower), -1)
-    return points, (half * _GAUSS_WEIGHTS).reshape(len(lower), -1)
 
 
 def _tail_integral(
@@ -168,12 +118,10 @@ def _beta_delta(a: Array, b: Array, power: Array, epsilon: Array) -> Array:
     peak = 0.5 * np.log(first * rest / (2 * np.pi)) + stirling_error(total) - stirling_error(first) - stirling_error(b)
 
     def log_density(d: Array) -> Array:
-        # About the mode. The form that grows with log1p(mean e^d) cancels where mean e^d is large, the mirrored one
-        # where rest e^-d is large; since mean + rest = 1 one of the two is always safe.
-        up = mean[:, None] * np.expm1(d)
-        direct = first[:, None] * d - total[:, None] * np.log1p(up)
+        # About the mode, from the side of the smaller cell: there the logarithm's argument stays away from -1.
+        direct = first[:, None] * d - total[:, None] * np.log1p(mean[:, None] * np.expm1(d))
         mirrored = -b[:, None] * d - total[:, None] * np.log1p(rest[:, None] * np.expm1(-d))
-        return np.where(up < 1, direct, mirrored) + peak[:, None]
+        return np.where((mean <= rest)[:, None], direct, mirrored) + peak[:, None]
 
     return _tail_integral(log_density, lambda s: power[:, None] * s, start, np.zeros_like(start), -mode, power)
 

@@ -148,7 +148,11 @@ def _block_bounds(
         a, b = cells[:, 0], cells[:, 1]
         forward, backward = (beta_delta(x, y, one(power), one(epsilon)) for x, y in ((a, b), (b, a)))
         return [float(v) for v in np.maximum(forward, backward)]
-    return [beta_pair_delta(float(a), float(b), power, draws, epsilon, dots=COARSE) for a, b in cells]
+    # A single k is judged as finely as the claim; a wider block only has to stay below it.
+    dots = [FINE if i == j else COARSE for i, j in blocks]
+    return [
+        beta_pair_delta(float(a), float(b), power, draws, epsilon, d) for (a, b), d in zip(cells, dots, strict=True)
+    ]
 
 
 def _check_beta_bernoulli(parameters: Parameters) -> None:

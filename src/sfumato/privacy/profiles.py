@@ -174,7 +174,9 @@ def _revealing_delta(parameters: Parameters, epsilon: float) -> float:
 
 def _revealing_renyi(parameters: Parameters, order: float) -> float:
     mu = number(parameters["mu"])
-    return 0.5 * order * mu * mu * (1 + 4 * UNIT) if parameters["delta"] == 0 else math.inf
+    if parameters["delta"] != 0:
+        return math.inf
+    return 0.0 if mu == 0 else 0.5 * order * mu * mu * (1 + 4 * UNIT)
 
 
 # --- a user's table ------------------------------------------------------------------------------------------------

@@ -17,16 +17,17 @@ from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato._quadrature import Array, log_concave_panels
 from sfumato.errors import ArgumentError
 
-Array = NDArray[np.float64]
 CELLS = 1 << 16
 LARGEST_WEIGHT = 1e9
-# Masses are scaled so that one of e^-700 of the largest still has fifty digits; smaller ones get the weight 1.
+# Masses are scaled so that one of e^-690 of the largest is still a whole number with all its digits.
 _SHIFT = 1200
-_SMALLEST_LOG = -740.0
+_SMALLEST_LOG = -690.0
+# Below this a prior cell is so close to improper that its mass cannot be told to the stated error.
+SMALLEST_CELL = 1e-6
 
 
 class Integers(Protocol):
@@ -36,8 +37,10 @@ class Integers(Protocol):
         """Return a uniform integer in [0, bound)."""
 
 
-def mass_error(weight: float) -> float:
-    """Bound on the relative error of every cell mass of Beta(a, b) with a + b at most `weight`, a public number."""
+def mass_error(weight: float, smallest: float) -> float:
+    """Bound on the relative error of every cell mass of Beta(a, b), a + b <= weight and a, b >= smallest: public numbers."""
+    if not smallest >= SMALLEST_CELL:
+        raise ArgumentError(f"a draw on the grid needs prior cells of at least {SMALLEST_CELL:g}; got {smallest:g}.")
     if not weight <= LARGEST_WEIGHT:
         raise ArgumentError(
             f"a draw on the grid needs a total weight (n, or the prior's) of at most {LARGEST_WEIGHT:g}; got {weight:g}."
@@ -80,47 +83,39 @@ def beta_log_masses(a: float, b: float, nodes: int = 16) -> Array:
 def _log_beta_shape(a: float, b: float, d: Array) -> Array:
     """Log density in logit coordinates at distance d from the mode, relative to the mode.
 
-    One form cancels where the share of the first cell times e^d is large, the mirrored one where the other is: since the
-    shares add to 1, one of the two is always safe.
+    Written from the side of the smaller cell, where the argument of the logarithm stays away from -1.
     """
     total = a + b
     with np.errstate(over="ignore"):
-        up = a / total * np.expm1(d)
-        direct = a * d - total * np.log1p(up)
-        mirrored = -b * d - total * np.log1p(b / total * np.expm1(-d))
-    return np.where(up < 1, direct, mirrored)
+        if a <= b:
+            return np.asarray(a * d - total * np.log1p(a / total * np.expm1(d)))
+        return np.asarray(-b * d - total * np.log1p(b / total * np.expm1(-d)))
 
 
 def _log_tail(a: float, b: float, edge: float) -> float:
-    """Log of the mass to the left of `edge`, relative to the mode's density: panels laid out by how fast it falls."""
+    """Log of the mass to the left of `edge`, relative to the mode's density: the line reflected, panels as it falls."""
     mode = math.log(a) - math.log(b)
-    start = edge - mode
-    # Log-concave: beyond the edge it falls at least at the rate a (1 - theta) - b theta that it has there, or from the mode.
-    peak = min(start, 0.0)
-    top = float(_log_beta_shape(a, b, np.array([peak]))[0])
-    rate = max(a - (a + b) / (1.0 + math.exp(-min(edge, 700.0))), 1e-3 * a)
-    bend = math.sqrt(a * b / (a + b))
-    unit = 1.0 / max(rate, 0.0 if start < 0 else bend)
-    cuts = np.concatenate(
-        [[0.0], unit * np.array([0.25, 0.5, 1, 2, 3, 4.5, 6, 8, 11, 15, 20, 27, 36, 50, 70, 100, 1000])]
-    )
-    points, weights = np.polynomial.legendre.leggauss(24)
-    half = 0.5 * np.diff(cuts)[:, None]
-    offsets = cuts[:-1, None] + half + half * points
-    with np.errstate(under="ignore"):
-        values = np.exp(_log_beta_shape(a, b, start - offsets) - top)
-    return top + math.log(float((values * half * weights).sum()))
+    start = np.array([mode - edge])
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        points, weights = log_concave_panels(
+            lambda t: _log_beta_shape(a, b, -t), start, None, np.zeros(1), np.array([mode])
+        )
+        logs = _log_beta_shape(a, b, -points)
+        top = float(logs.max())
+        return top + math.log(float((np.exp(logs - top) * weights).sum()))
 
 
 def integer_weights(log_masses: Array) -> list[int]:
-    """Return cumulative integer weights; every cell has at least 1, so no cell is impossible under any data set."""
-    relative = np.asarray(log_masses, dtype=np.float64) - log_masses.max()
+    """Return cumulative integer weights; every cell has a positive one, so no cell is impossible under any data set.
+
+    Cells below e^-690 of the largest are raised to it: the ratio of two data sets' weights then lies between the true one
+    and that of their largest cells, so no Renyi divergence grows, and what is added is less than 1e-290 of the mass.
+    """
+    relative = np.maximum(np.asarray(log_masses, dtype=np.float64) - log_masses.max(), _SMALLEST_LOG)
     weights = []
     for value in relative:
-        mantissa, exponent = math.frexp(math.exp(max(value, _SMALLEST_LOG)))
-        shift = exponent - 53 + _SHIFT
-        scaled = int(mantissa * 2.0**53)
-        weights.append(max(1, scaled << shift if shift >= 0 else scaled >> -shift) if value > _SMALLEST_LOG else 1)
+        mantissa, exponent = math.frexp(math.exp(value))
+        weights.append(int(mantissa * 2.0**53) << (exponent - 53 + _SHIFT))
     return list(accumulate(weights))
 
 

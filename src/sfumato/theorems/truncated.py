@@ -14,12 +14,13 @@ eps = r Lambda + max{log Z_0/Z_1, log Z_n/Z_{n-1}}, between r Lambda and 2 r Lam
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
+from sfumato._quadrature import Array, log_concave_panels
 from sfumato.privacy.curves import BoundedRange, Curve, Pure
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.privacy.pairs import Array, log_concave_panels
 from sfumato.theorems._hypotheses import Hypotheses
 
 SOURCE = "Dimitrakakis et al. 2017, Theorem 8(1), at the exact supremum"
@@ -29,21 +30,28 @@ _POSITIVE = "finite and greater than 0"
 def log_mean_exp_shift(first: float, second: float, power: float, half_width: float) -> float:
     """Log E[exp(power eta)], eta = logit(theta) in [-half_width, half_width], theta ~ Beta(first, second) truncated.
 
-    This is A(t + D) - A(t); computed as a ratio of two integrals at the same points, so the normaliser cancels.
+    This is A(t + D) - A(t): two integrals of log-concave functions, each on panels laid out for it, relative to the same
+    height, so that the normaliser, which underflows for large n, cancels.
     """
 
     def log_density(x: Array) -> Array:
         value: Array = -first * np.logaddexp(0.0, -x) - second * np.logaddexp(0.0, x)
         return value
 
+    plain = _log_integral(log_density, math.log(first) - math.log(second), half_width)
+    # The tilted density first falls where theta = (first + power)/(first + second), at the edge if that is beyond 1.
+    peak = math.log(first + power) - math.log(second - power) if second > power else half_width
+    return _log_integral(lambda x: log_density(x) + power * x, peak, half_width) - plain
+
+
+def _log_integral(log_density: Callable[[Array], Array], mode: float, half_width: float) -> float:
+    """Log of the integral of exp(log_density) over [-half_width, half_width]."""
     one = np.ones(1)
-    mode = np.array([math.log(first) - math.log(second)])
-    with np.errstate(under="ignore"):
-        points, weights = log_concave_panels(log_density, -half_width * one, half_width * one, mode, 0 * one)
+    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+        points, weights = log_concave_panels(log_density, -half_width * one, half_width * one, mode * one, 0 * one)
         logs = log_density(points)
-        base = np.exp(logs - logs.max()) * weights
-        # The tilted integrand peaks within the same panels: the tilt is at most exp(power) per unit of eta.
-        return float(np.log((base * np.exp(power * points)).sum() / base.sum()))
+        top = float(logs.max())
+        return top + math.log(float((np.exp(logs - top) * weights).sum()))
 
 
 def beta(
@@ -80,7 +88,8 @@ def beta(
         return h.guarantee(k * BoundedRange(2 * r * half * (1 + 1e-15)), unit=unit, draws=k)
     up = r * half - log_mean_exp_shift(a, b + r * count, r, half)
     down = r * half - log_mean_exp_shift(b, a + r * count, r, half)
-    epsilon = min(2 * r * half, max(up, down) * (1 + 1e-11))
+    # What the two logarithms may have lost, in proportion to their size.
+    epsilon = min(2 * r * half * (1 + 1e-15), max(up, down) + 1e-11 * (1 + r * half) + 1e-15 * r * (count + 1) * half)
     return h.guarantee(k * Pure(epsilon), unit=unit, draws=k)
 
 
