@@ -71,7 +71,9 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 def _parts(content: Any, data: bytes, position: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Cut the arrays out of the file as the header describes them."""
     if content.get("version") != VERSION:
-        raise FormatError(f"the file has version {content.get('version')!r}; this Sfumato reads {VERSION}. Update Sfumato.")
+        raise FormatError(
+            f"the file has version {content.get('version')!r}; this Sfumato reads {VERSION}. Update Sfumato."
+        )
     arrays = {}
     for entry in content["arrays"]:
         arrays[entry["name"]] = _array(entry, data[position : position + entry["size"]])
