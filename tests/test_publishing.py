@@ -211,6 +211,12 @@ class TestWithLedger:
         sf.publish(second, ages(), ledger)
         assert ledger.spent("survey").units <= 10**18
 
+    def test_the_registered_price_less_the_slack_fits_exactly_once(self, ledger):
+        plan = sf.plan(AGES, N, 3.0, 1e-6 * (1 - 0.01), mechanism="noisy-statistics", goal="estimate")
+        sf.publish(plan, ages(), ledger)
+        with pytest.raises(LedgerError, match="does not fit"):
+            sf.publish(plan, ages(), ledger)
+
     def test_a_unit_that_differs_from_the_registered_one_is_refused(self, ledger, tmp_path):
         other = sf.Schema({"sick": sf.Boolean()}, name="survey", unit="visit")
         data = sf.Dataset.from_table({"sick": np.ones(N, dtype=bool)}, schema=other)
@@ -380,6 +386,21 @@ print(release); print(release.mean(), release.quantile([0.1, 0.9]), release.guar
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, env=environment, check=False
     )
     assert done.returncode == 0, done.stderr
+    assert "promise" in done.stdout
+
+
+@pytest.mark.skipif(not os.environ.get("SFUMATO_LONG"), reason="builds and installs a wheel: make test-long runs it")
+def test_a_wheel_with_numpy_alone_reads_a_release(tmp_path):
+    """The wheel installed with --no-deps beside numpy, in an environment of its own."""
+    release = sf.publish(sf.plan(SHARE, N, 1.0, 1e-8, mechanism="diffused"), survey())
+    release.save(tmp_path / "x.sfumato")
+    run = lambda *words: subprocess.run(words, check=True, capture_output=True, text=True, cwd=tmp_path)
+    run(sys.executable, "-m", "venv", "lean")
+    python = str(tmp_path / "lean" / "bin" / "python")
+    run(python, "-m", "pip", "install", "--quiet", "numpy")
+    run(python, "-m", "pip", "install", "--quiet", "--no-deps", str(Path(__file__).parent.parent))
+    code = "import sfumato as sf; r = sf.load('x.sfumato'); print(r, r.mean(), r.quantile(0.5), r.guarantee)"
+    done = run(python, "-c", code)
     assert "promise" in done.stdout
 
 
