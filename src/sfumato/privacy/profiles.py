@@ -87,6 +87,11 @@ class Profile(Curve):
         """The mass that no epsilon covers."""
         return _lookup(self.name).floor(self.parameters)
 
+    @property
+    def answers_at_once(self) -> bool:
+        """Whether many epsilons cost little more than one; where not, composition asks at fewer points."""
+        return _lookup(self.name).deltas is not None
+
     def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
         """`delta` for an array of non-negative epsilons."""
         many = _lookup(self.name).deltas
