@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Dots per side of 0 for the part with the widest loss; the narrowest part gets at least a hundredth of its width.
-_DOTS, _MOST_DOTS, _ASKED = 1000, 1 << 17, 400
+_DOTS, _MOST_DOTS = 1000, 1 << 17
+# Points at which a profile is asked at most: it costs much more than a closed form.
+_ASKED, _ASKED_AT_ONCE = 400, 4000
 
 
 def compose(parts: Iterable[tuple[Curve, int]]) -> Curve:
@@ -214,9 +216,10 @@ def _deltas_on_grid(curve: Curve, interval: float, top: int) -> NDArray[np.float
     import numpy as np
 
     grid = interval * np.arange(top + 1, dtype=np.float64)
-    if not isinstance(curve, Profile) or curve.answers_at_once or top <= _ASKED:
+    points = _ASKED_AT_ONCE if isinstance(curve, Profile) and curve.answers_at_once else _ASKED
+    if not isinstance(curve, Profile) or top <= points:
         return curve.deltas(grid)
-    asked = np.unique(np.round(np.linspace(0, top, _ASKED + 1)).astype(int))
+    asked = np.unique(np.round(np.linspace(0, top, points + 1)).astype(int))
     known = curve.deltas(grid[asked])
     right = np.searchsorted(asked, np.arange(top + 1)).clip(1)
     e0, e1, d0, d1 = grid[asked[right - 1]], grid[asked[right]], known[right - 1], known[right]
