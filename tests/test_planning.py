@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
 
 import sfumato as sf
@@ -163,6 +164,7 @@ REFUSED = [
     (regression(), {"mechanism": "noisy-statistics"}, "sufficient statistic"),
     (regression(), {"mechanism": "laplace"}, "one of exact"),
     (sf.families.BetaBernoulli(), {"mechanism": "langevin"}, "sf.Gibbs"),
+    (sf.families.BetaBernoulli(), {"goal": "estimate"}, "released as draws"),
     (sf.families.BetaBernoulli(), {"mechanism": "diffused", "goal": "estimate"}, "goal='draws'"),
     (regression(prior=sf.priors.Ball(sf.priors.Flat(), radius=2.0)), {"mechanism": "diffused"}, "precision"),
 ]
@@ -192,6 +194,26 @@ def test_arguments_are_checked(options, said):
     good = {"model": regression(), "n": N, "epsilon": 1.0, "delta": DELTA}
     with pytest.raises(ArgumentError, match=said):
         sf.plan(**{**good, **options})
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "diffused", "concentrated", "noisy-statistics"])
+def test_pure_targets_of_a_share_are_refused_at_once(mechanism):
+    for target in ({"epsilon": 1.0, "delta": 0.0}, {"target": sf.Pure(1.0)}):
+        with pytest.raises(MechanismRefused, match="never pure"):
+            sf.plan(sf.families.BetaBernoulli(), N, **target, mechanism=mechanism)
+
+
+def test_auto_counts_bias_and_what_is_expected_is_what_happens():
+    """A prior that outweighs the data may be narrow and wrong: the expectation averages over the prior, bias included."""
+    model = sf.families.BetaBernoulli(1, 1)
+    strong = sf.plan(model, N, 0.1, DELTA, mechanism="concentrated")
+    assert strong.expected.value > 5 * strong.expected.without_privacy
+    plan = sf.plan(model, 500, 1.0, DELTA, mechanism="diffused")
+    generator = np.random.default_rng(1)
+    rates = generator.beta(1, 1, 40_000)
+    ones = generator.binomial(500, rates)
+    draws = generator.beta(*model.natural(ones, 500, plan["power"], plan["strength"]))
+    assert plan.expected.value == pytest.approx(math.sqrt(((draws - rates) ** 2).mean()), rel=0.05)
 
 
 def test_no_target_without_exact_is_refused():

@@ -51,6 +51,7 @@ def charges(ledger: sf.Ledger) -> list:
 
 SHARE = sf.families.BetaBernoulli(6, 12)
 AGES = sf.families.BoundedMean(0, 100)
+REGRESSION = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(5.0))
 PLANS = {
     "exact": lambda: sf.plan(SHARE, N, mechanism="exact", draws=3),
     "diffused": lambda: sf.plan(SHARE, N, 1.0, 1e-8, mechanism="diffused"),
@@ -247,6 +248,21 @@ class TestWithLedger:
         ({"data": np.zeros(N)}, ArgumentError, "sf.Dataset"),
         ({"data": ages()}, ArgumentError, "Boolean column"),
         ({"request_id": "r"}, ArgumentError, "ledger"),
+        (
+            {"plan": sf.plan(REGRESSION, N, 1.0, 1e-6)},
+            PublishError,
+            "not drawn yet",
+        ),
+        (
+            {
+                "plan": sf.plan(
+                    sf.families.BoundedMean(0, 60), N, 1.0, 1e-6, mechanism="noisy-statistics", goal="estimate"
+                ),
+                "data": ages(),
+            },
+            ArgumentError,
+            "must contain",
+        ),
         ({"plan": sf.plan(SHARE, N + 1, 1.0, 1e-6, mechanism="diffused")}, PublishError, "records"),
     ],
 )

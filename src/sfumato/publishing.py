@@ -42,6 +42,11 @@ def publish(
         raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
     if not isinstance(data, Dataset):
         raise ArgumentError(f"data must be an sf.Dataset; got {type(data).__name__}. Use sf.Dataset.from_table(...).")
+    if not hasattr(plan.model, "column"):
+        raise PublishError(
+            f"{plan.model} can be planned and compared, but not drawn yet: regressions are still being built. "
+            "What can be published: sf.families.BetaBernoulli and sf.families.BoundedMean."
+        )
     column = plan.model.column(data.schema)
     if data.n != plan.n:
         raise PublishError(

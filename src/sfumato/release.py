@@ -143,6 +143,7 @@ class Release:
                 "release",
                 f"{count} {self.kind if count > 1 or self.kind != 'draws' else 'draw'} of {_model_in_words(self.plan['model'])}",
             ),
+            ("made by", f"{self.plan['mechanism']} ({_numbers(self.plan['parameters'])})"),
             ("about", f"{self.schema['name']}: {self.plan['n']:,} of unit '{self.schema['unit']}'"),
             ("promise", self.promise),
             ("mean", mean),
@@ -161,15 +162,20 @@ class Release:
 
 def promise_of(plan: Mapping[str, Any], guarantee: Guarantee) -> str:
     """The sentence printed on a release: epsilon at the delta that was asked for, where one was."""
+    if guarantee.trust == "not private":
+        return "None: made with a seeded stream, for tests and rehearsals; it protects nobody."
     target = plan["target"]
     delta = None if target is None else target["delta"]
     return guarantee.at(delta) if delta else str(guarantee)
 
 
+def _numbers(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value:g}" for key, value in values.items() if isinstance(value, (int, float)))
+
+
 def _model_in_words(model: Mapping[str, Any]) -> str:
     """Family and public numbers, or the kind of model, as one would say it."""
-    numbers = ", ".join(f"{key}={value:g}" for key, value in model.items() if isinstance(value, (int, float)))
-    return f"{model.get('family', model.get('model', 'a model'))}({numbers})"
+    return f"{model.get('family', model.get('model', 'a model'))}({_numbers(model)})"
 
 
 def load(path: str | os.PathLike[str]) -> Release:

@@ -28,6 +28,10 @@ def test_draft_fill_in_check(tmp_path):
     assert "age" in refused.stderr
     assert "Traceback" not in refused.stderr
     schema.write_text(schema.read_text().replace('"REQUIRED"', "100"))
+    again = run("schema", "draft", str(dictionary), "-o", str(schema))
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+    assert "REQUIRED" not in schema.read_text(), "a filled-in schema must survive a second draft"
     assert run("schema", "check", str(schema), str(data)).returncode == 0
     counted = run("schema", "check", str(schema), str(data), "--counts")
     assert counted.returncode == 0

@@ -74,6 +74,9 @@ def _best(model: Any, n: int, target: Target | None, draws: int, goal: str, **op
 def _closest(model: BetaBernoulli, n: int, target: Target | None, draws: int, goal: str, **options: Any) -> Plan:
     from sfumato.mechanisms import _beta
 
+    if goal != "draws":
+        raise MechanismRefused(f"{model} is released as draws; use goal='draws' and take the release's mean().")
+    _beta.refuse_pure(target)
     if target is None:
         return plan_with("exact", model, n, None, draws, goal, **options)
     found: list[tuple[float, Plan]] = []

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sfumato.calibrate import Target, largest_admitted
+from sfumato.errors import MechanismRefused
 from sfumato.mechanisms.plan import Expected, Plan
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.privacy.cover import covering_mu_of
+from sfumato.privacy.curves import BoundedRange, Pure
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.profiles import Profile, number
 from sfumato.privacy.renyi import Renyi
@@ -90,11 +92,19 @@ def quick_excess(model: BetaBernoulli, n: int, draws: int, target: Target, power
     return math.log(ends(target.epsilon or 0.0)) - math.log(target.delta)
 
 
+def refuse_pure(target: Target | None) -> None:
+    """A Beta draw has an unbounded log ratio: no power or strength makes it pure."""
+    pure = target is not None and (target.delta == 0 or isinstance(target.curve, (Pure, BoundedRange)))
+    if pure:
+        raise MechanismRefused("a draw from a Beta posterior is never pure: give a delta greater than 0, such as 1e-6.")
+
+
 def calibrated(model: BetaBernoulli, n: int, draws: int, target: Target, lower: float, what: str) -> float:
     """Largest x in [lower, 1] whose price is admitted, x being the power, or 1/strength.
 
     Searched on the end pairs and certified once; should a block exceed the claim, step back until the certificate agrees.
     """
+    refuse_pure(target)
     single = (draws == 1 and not isinstance(target.curve, Profile)) or isinstance(target.curve, Renyi)
     power, strength = _readings(what)
     found = largest_admitted(
@@ -115,28 +125,41 @@ def _readings(what: str) -> tuple[Callable[[float], float], Callable[[float], fl
     return (lambda x: 1.0), (lambda x: 1.0 / x)
 
 
-def expected_spread(model: BetaBernoulli, n: int, power: float, strength: float) -> Expected:
-    """Standard deviation of one released draw if the data look as the prior expects (a public guess)."""
-    ones = n * model.prior_mean
+def expected_error(model: BetaBernoulli, n: int, power: float, strength: float) -> Expected:
+    """Root-mean-square error of one draw about the true rate, over rates drawn from the prior: bias and spread together."""
     return Expected(
-        "standard deviation of one draw",
-        _deviation(*model.natural(ones, n, power, strength)),
+        "root-mean-square error of one draw",
+        _error(model, n, power, strength),
         "",
-        "at the prior mean",
-        without_privacy=_deviation(*model.natural(ones, n)),
+        "averaged over the prior",
+        without_privacy=_error(model, n, 1.0, 1.0),
     )
 
 
+def _prior_rates(model: BetaBernoulli) -> Any:
+    """Sixty-four rates, equally likely under the prior: a public picture of what the data may look like."""
+    import numpy as np
+    from scipy.stats import beta
+
+    return np.clip(beta.ppf((np.arange(64) + 0.5) / 64, model.alpha, model.beta), 1e-12, 1 - 1e-12)
+
+
+def _error(model: BetaBernoulli, n: int, power: float, strength: float) -> float:
+    rate = _prior_rates(model)
+    a, b = model.natural(n * rate, n, power, strength)
+    total = a + b
+    spread = a * b / (total**2 * (total + 1))
+    sampling = power**2 * n * rate * (1 - rate) / total**2
+    return float(((a / total - rate) ** 2 + spread + sampling).mean() ** 0.5)
+
+
 def divergence(model: BetaBernoulli, n: int, power: float, strength: float) -> float:
-    """KL of the true posterior from the released law at the count that the prior expects: what "auto" minimises."""
+    """KL of the true posterior from the released law, averaged over rates from the prior: what "auto" minimises."""
     from scipy.special import betaln, digamma
 
-    ones = n * model.prior_mean
+    ones = n * _prior_rates(model)
     a, b = model.natural(ones, n)
     c, d = model.natural(ones, n, power, strength)
     total = digamma(a + b)
-    return float(betaln(c, d) - betaln(a, b) + (a - c) * (digamma(a) - total) + (b - d) * (digamma(b) - total))
-
-
-def _deviation(a: float, b: float) -> float:
-    return math.sqrt(a * b / (a + b + 1)) / (a + b)
+    gap = betaln(c, d) - betaln(a, b) + (a - c) * (digamma(a) - total) + (b - d) * (digamma(b) - total)
+    return float(gap.mean())

@@ -23,7 +23,7 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
         strength = 1.0 / _beta.calibrated(model, n, draws, limit, 1.0 / _beta.strongest(model, n), "strength")
         released = model
         guarantee = _beta.price(model, n, draws, 1.0, strength)
-        expected = _beta.expected_spread(model, n, 1.0, strength)
+        expected = _beta.expected_error(model, n, 1.0, strength)
     else:
 
         def strengthened(s: float) -> Any:

@@ -38,7 +38,7 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     if isinstance(model, BetaBernoulli):
         power = _beta.calibrated(model, n, draws, limit, 1e-9, "power")
         guarantee = _beta.price(model, n, draws, power)
-        expected = _beta.expected_spread(model, n, power, 1.0)
+        expected = _beta.expected_error(model, n, power, 1.0)
     else:
         power = largest(
             lambda p: _gibbs.sharp_price(model, n, p, draws), limit, _gibbs.LOWEST_POWER, _gibbs.HIGHEST_POWER, "power"

@@ -40,7 +40,7 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
         tuple(options.get("keep", ())),
         (("power", 1.0), ("strength", 1.0)),
         guarantee,
-        _beta.expected_spread(model, n, 1.0, 1.0),
+        _beta.expected_error(model, n, 1.0, 1.0),
         Cost(1),
         target,
     )

@@ -9,11 +9,12 @@ from typing import Any
 
 from sfumato.calibrate import Target, smallest
 from sfumato.draws import Draws
+from sfumato.errors import MechanismRefused
 from sfumato.mechanisms import _beta, _gibbs
 from sfumato.mechanisms.plan import Cost, Expected, Plan
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.families.bounded_mean import RESOLUTION, BoundedMean
-from sfumato.privacy.curves import Gaussian
+from sfumato.privacy.curves import BoundedRange, Gaussian, Pure
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.theorems._hypotheses import Hypotheses
 
@@ -45,6 +46,8 @@ def price(noise: float, sensitivity: float = 1.0) -> Guarantee:
 def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) -> Plan:
     """Find the least noise on the total that the target admits; the total is in units of one record's range."""
     limit = _gibbs.needs_target(target, NAME)
+    if limit.delta == 0 or isinstance(limit.curve, (Pure, BoundedRange)):
+        raise MechanismRefused("Gaussian noise is never pure: give a delta greater than 0, such as 1e-6.")
     noise = smallest(price, limit, 1e-6, 1e12, "noise")
     if isinstance(model, BoundedMean):
         goal, width = "estimate", (model.upper - model.lower) * noise / n

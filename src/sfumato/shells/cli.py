@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from sfumato._version import __version__
-from sfumato.errors import SfumatoError
+from sfumato.errors import ArgumentError, SfumatoError
 
 app = typer.Typer(help="Release Bayesian models of sensitive data under differential privacy.", no_args_is_help=True)
 schema_app = typer.Typer(help="Write and check schema files: the public facts about one record.", no_args_is_help=True)
@@ -29,6 +29,7 @@ def version() -> None:
 def schema_draft(
     source: Annotated[Path, typer.Argument(help="A data dictionary (CSV) or a Parquet or Arrow file.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here instead of the terminal.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there already.")] = False,
 ) -> None:
     """Draft a schema from a data dictionary or from a file's column types; values are never read.
 
@@ -37,6 +38,10 @@ def schema_draft(
     from sfumato.schema import Schema
 
     text = Schema.draft(source)
+    if output is not None and output.exists() and not force:
+        raise ArgumentError(
+            f"{output} is there already and may hold bounds you filled in; add --force to write over it."
+        )
     if output is None:
         typer.echo(text, nl=False)
     else:

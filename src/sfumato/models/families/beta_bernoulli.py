@@ -29,7 +29,7 @@ class BetaBernoulli:
         object.__setattr__(self, "alpha", _validate.positive("alpha", alpha))
         object.__setattr__(self, "beta", _validate.positive("beta", beta))
 
-    def natural(self, ones: float, n: int, power: float = 1.0, strength: float = 1.0) -> tuple[float, float]:
+    def natural(self, ones: Any, n: int, power: float = 1.0, strength: float = 1.0) -> tuple[Any, Any]:
         """Cells of the posterior after `ones` ones among `n`, the data tempered and the prior strengthened."""
         return strength * self.alpha + power * ones, strength * self.beta + power * (n - ones)
 

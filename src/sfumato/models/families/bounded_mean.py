@@ -48,7 +48,15 @@ class BoundedMean:
 
     def column(self, schema: Schema) -> str:
         """Name of the Number column whose mean is asked for: the target, or the only one there is."""
-        return only_column(schema, Number, self.name)
+        name = only_column(schema, Number, self.name)
+        column = schema.columns[name]
+        if isinstance(column, Number) and not (self.lower <= column.lower and column.upper <= self.upper):
+            raise ArgumentError(
+                f"the bounds of column {name!r} are [{column.lower:g}, {column.upper:g}] in the schema and the model's are "
+                f"[{self.lower:g}, {self.upper:g}]: the model's must contain them. "
+                f"Use BoundedMean({column.lower:g}, {column.upper:g})."
+            )
+        return name
 
     def mean_of(self, total: Fraction, n: int) -> float:
         """The mean that belongs to a (noisy) total in units of the range: lower + (upper - lower) total/n."""
