@@ -76,6 +76,7 @@ def test_the_whole_path(name, tmp_path):
     again = sf.load(path).verify()
     np.testing.assert_array_equal(again.draws.values, release.draws.values)
     assert again.guarantee == release.guarantee
+    assert sf.Schema.from_json(json.loads(again.schema["document"])) == data.schema
     assert again.to_bytes() == release.to_bytes()
     text = str(again)
     assert "patient" in text
@@ -290,6 +291,9 @@ def test_a_record_that_does_not_add_up_is_refused():
         edited(release, promise="(1e-09, 1e-30)-differential privacy.").verify()
     with pytest.raises(FormatError, match="number of draws"):
         edited(release, draws=Draws(np.full((1, 50), 0.3), ("theta",))).verify()
+    wider = {**release.schema, "document": release.schema["document"].replace("patient", "visit")}
+    with pytest.raises(FormatError, match="schema"):
+        edited(release, schema=wider).verify()
     with pytest.raises(FormatError, match="kind"):
         edited(release, kind="estimate").verify()
     with pytest.raises(FormatError, match=r"promise|unit"):

@@ -7,6 +7,7 @@ bytes and draws nothing.
 
 from __future__ import annotations
 
+import json
 import uuid
 from dataclasses import replace
 from typing import Any
@@ -116,5 +117,10 @@ def _drawn(
     draws = named(plan.mechanism).draw(plan, CodesEngine(data, column), stream)
     promise = promise_of(plan.to_json(), guarantee)
     kind = "estimate" if plan.goal == "estimate" else "draws"
-    schema = {"name": data.schema.name, "unit": data.schema.unit, "digest": data.schema.digest}
+    schema = {
+        "name": data.schema.name,
+        "unit": data.schema.unit,
+        "digest": data.schema.digest,
+        "document": json.dumps(data.schema.to_json()),  # as text: the order of the columns counts
+    }
     return Release(draws, kind, plan.to_json(), plan.digest, guarantee, promise, schema, receipt)

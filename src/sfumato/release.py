@@ -102,6 +102,7 @@ class Release:
         and receipt are the proof of that.
         """
         from sfumato.mechanisms import reprice
+        from sfumato.schema import Schema
 
         text = json.dumps(self.plan, sort_keys=True, separators=(",", ":"), allow_nan=False)
         if hashlib.sha256(text.encode()).hexdigest() != self.plan_digest:
@@ -124,6 +125,7 @@ class Release:
             "kind": self.kind == ("estimate" if goal == "estimate" else "draws"),
             "unit": self.guarantee.unit == self.schema.get("unit"),
         }
+        checks["schema"] = Schema.from_json(json.loads(self.schema["document"])).digest == self.schema["digest"]
         for name, holds in checks.items():
             if not holds:
                 raise FormatError(
