@@ -119,7 +119,7 @@ def test_a_noisy_mean_is_the_mean_with_the_planned_noise():
 
 
 def test_the_order_of_rows_changes_nothing():
-    """Sums of whole numbers: permuted rows, other blocks, the same bytes under the same seed (THREATS 2)."""
+    """Sums of whole numbers: permuted rows, other blocks, the same bytes under the same seed."""
     values = np.random.default_rng(3).uniform(0, 100, N)
     plan = PLANS["noisy-statistics of a mean"]()
     releases = [
@@ -132,7 +132,7 @@ def test_the_order_of_rows_changes_nothing():
 
 
 def test_low_bits_of_a_release_tell_nothing():
-    """Every released rate is one of the public grid, every released mean a multiple of the plan's spacing (THREATS 1)."""
+    """Every released rate is one of the public grid, every released mean a multiple of the plan's spacing."""
     from sfumato.mechanisms.noisy_statistics import spacing
     from sfumato.samplers.grid import rate_grid
 
