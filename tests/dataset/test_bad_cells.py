@@ -1,4 +1,4 @@
-"""One bad cell at a time against a clean neighbour, through every reader: THREATS 5, in one battery.
+"""One bad cell at a time against a clean neighbour, through every reader, in one battery.
 
 No exception, no warning (the suite turns warnings into errors), the same shapes and dtypes, every other row identical
 to the bit, and the changed row inside what the schema declares.
@@ -128,7 +128,7 @@ def test_blocks_are_full_but_for_the_last(reader, tmp_path, small_blocks):
 
 @pytest.mark.parametrize("reader", [name for name in READERS if READERS[name].schema is TABLE])
 def test_clipping_alone_lets_nan_through_and_the_battery_sees_it(reader, tmp_path, small_blocks, monkeypatch):
-    """The planted fault of THREATS 5: np.clip keeps NaN."""
+    """The planted fault: np.clip keeps NaN."""
 
     def clipped_only(column, numbers):
         values = np.clip(numbers, column.lower, column.upper)

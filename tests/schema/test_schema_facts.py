@@ -1,4 +1,4 @@
-"""The public facts: what must be declared is refused when it is not (THREATS 6), and the rest is frozen values."""
+"""The public facts: what must be declared is refused when it is not, and the rest is frozen values."""
 
 from __future__ import annotations
 
