@@ -263,3 +263,10 @@ DROPPED = [
 def test_each_hypothesis_is_asked_for(name, change, named):
     with pytest.raises(AssumptionError, match=named):
         getattr(conjugate, name)(**{**GOOD[name], **change})
+
+
+@pytest.mark.parametrize("cell", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_tiny_prior_cells_keep_their_whole_tail(cell):
+    """As cells and power shrink together the law scales: two-sided exponential tails, delta(0.1) tends to 0.3016."""
+    guarantee = conjugate.beta_any_n(alpha=cell, beta=cell, power=cell)
+    assert guarantee.delta(0.1) == pytest.approx(0.30161247, rel=2e-3 if cell > 1e-5 else 1e-5)
