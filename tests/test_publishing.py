@@ -130,7 +130,7 @@ def test_the_order_of_rows_changes_nothing():
 def test_low_bits_of_a_release_tell_nothing():
     """Every released rate is one of the public grid, every released mean a multiple of the plan's spacing."""
     from sfumato.mechanisms.noisy_statistics import spacing
-    from sfumato.samplers.grid import rate_grid
+    from sfumato.samplers.beta_grid import rate_grid
 
     plan = PLANS["diffused"]()
     public = set(rate_grid())

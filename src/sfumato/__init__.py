@@ -60,6 +60,7 @@ _PUBLIC = {
     "compare": ("sfumato.comparing", "compare"),
     "errors": ("sfumato.errors", ""),
     "families": ("sfumato.models.families", ""),
+    "grouped": ("sfumato.models.grouped", "grouped"),
     "load": ("sfumato.release", "load"),
     "losses": ("sfumato.models.losses", ""),
     "plan": ("sfumato.planning", "plan"),

@@ -10,7 +10,8 @@ from typing import Any
 from sfumato import _validate
 from sfumato.calibrate import Target, largest, target_of
 from sfumato.errors import ArgumentError, AssumptionError, CalibrationError, SfumatoError
-from sfumato.mechanisms import _beta, exponential, langevin
+from sfumato.mechanisms import _family, exponential, langevin
+from sfumato.models.families._family import Family
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.convert import minimise_over_orders, renyi_to_epsilon
@@ -54,7 +55,7 @@ class Comparison:
         return [{"name": r.name, "source": r.source, "power": r.power, "note": r.note} for r in self.rows]
 
     def __str__(self) -> str:
-        reference = self[_REFERENCE[isinstance(self.model, BetaBernoulli)]].power or math.nan
+        reference = self[_REFERENCE[isinstance(self.model, Family)]].power or math.nan
         lines = [("theorem", "power", "relative", "source", "")]
         for row in self.rows:
             power = "-" if row.power is None else f"{row.power:.4g}"
@@ -72,16 +73,16 @@ def compare(model: Any, n: int, epsilon: float, delta: float, *, steps: Iterable
     """Return the power that each theorem allows at (epsilon, delta), which apply, and why the others do not.
 
     For Gibbs models: the exponential mechanism, Minami's Corollary 8 and bound (6), the Renyi curve, the sharp theorem and
-    the finite-step theorem at each of `steps`. For BetaBernoulli: Renyi (Geumlek) and the exact profile.
+    the finite-step theorem at each of `steps`. For conjugate families: Renyi (Geumlek) and the exact profile.
     """
     count = _validate.whole("n", n)
     target = target_of(epsilon, delta)
-    if isinstance(model, BetaBernoulli):
-        rows = _beta_rows(model, count, target)
+    if isinstance(model, Family) and model.drawn and not model.bounded:
+        rows = _family_rows(model, count, target)
     elif isinstance(model, Gibbs):
         rows = _gibbs_rows(model, count, target, [_validate.whole("steps", s) for s in steps])
     else:
-        raise ArgumentError(f"model must be an sf.Gibbs or an sf.families.BetaBernoulli; got {model!r}.")
+        raise ArgumentError(f"model must be an sf.Gibbs or a conjugate family that is not truncated; got {model!r}.")
     return Comparison(model, count, float(epsilon), float(delta), tuple(rows))
 
 
@@ -116,7 +117,7 @@ def _gibbs_rows(model: Gibbs, n: int, target: Target, steps: list[int]) -> list[
         )
 
     rows = [
-        _exponential_row(model, target),
+        _exponential_row(model, n, target),
         _row("Corollary 8(ii)", "Minami Cor 8", lambda: log_sobolev.corollary_8(**at)),
         _row("bound (6)", "Minami Thm 7", lambda: log_sobolev.largest_power_tail_bound(**at)),
         _row(
@@ -143,35 +144,38 @@ def _gibbs_rows(model: Gibbs, n: int, target: Target, steps: list[int]) -> list[
     return rows
 
 
-def _exponential_row(model: Gibbs, target: Target) -> Row:
+def _exponential_row(model: Gibbs, n: int, target: Target) -> Row:
     name, source = "exponential mechanism", "Minami Thm 4 (pure)"
     reason = exponential.refuses(model, "draws")
     if reason is not None:
         return Row(name, source, None, reason)
     return _row(
-        name, source, lambda: largest(lambda p: exponential.price(model, p, 1), target, _LOWEST, _HIGHEST, "power")
+        name, source, lambda: largest(lambda p: exponential.price(model, n, p, 1), target, _LOWEST, _HIGHEST, "power")
     )
 
 
-def _beta_rows(model: BetaBernoulli, n: int, target: Target) -> list[Row]:
+def _family_rows(model: Family, n: int, target: Target) -> list[Row]:
     eps, delta = target.epsilon or 0.0, target.delta or 0.0
-
-    def any_n(power: float) -> Any:
-        return conjugate.beta_any_n(alpha=model.alpha, beta=model.beta, power=power)
-
-    return [
+    rows = [
         _row(
             "Renyi curve",
             "Geumlek Alg 2, worst pairs corrected",
-            lambda: _largest_by_renyi(lambda p: _beta.price(model, n, 1, p).curve, eps, delta, 1e3),
+            lambda: _largest_by_renyi(lambda p: _family.price(model, n, 1, p).curve, eps, delta, 1e3),
         ),
-        _row("exact profile, any n", "one pair for every n", lambda: largest(any_n, target, 1e-9, 1e3, "power")),
         _row(
             "exact profile",
             "certified over all neighbours",
-            lambda: largest(lambda p: _beta.price(model, n, 1, p), target, 1e-9, 1e3, "power"),
+            lambda: largest(lambda p: _family.price(model, n, 1, p), target, 1e-9, 1e3, "power"),
         ),
     ]
+    if isinstance(model, BetaBernoulli):
+
+        def any_n(power: float) -> Any:
+            return conjugate.beta_any_n(alpha=model.alpha, beta=model.beta, power=power)
+
+        row = _row("exact profile, any n", "one pair for every n", lambda: largest(any_n, target, 1e-9, 1e3, "power"))
+        rows.insert(1, row)
+    return rows
 
 
 def _largest_by_renyi(curve: Callable[[float], Curve], epsilon: float, delta: float, highest: float) -> float:

@@ -43,12 +43,12 @@ def publish(
         raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
     if not isinstance(data, Dataset):
         raise ArgumentError(f"data must be an sf.Dataset; got {type(data).__name__}. Use sf.Dataset.from_table(...).")
-    if not hasattr(plan.model, "column"):
+    if not hasattr(plan.model, "columns"):
         raise PublishError(
             f"{plan.model} can be planned and compared, but not drawn yet: regressions are still being built. "
-            "What can be published: sf.families.BetaBernoulli and sf.families.BoundedMean."
+            "What can be published: the families of sf.families."
         )
-    column = plan.model.column(data.schema)
+    columns = plan.model.columns(data.schema)
     if data.n != plan.n:
         raise PublishError(
             f"the plan is for n = {plan.n:,} records and the data set has {data.n:,}. Plan again with n={data.n}."
@@ -61,7 +61,7 @@ def publish(
     if ledger is None:
         if request_id is not None or name is not None:
             raise ArgumentError("name and request_id belong to a ledger; give ledger=sf.Ledger.open(...) too.")
-        return _drawn(plan, data, column, guarantee, stream, None)
+        return _drawn(plan, data, columns, guarantee, stream, None)
     if not stream.private:
         raise PublishError("a ledger accepts no seeded release: it protects nobody. Leave randomness out.")
     account = data.schema.name if name is None else name
@@ -70,7 +70,7 @@ def publish(
     if stored is not None:
         return stored
     receipt = ledger.charge(account, guarantee, request_id=request, plan_digest=plan.digest)
-    release = _drawn(plan, data, column, guarantee, stream, receipt.to_json())
+    release = _drawn(plan, data, columns, guarantee, stream, receipt.to_json())
     ledger.seal(account, request, release.to_bytes())
     return release
 
@@ -112,9 +112,14 @@ def _already(ledger: Ledger, account: str, request: str, plan: Plan, schema_dige
 
 
 def _drawn(
-    plan: Plan, data: Dataset, column: str, guarantee: Guarantee, stream: Randomness, receipt: dict[str, Any] | None
+    plan: Plan,
+    data: Dataset,
+    columns: tuple[str, ...],
+    guarantee: Guarantee,
+    stream: Randomness,
+    receipt: dict[str, Any] | None,
 ) -> Release:
-    draws = named(plan.mechanism).draw(plan, CodesEngine(data, column), stream)
+    draws = named(plan.mechanism).draw(plan, CodesEngine(data, columns), stream)
     promise = promise_of(plan.to_json(), guarantee)
     kind = "estimate" if plan.goal == "estimate" else "draws"
     schema = {

@@ -20,8 +20,9 @@ from sfumato.privacy import posterior_profiles
 from sfumato.privacy.convert import minimise_over_orders, renyi_to_epsilon
 from sfumato.privacy.curves import Curve
 from sfumato.privacy.gamma_profiles import gamma_rate_renyi, gamma_shape_renyi
+from sfumato.privacy.inflation import inflated
 from sfumato.privacy.pairs import beta_delta, gamma_rate_delta, gamma_shape_delta
-from sfumato.privacy.posterior_profiles import beta_bernoulli_delta, beta_renyi, inflated
+from sfumato.privacy.posterior_profiles import beta_bernoulli_delta, beta_renyi
 
 TIGHT = 1e-9
 SEEN = 1e-300
@@ -424,8 +425,8 @@ def test_complements_of_a_rounded_threshold_are_rejected():
 def test_a_certificate_without_its_blocks_is_rejected(monkeypatch):
     # Start the claim at the middle pair, which is the smallest: with its blocks the certificate still covers every
     # interior neighbour, without them it falls below.
-    def middle(alpha: float, beta: float, n: int, power: float) -> tuple[tuple[float, float], ...]:
-        half = (n - 1) // 2
+    def middle(alpha: float, beta: float, n: int, power: float, trials: int) -> tuple[tuple[float, float], ...]:
+        half = (n - 1) // 2 if trials == 1 else 0
         return ((alpha + power * half, beta + power * (n - 1 - half)),)
 
     monkeypatch.setattr(posterior_profiles, "beta_endpoints", middle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,8 +14,15 @@ from scipy.special import betaln
 from goodness import LEVEL, chi_square_p, uniform_p
 from sfumato.errors import ArgumentError
 from sfumato.randomness import seeded
-from sfumato.samplers import grid
+from sfumato.samplers import beta_grid, grid
 from sfumato.theorems import conjugate
+
+
+def each(weights: grid.Weights) -> list[int]:
+    """The weight of every cell."""
+    run = [int(b) - int(a) for a, b in pairwise([0, *weights.cumulative])]
+    behind = weights.cells - weights.first - len(run)
+    return [grid._FLOOR_WEIGHT] * weights.first + run + [grid._FLOOR_WEIGHT] * behind
 
 
 def exact_log_mass(a: float, b: float, cell: int):
@@ -35,19 +43,19 @@ def exact_log_mass(a: float, b: float, cell: int):
     ("a", "b"), [(1, 1), (0.3, 0.4), (0.05, 50), (11, 1e6), (0.354, 438_514.0), (5e5, 5e5), (2e4, 9e6), (1e8, 5e8)]
 )
 def test_relative_error_of_masses_is_below_what_is_charged(a, b):
-    masses = grid.beta_log_masses(a, b, grid.nodes_for(a + b))
+    masses = beta_grid.beta_masses(a, b, beta_grid.nodes_for(a + b)).everywhere()
     centre = int(2 / math.pi * math.asin(math.sqrt(a / (a + b))) * grid.CELLS)
     cells = sorted({0, 1, 5, 200, *(centre + k for k in (-300, -20, 0, 7, 300))})
     cells = [c for c in cells if 0 <= c < grid.CELLS - 1 and masses[c] > masses.max() - 650]
     assert len(cells) >= 3
     errors = [float(exact_log_mass(a, b, c) - mpf(masses[c])) for c in cells]
-    assert max(errors) - min(errors) < grid.mass_error(a + b, min(a, b))
+    assert max(errors) - min(errors) < beta_grid.mass_error(a + b, min(a, b))
 
 
 def test_float_differences_of_distribution_functions_are_worthless_in_the_tail():
     """The planted fault: the same cells by cdf differences are off by far more than is charged."""
     a, b = 5000.0, 5000.0
-    masses = grid.beta_log_masses(a, b)
+    masses = beta_grid.beta_masses(a, b).everywhere()
     phi = np.arange(grid.CELLS + 1) * (0.5 * math.pi / grid.CELLS)
     naive = np.diff(stats.beta.cdf(np.sin(phi) ** 2, a, b))
     tail = np.flatnonzero(masses - masses.max() < -60)
@@ -58,26 +66,27 @@ def test_float_differences_of_distribution_functions_are_worthless_in_the_tail()
 
 @pytest.mark.parametrize(("a", "b"), [(2.5, 7.0), (0.4, 0.3), (300.0, 900.0)])
 def test_draws_follow_the_posterior(a, b):
-    weights = grid.integer_weights(grid.beta_log_masses(a, b))
+    weights = grid.integer_weights(beta_grid.beta_masses(a, b))
     cells = np.array(grid.draw_cells(weights, seeded(3), 20_000))
-    rates = grid.rate_grid()[cells]
+    rates = beta_grid.rate_grid()[cells]
     # Spread each draw uniformly over its cell, so that the law is continuous again.
     phi = (cells + np.random.default_rng(1).random(cells.size)) * (0.5 * math.pi / grid.CELLS)
     assert uniform_p(stats.beta.cdf(np.sin(phi) ** 2, a, b)) > LEVEL
     assert uniform_p(stats.beta.cdf(np.sin(phi) ** 2, 0.7 * a, 0.7 * b)) < LEVEL
     assert uniform_p(stats.beta.cdf(np.sin(phi) ** 2, 1.3 * a, 1.3 * b)) < LEVEL
-    assert set(rates) <= set(grid.rate_grid())
+    assert set(rates) <= set(beta_grid.rate_grid())
 
 
 def test_every_cell_is_possible_under_every_data_set():
     """A cell that one data set gives weight 0 would tell it from its neighbour for certain."""
     for a, b in ((1.0, 1e6), (1e6, 1.0), (0.05, 0.05)):
-        weights = np.diff([0, *grid.integer_weights(grid.beta_log_masses(a, b))])
+        weights = each(grid.integer_weights(beta_grid.beta_masses(a, b)))
+        assert len(weights) == grid.CELLS
         assert min(weights) >= 1
 
 
 def test_inversion_is_exact():
-    cumulative = grid.integer_weights(np.log(np.array([1.0, 2.0, 5.0])))
+    cumulative = grid.integer_weights(grid.Masses(0, np.log(np.array([1.0, 2.0, 5.0])), 3))
     counts = np.bincount(grid.draw_cells(cumulative, seeded(2), 8000), minlength=3)
     assert chi_square_p(counts, np.array([1000.0, 2000.0, 5000.0])) > LEVEL
     assert chi_square_p(counts, np.array([1200.0, 2000.0, 4800.0])) < LEVEL
@@ -89,15 +98,15 @@ def test_inversion_is_exact():
         def integers_below(self, bound):
             return self.value
 
-    first = cumulative[0]
+    first = cumulative.cumulative[0]
     assert grid.draw_cells(cumulative, Fixed(first - 1), 1) == [0]
     assert grid.draw_cells(cumulative, Fixed(first), 1) == [1]
-    assert grid.draw_cells(cumulative, Fixed(cumulative[-1] - 1), 1) == [2]
+    assert grid.draw_cells(cumulative, Fixed(cumulative.total - 1), 1) == [2]
 
 
 def test_weights_keep_their_digits_far_down():
     relative = np.array([0.0, -100.0, -500.0, -690.0])
-    weights = np.diff([0, *grid.integer_weights(relative)])
+    weights = each(grid.integer_weights(grid.Masses(0, relative, 4)))
     for log, weight in zip(relative, weights, strict=True):
         mp.dps = 60
         ratio = mpf(int(weight)) / mpf(int(weights[0]))
@@ -106,9 +115,9 @@ def test_weights_keep_their_digits_far_down():
 
 def test_too_large_a_weight_is_refused():
     with pytest.raises(ArgumentError, match="at most"):
-        grid.mass_error(2e9, 1.0)
+        beta_grid.mass_error(2e9, 1.0)
     with pytest.raises(ArgumentError, match="prior cells"):
-        grid.mass_error(10.0, 1e-7)
+        beta_grid.mass_error(10.0, 1e-7)
 
 
 @pytest.mark.parametrize("a", [0.4, 0.05, 1e-3, 1e-5, 30.0])
@@ -117,7 +126,7 @@ def test_the_first_cell_when_the_mode_stands_at_its_edge(a, share):
     """Mode just beside the first edge: the cell holds a share of the mass that no single scale describes."""
     theta = math.sin(0.5 * math.pi / grid.CELLS) ** 2
     b = a / (theta * share)
-    masses = grid.beta_log_masses(a, b, grid.nodes_for(a + b))
+    masses = beta_grid.beta_masses(a, b, beta_grid.nodes_for(a + b)).everywhere()
     mp.dps = 30
     logs = [_log_mass_below(a, b), mpf(exact_log_mass(a, b, 1))]
     errors = [float(logs[c] - mpf(masses[c])) for c in (0, 1)]
@@ -140,19 +149,60 @@ def _log_mass_below(a, b):
 def renyi(p: list[int], q: list[int], order: float) -> float:
     """Renyi divergence of two integer-weight laws, in logarithms of whole numbers."""
     mp.dps = 40
-    p_total, q_total = mpf(p[-1]), mpf(q[-1])
+    p_total, q_total = mpf(sum(p)), mpf(sum(q))
     terms = mpf(0)
-    for x, y in zip(np.diff([0, *p]), np.diff([0, *q]), strict=True):
+    for x, y in zip(p, q, strict=True):
         terms += mp.exp(order * mp.log(mpf(int(x)) / p_total) + (1 - order) * mp.log(mpf(int(y)) / q_total))
     return float(mp.log(terms) / (order - 1))
 
 
-def test_no_renyi_divergence_grows_on_the_grid(monkeypatch):
+def test_no_renyi_divergence_grows_on_the_grid():
     """Weights that jump where masses become small would make high orders infinite in all but name."""
-    monkeypatch.setattr(grid, "CELLS", 1 << 10)
-    weights = [grid.integer_weights(grid.beta_log_masses(1000.0 + k, 2000.0 - k)) for k in (0, 1)]
+    weights = [each(grid.integer_weights(beta_grid.beta_masses(1000.0 + k, 2000.0 - k, cells=1 << 10))) for k in (0, 1)]
+    assert len(weights[0]) == 1 << 10
     for order in (2.0, 10.0, 50.0):
         exact = conjugate.exponential_family_renyi(
             lambda eta: float(betaln(*eta)), (1001.0, 1999.0), (1000.0, 2000.0), order
         )
         assert renyi(weights[1], weights[0], order) <= exact * (1 + 1e-6) + 1e-9
+
+
+@pytest.mark.parametrize(("a", "b"), [(3e4, 7e4), (5.0, 1e6), (4e6, 11.0)])
+def test_cells_that_are_not_integrated_would_have_stood_at_the_floor(a, b, monkeypatch):
+    """The window leaves out only cells that the floor would have raised: the same weights as without it."""
+    quick = each(grid.integer_weights(beta_grid.beta_masses(a, b)))
+    masses = beta_grid.beta_masses(a, b)
+    assert len(masses.logs) < 0.8 * grid.CELLS
+    monkeypatch.setattr(grid, "_NEGLIGIBLE", -math.inf)
+    assert quick == each(grid.integer_weights(beta_grid.beta_masses(a, b)))
+    monkeypatch.setattr(grid, "_NEGLIGIBLE", -600.0)
+    assert quick != each(grid.integer_weights(beta_grid.beta_masses(a, b)))
+
+
+def test_every_place_belongs_to_the_cell_whose_weight_covers_it():
+    weights = grid.Weights(2, [5, 12], 6)
+    floor = grid._FLOOR_WEIGHT
+    ends = np.cumsum([floor, floor, 5, 7, floor, floor], dtype=object)
+    assert weights.total == ends[-1]
+    for cell, end in enumerate(ends):
+        assert weights.cell_at(int(end) - 1) == cell
+        assert weights.cell_at(int(ends[cell - 1]) if cell else 0) == cell
+
+
+@pytest.mark.parametrize("floor", [0.3, 0.05, 1e-4])
+@pytest.mark.parametrize(("a", "b"), [(2.0, 3.0), (600.0, 40.0), (1.0, 1e5)])
+def test_truncated_masses_stay_between_the_floors(a, b, floor):
+    masses = beta_grid.beta_masses(a, b, 16, floor)
+    assert masses.cells == grid.CELLS
+    rates = beta_grid.rate_grid(floor)
+    assert floor < rates[0] < rates[-1] < 1 - floor
+    mp.dps = 40
+    start = mp.asin(mp.sqrt(mpf(floor)))
+    edge = lambda j: 2 * mp.log(mp.tan(start + (mp.pi / 2 - 2 * start) * j / grid.CELLS))
+    shape = lambda x: -mpf(a) * mp.log1p(mp.exp(-x)) - mpf(b) * mp.log1p(mp.exp(x))
+    logs = masses.everywhere()
+    cells = [c for c in (0, 1, 300, 30_000, grid.CELLS - 1) if logs[c] > logs.max() - 600]
+    exact = [mp.log(mp.quad(lambda x: mp.exp(shape(x)), mp.linspace(edge(c), edge(c + 1), 4))) for c in cells]
+    gaps = [float(e - mpf(logs[c])) for e, c in zip(exact, cells, strict=True)]
+    assert len(cells) >= 1
+    assert max(gaps) - min(gaps) < beta_grid.mass_error(a + b, min(a, b))

@@ -1,8 +1,8 @@
-"""Sums of whole numbers over one column: exact, so that no order of the rows and no block size can change them."""
+"""Totals of whole numbers over the columns of a table: exact, so that no order of the rows and no block size changes them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,19 +10,25 @@ from numpy.typing import NDArray
 
 from sfumato.dataset import Dataset, rows_of
 
+Tally = Callable[[Mapping[str, Any], Sequence[str]], NDArray[np.int64]]
+
 
 class CodesEngine:
-    """One column of a data set, answering totals of bounded whole-number statistics and nothing else."""
+    """Some columns of a data set, answering totals of bounded whole-number statistics and nothing else."""
 
-    def __init__(self, dataset: Dataset, column: str) -> None:
-        """Hold the rows; they are read when a total is asked for."""
+    def __init__(self, dataset: Dataset, columns: Sequence[str]) -> None:
+        """Hold the rows; they are read when totals are asked for."""
         self._rows = rows_of(dataset)
-        self._column = column
+        self._columns = tuple(columns)
         self.n: int = self._rows.n
 
-    def total(self, statistic: Callable[[Any], NDArray[np.int64]]) -> int:
-        """Sum over all records of a whole number per record, in integers that cannot overflow or round."""
-        return sum(int(statistic(block[self._column]).sum(dtype=np.int64)) for block in self._rows.blocks())
+    def totals(self, tally: Tally) -> list[int]:
+        """Sum over all records of whole numbers per record, in integers that cannot overflow or round."""
+        found: list[int] | None = None
+        for block in self._rows.blocks():
+            part = [int(value) for value in tally(block, self._columns)]
+            found = part if found is None else [a + b for a, b in zip(found, part, strict=True)]
+        return found or []
 
     def __repr__(self) -> str:
         return f"CodesEngine(n={self.n})"

@@ -8,10 +8,11 @@ from typing import Any, cast
 
 from sfumato.calibrate import Target
 from sfumato.errors import CalibrationError, FormatError, MechanismRefused
+from sfumato.mechanisms import _family
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Mechanism
 from sfumato.models import families
-from sfumato.models.families.beta_bernoulli import BetaBernoulli
+from sfumato.models.families._family import Family
 from sfumato.privacy.guarantee import Guarantee
 
 # In the order in which "auto" tries them for a Gibbs model; each name is one file.
@@ -60,7 +61,7 @@ def plan_with(name: str, model: Any, n: int, target: Target | None, draws: int, 
 
 def _best(model: Any, n: int, target: Target | None, draws: int, goal: str, **options: Any) -> Plan:
     """For a family: the released law expected closest to the true posterior (KL). For Gibbs: the first proved one."""
-    if isinstance(model, BetaBernoulli):
+    if _family.is_posterior(model):
         return _closest(model, n, target, draws, goal, **options)
     reasons = []
     for name in TABLE:
@@ -71,21 +72,23 @@ def _best(model: Any, n: int, target: Target | None, draws: int, goal: str, **op
     raise MechanismRefused(f"no mechanism is proved for {model} with goal {goal!r}. " + "; ".join(reasons) + ".")
 
 
-def _closest(model: BetaBernoulli, n: int, target: Target | None, draws: int, goal: str, **options: Any) -> Plan:
-    from sfumato.mechanisms import _beta
-
+def _closest(model: Family, n: int, target: Target | None, draws: int, goal: str, **options: Any) -> Plan:
     if goal != "draws":
         raise MechanismRefused(f"{model} is released as draws; use goal='draws' and take the release's mean().")
-    _beta.refuse_pure(target)
+    _family.refuse_pure(model, target)
     if target is None:
         return plan_with("exact", model, n, None, draws, goal, **options)
     found: list[tuple[float, Plan]] = []
-    for name in ("exact", "diffused", "concentrated"):
+    for name in ("exact", "diffused", "concentrated", "exponential", "noisy-statistics"):
+        if named(name).refuses(model, goal):
+            continue
         try:
             candidate = plan_with(name, model, n, target, draws, goal, **options)
-        except CalibrationError:
+        except (CalibrationError, MechanismRefused):
             continue
-        gap = _beta.divergence(model, n, float(candidate["power"]), float(candidate["strength"]))
+        chosen = dict(candidate.parameters)
+        noise = chosen.get("noise", 0.0) * model.reach
+        gap = _family.divergence(model, n, chosen.get("power", 1.0), chosen.get("strength", 1.0), noise)
         if gap == 0:
             return candidate
         found.append((gap, candidate))

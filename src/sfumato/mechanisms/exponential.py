@@ -1,4 +1,7 @@
-"""The exponential mechanism (McSherry and Talwar; Minami Theorems 3 and 4; OPS): pure, for losses bounded on the domain."""
+"""The exponential mechanism (McSherry and Talwar; Minami Theorems 3 and 4; OPS): pure, for losses bounded on the domain.
+
+For a family it is the tempered draw of a truncated or finite posterior, priced at the exact supremum of the log ratio.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from typing import Any
 from sfumato.calibrate import Target, largest
 from sfumato.draws import Draws
 from sfumato.errors import MechanismRefused
-from sfumato.mechanisms import _gibbs
+from sfumato.mechanisms import _family, _gibbs
 from sfumato.mechanisms.plan import Cost, Plan
+from sfumato.models.families._family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.theorems import exponential
@@ -19,24 +23,31 @@ NAME = "exponential"
 
 
 def refuses(model: Any, goal: str) -> str | None:
-    """Serve Gibbs models whose loss varies by a bounded amount between records, at every parameter of the domain."""
+    """Serve models whose log likelihood varies by a bounded amount between records, at every parameter of the domain."""
     if goal != "draws":
         return "it releases draws; use goal='draws'"
+    if isinstance(model, Family):
+        if model.drawn and not model.priced:
+            return _family.unpriced(model)
+        return None if model.drawn and model.bounded else "the log ratio of this posterior is unbounded; truncate it"
     reason = _gibbs.not_gibbs(model)
     if reason is None and isinstance(model, Gibbs) and not math.isfinite(model.constants.bound):
         return "the loss is unbounded on this domain; truncate the prior: sf.priors.Ball(prior, radius=...)"
     return reason
 
 
-def price(model: Gibbs, power: float, draws: int) -> Guarantee:
-    """2 power Delta bounded range, times the draws."""
+def price(model: Any, n: int, power: float, draws: int) -> Guarantee:
+    """2 power Delta bounded range, times the draws; of a family the exact supremum."""
+    if isinstance(model, Family):
+        return _family.price(model, n, draws, power)
     return exponential.exponential_mechanism(power=power, sensitivity=model.constants.bound, draws=draws)
 
 
 def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) -> Plan:
     """Find the largest power in (0, 1] whose price the target admits."""
     limit = _gibbs.needs_target(target, NAME)
-    power = largest(lambda p: price(model, p, draws), limit, _gibbs.LOWEST_POWER, _gibbs.HIGHEST_POWER, "power")
+    power = largest(lambda p: price(model, n, p, draws), limit, _gibbs.LOWEST_POWER, _gibbs.HIGHEST_POWER, "power")
+    family = isinstance(model, Family)
     return Plan(
         NAME,
         model,
@@ -44,19 +55,21 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
         draws,
         "draws",
         tuple(options.get("keep", ())),
-        (("power", power),),
-        price(model, power, draws),
-        _gibbs.expected_of_power(power),
+        (("power", power), ("strength", 1.0)) if family else (("power", power),),
+        price(model, n, power, draws),
+        _family.expected(model, n, power, 1.0) if family else _gibbs.expected_of_power(power),
         Cost(1),
         limit,
     )
 
 
 def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
-    """Refuse: the chain that carries this plan out is not built yet."""
-    raise MechanismRefused(f"mechanism {NAME!r} cannot draw yet; it can be planned and compared.")
+    """Draw a family's tempered posterior; for a Gibbs model the chain that carries this plan out is not built yet."""
+    if isinstance(plan.model, Family):
+        return _family.draw_planned(plan, engine, randomness)
+    raise MechanismRefused(f"mechanism {NAME!r} cannot draw from {plan.model} yet; it can be planned and compared.")
 
 
 def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
     """Price again from the recorded numbers."""
-    return price(model, parameters["power"], draws)
+    return price(model, n, parameters["power"], draws)

@@ -7,13 +7,13 @@ and the maximum taken afterwards, which is tighter than composing the maximum. P
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 
 from sfumato import _validate
 from sfumato.privacy.gamma_profiles import GAMMA
+from sfumato.privacy.inflation import tolerant
 from sfumato.privacy.loss_distribution import ComposedLoss
 from sfumato.privacy.pair_losses import COARSE, FINE, Array, composed_pair, one, safe_order
 from sfumato.privacy.pairs import beta_delta, log_gamma_ratio
@@ -101,32 +101,43 @@ def _pair_renyi(parameters: Parameters, order: float) -> float:
 # --- Beta-Bernoulli: every neighbouring pair of n bits ---------------------------------------------------------------
 
 
-def beta_endpoints(alpha: float, beta: float, n: int, power: float) -> tuple[tuple[float, float], ...]:
+def beta_endpoints(alpha: float, beta: float, n: int, power: float, trials: int = 1) -> tuple[tuple[float, float], ...]:
     """Cells (a, b) that the other n - 1 records leave when they are all zeros or all ones."""
-    hidden = power * (n - 1)
+    hidden = power * (n - 1) * trials
     return tuple(dict.fromkeys([(alpha, beta + hidden), (alpha + hidden, beta)]))
 
 
 def beta_bernoulli_delta(
-    alpha: float, beta: float, n: int, power: float, draws: int, epsilon: float, certified: bool = True
+    alpha: float,
+    beta: float,
+    n: int,
+    power: float,
+    draws: int,
+    epsilon: float,
+    certified: bool = True,
+    trials: int = 1,
 ) -> float:
-    """Largest delta over all neighbouring data sets of n bits.
+    """Largest delta over all neighbouring data sets of n records of `trials` bits each.
 
-    The other records hold k ones and n - 1 - k zeros. The claim is the larger of k = 0 and k = n - 1; the certificate
-    covers 0..n-1 by blocks [i, j], each dominated by the pair with i ones and n - 1 - j zeros (adding an independent
+    The other records hold k ones and h - k zeros, h = (n - 1) trials, and the replaced one moves all its bits: a smaller
+    move is dominated (threshold tests gain power with the distance). The claim is the larger of k = 0 and k = h; the
+    certificate covers 0..h by blocks [i, j], each dominated by the pair with i ones and h - j zeros (adding an independent
     Gamma to a cell is post-processing), and halves a block until its bound is below the claim or it is one k. What a
     block still has above the claim is added to it, so the answer is an upper bound whatever the shape of the maximum.
     """
-    claim = max(beta_pair_delta(a, b, power, draws, epsilon) for a, b in beta_endpoints(alpha, beta, n, power))
-    if not certified or n < 3:
+    ends = beta_endpoints(alpha, beta, n, power, trials)
+    claim = max(beta_pair_delta(a, b, power * trials, draws, epsilon) for a, b in ends)
+    hidden = (n - 1) * trials
+    if not certified or hidden < 2:
         return claim
-    blocks = [(1, n - 2)]
+    blocks = [(1, hidden - 1)]
     while blocks:
-        bounds = _block_bounds(blocks, alpha, beta, n, power, draws, epsilon)
+        cells = np.array([(alpha + power * i, beta + power * (hidden - j)) for i, j in blocks])
+        bounds = _block_bounds(blocks, cells, power * trials, draws, epsilon)
         above = [(i, j, bound) for (i, j), bound in zip(blocks, bounds, strict=True) if bound > claim]
         settled = [bound for i, j, bound in above if i == j or len(above) > 4096]
         claim = max([claim, *settled])
-        blocks = [half for i, j, bound in above if i < j and bound > claim for half in _halves(i, j, n)]
+        blocks = [half for i, j, bound in above if i < j and bound > claim for half in _halves(i, j, hidden + 1)]
     return claim
 
 
@@ -140,10 +151,7 @@ def _halves(i: int, j: int, n: int) -> list[tuple[int, int]]:
     return [(i, middle), (middle + 1, j)]
 
 
-def _block_bounds(
-    blocks: list[tuple[int, int]], alpha: float, beta: float, n: int, power: float, draws: int, epsilon: float
-) -> list[float]:
-    cells = np.array([(alpha + power * i, beta + power * (n - 1 - j)) for i, j in blocks])
+def _block_bounds(blocks: list[tuple[int, int]], cells: Array, power: float, draws: int, epsilon: float) -> list[float]:
     if draws == 1:
         a, b = cells[:, 0], cells[:, 1]
         forward, backward = (beta_delta(x, y, one(power), one(epsilon)) for x, y in ((a, b), (b, a)))
@@ -156,47 +164,34 @@ def _block_bounds(
 
 
 def _check_beta_bernoulli(parameters: Parameters) -> None:
-    named = {key: value for key, value in parameters.items() if key != "error"}
+    named = {key: value for key, value in parameters.items() if key != "trials"}
     require_keys("beta-bernoulli", named, ("alpha", "beta", "n", "power", "draws"))
     for key in ("alpha", "beta", "power"):
         _validate.positive(key, parameters[key])
-    _validate.non_negative("error", parameters.get("error", 0.0))
+    _validate.whole("trials", parameters.get("trials", 1))
     _validate.whole("n", parameters["n"])
     _validate.whole("draws", parameters["draws"])
 
 
-def _bernoulli_values(parameters: Parameters) -> tuple[float, float, int, float, int]:
+def _bernoulli_values(parameters: Parameters) -> tuple[float, float, int, float, int, int]:
     p = {key: number(value) for key, value in parameters.items()}
-    return p["alpha"], p["beta"], int(p["n"]), p["power"], int(p["draws"])
-
-
-def inflated(delta: Callable[[float], float], error: float, epsilon: float) -> float:
-    """Delta of laws whose every mass is off by a factor within exp(+-error): exp(error) delta(eps - 2 error)."""
-    if error == 0:
-        return delta(epsilon)
-    moved = epsilon - 2 * error
-    inner = delta(moved) if moved >= 0 else -math.expm1(moved) + math.exp(moved) * delta(-moved)
-    return min(1.0, math.exp(error) * inner * (1 + 1e-15))
+    return p["alpha"], p["beta"], int(p["n"]), p["power"], int(p["draws"]), int(p.get("trials", 1))
 
 
 def _bernoulli_delta(parameters: Parameters, epsilon: float) -> float:
-    values = _bernoulli_values(parameters)
-    error = number(parameters.get("error", 0.0)) * values[-1]
-    return inflated(lambda eps: beta_bernoulli_delta(*values, eps), error, epsilon)
+    alpha, beta, n, power, draws, trials = _bernoulli_values(parameters)
+    return beta_bernoulli_delta(alpha, beta, n, power, draws, epsilon, trials=trials)
 
 
 def _bernoulli_renyi(parameters: Parameters, order: float) -> float:
-    alpha, beta, n, power, draws = _bernoulli_values(parameters)
+    alpha, beta, n, power, draws, trials = _bernoulli_values(parameters)
     # Proved for Renyi (convexity, Geumlek Theorem 15): the maximum is at an end.
-    ends = beta_endpoints(alpha, beta, n, power)
-    exact = max(beta_renyi(x, y, power, order) for a, b in ends for x, y in ((a, b), (b, a)))
-    error = number(parameters.get("error", 0.0))
-    # Masses within exp(+-error) move alpha log p - (alpha - 1) log q by at most (2 alpha - 1) error.
-    extra = 0.0 if error == 0 else math.inf if order == 1 else error * (2 * order - 1) / (order - 1)
-    return draws * (exact + extra)
+    ends = beta_endpoints(alpha, beta, n, power, trials)
+    exact = max(beta_renyi(x, y, power * trials, order) for a, b in ends for x, y in ((a, b), (b, a)))
+    return draws * exact
 
 
-REGISTERED: dict[str, Registered] = {
+_EXACT: dict[str, Registered] = {
     "beta-pair": Registered(
         _check_beta_pair,
         _pair_delta,
@@ -221,3 +216,5 @@ REGISTERED: dict[str, Registered] = {
     ),
     **GAMMA,
 }
+
+REGISTERED: dict[str, Registered] = {name: tolerant(profile) for name, profile in _EXACT.items()}

@@ -2,32 +2,34 @@
 
 The probability of a cell is the INTEGRAL of the density over it, so a drawn cell is a post-processing of the exact draw.
 Float differences of distribution functions are worthless in the tails; here each cell is integrated by Gauss-Legendre in
-logit coordinates, where the density is log-concave, written about its mode. The relative error of every mass stays below
-`mass_error(n)`, which the mechanism charges; the masses become integers, and a uniform integer below their sum picks one.
+a coordinate in which the density is log-concave, written about its mode. The relative error of every mass stays below what
+the caller states and charges; the masses become integers, and a uniform integer below their sum picks one.
 
-Cells are equal in phi = arcsin(sqrt(theta)): there the posterior of a rate is equally wide for rare and common events.
+Cells whose density is below e^-720 of the peak are not integrated: they get the floor that they would be raised to anyway.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
 
 from sfumato._quadrature import Array, log_concave_panels
-from sfumato.errors import ArgumentError
 
 CELLS = 1 << 16
-LARGEST_WEIGHT = 1e9
 # Masses are scaled so that one of e^-690 of the largest is still a whole number with all its digits.
 _SHIFT = 1200
 _SMALLEST_LOG = -690.0
-# Below this a prior cell is so close to improper that its mass cannot be told to the stated error.
-SMALLEST_CELL = 1e-6
+# Below this the mass of a cell cannot reach e^-690 of the largest: no cell is wider than e^20 of another.
+_NEGLIGIBLE = -720.0
+_FLOOR_WEIGHT = int(math.frexp(math.exp(_SMALLEST_LOG))[0] * 2.0**53) << (
+    math.frexp(math.exp(_SMALLEST_LOG))[1] - 53 + _SHIFT
+)
 
 
 class Integers(Protocol):
@@ -37,88 +39,104 @@ class Integers(Protocol):
         """Return a uniform integer in [0, bound)."""
 
 
-def mass_error(weight: float, smallest: float) -> float:
-    """Bound on the relative error of every cell mass of Beta(a, b), a + b <= weight and a, b >= smallest: public numbers."""
-    if not smallest >= SMALLEST_CELL:
-        raise ArgumentError(f"a draw on the grid needs prior cells of at least {SMALLEST_CELL:g}; got {smallest:g}.")
-    if not weight <= LARGEST_WEIGHT:
-        raise ArgumentError(
-            f"a draw on the grid needs a total weight (n, or the prior's) of at most {LARGEST_WEIGHT:g}; got {weight:g}."
-        )
-    return 1e-9 if weight <= 1e7 else 1e-8
+@dataclass(frozen=True)
+class Masses:
+    """Log masses of a run of cells, up to a common constant; all other cells, of `cells`, stand at the floor."""
+
+    first: int
+    logs: Array
+    cells: int
+
+    def everywhere(self) -> Array:
+        """Log masses of all cells, minus infinity where they were not integrated."""
+        full = np.full(self.cells, -np.inf)
+        full[self.first : self.first + len(self.logs)] = self.logs
+        return full
 
 
-def nodes_for(weight: float) -> int:
-    """Quadrature nodes per cell: a function of the public weight, never of the count."""
-    return 16 if weight <= 1e7 else 32
+def log_masses(shape: Callable[[Array], Array], mode: float, edges: Array, nodes: int, closed: bool = False) -> Masses:
+    """Log of the mass of every cell between `edges`, for a density log-concave in this coordinate.
 
-
-def rate_grid() -> Array:
-    """Midpoints of the cells as rates: the public set from which every draw is taken."""
-    phi = (np.arange(CELLS) + 0.5) * (0.5 * math.pi / CELLS)
-    return np.asarray(np.sin(phi) ** 2, dtype=np.float64)
-
-
-def _edges() -> Array:
-    """Inner edges of the cells in x = logit(theta) = 2 log tan(phi)."""
-    phi = np.arange(1, CELLS) * (0.5 * math.pi / CELLS)
-    # tan near pi/2 by the cotangent of the complement, so that the grid is symmetric to the last bit.
-    left = 2.0 * np.log(np.tan(phi[: CELLS // 2 - 1]))
-    return np.concatenate([left, [0.0], -left[::-1]])
-
-
-def beta_log_masses(a: float, b: float, nodes: int = 16) -> Array:
-    """Log of the mass of every cell under Beta(a, b), up to a common constant."""
-    edges = _edges()
-    mode = math.log(a) - math.log(b)
-    points, weights = np.polynomial.legendre.leggauss(nodes)
-    half = 0.5 * np.diff(edges)[:, None]
-    inner = _log_beta_shape(a, b, (edges[:-1, None] - mode) + half + half * points)
-    top = inner.max(axis=1)
-    with np.errstate(under="ignore"):
-        middle = top + np.log((np.exp(inner - top[:, None]) * (half * weights)).sum(axis=1))
-    return np.concatenate([[_log_tail(a, b, edges[0])], middle, [_log_tail(b, a, -edges[-1])]])
-
-
-def _log_beta_shape(a: float, b: float, d: Array) -> Array:
-    """Log density in logit coordinates at distance d from the mode, relative to the mode.
-
-    Written from the side of the smaller cell, where the argument of the logarithm stays away from -1.
+    `shape(d)` is the log density at distance d from its unconstrained `mode`, 0 there. Unless `closed`, two more cells
+    reach from the outer edges to infinity.
     """
-    total = a + b
-    with np.errstate(over="ignore"):
-        if a <= b:
-            return np.asarray(a * d - total * np.log1p(a / total * np.expm1(d)))
-        return np.asarray(-b * d - total * np.log1p(b / total * np.expm1(-d)))
-
-
-def _log_tail(a: float, b: float, edge: float) -> float:
-    """Log of the mass to the left of `edge`, relative to the mode's density: the line reflected, panels as it falls."""
-    mode = math.log(a) - math.log(b)
-    start = np.array([mode - edge])
+    low, high = _window(shape, mode, edges)
+    points, weights = np.polynomial.legendre.leggauss(nodes)
+    run = edges[low : high + 1]
+    half = 0.5 * np.diff(run)[:, None]
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        points, weights = log_concave_panels(
-            lambda t: _log_beta_shape(a, b, -t), start, None, np.zeros(1), np.array([mode])
-        )
-        logs = _log_beta_shape(a, b, -points)
+        inner = shape((run[:-1, None] - mode) + half + half * points)
+        top = inner.max(axis=1, initial=-np.inf)
+        logs = top + np.log((np.exp(inner - top[:, None]) * (half * weights)).sum(axis=1))
+    if closed:
+        return Masses(low, logs, len(edges) - 1)
+    if low == 0:
+        logs = np.concatenate([[_log_tail(lambda t: shape(-t), -mode, -edges[0])], logs])
+    if high == len(edges) - 1:
+        logs = np.concatenate([logs, [_log_tail(shape, mode, edges[-1])]])
+    return Masses(low + 1 if low > 0 else 0, logs, len(edges) + 1)
+
+
+def _window(shape: Callable[[Array], Array], mode: float, edges: Array) -> tuple[int, int]:
+    """First and last edge between which the density is not negligible, relative to its largest value on the grid."""
+    nearest = min(max(mode, float(edges[0])), float(edges[-1])) - mode
+    with np.errstate(over="ignore", invalid="ignore"):
+        top = float(shape(np.array([nearest]))[0]) if edges[0] > mode or edges[-1] < mode else 0.0
+        at_edges = shape(edges - mode) - top
+    # A cell counts when either of its edges does, or when the mode lies inside it.
+    alive = np.flatnonzero(at_edges > _NEGLIGIBLE)
+    place = int(np.searchsorted(edges, mode))
+    low = min([place - 1, *(int(i) - 1 for i in alive[:1])])
+    high = max([place, *(int(i) + 1 for i in alive[-1:])])
+    return max(0, min(low, len(edges) - 2)), min(len(edges) - 1, max(high, 1))
+
+
+def _log_tail(shape: Callable[[Array], Array], mode: float, edge: float) -> float:
+    """Log of the mass beyond `edge`, relative to the density at the mode: panels as it falls."""
+    start = np.array([edge - mode])
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        points, weights = log_concave_panels(shape, start, None, np.zeros(1), np.array([-mode]))
+        logs = shape(points)
         top = float(logs.max())
         return top + math.log(float((np.exp(logs - top) * weights).sum()))
 
 
-def integer_weights(log_masses: Array) -> list[int]:
-    """Return cumulative integer weights; every cell has a positive one, so no cell is impossible under any data set.
+@dataclass(frozen=True)
+class Weights:
+    """Cumulative whole-number weights of a run of cells, between two runs of cells at the floor."""
+
+    first: int
+    cumulative: list[int]
+    cells: int
+
+    @property
+    def total(self) -> int:
+        """Sum over all cells."""
+        return self.cumulative[-1] + (self.cells - len(self.cumulative)) * _FLOOR_WEIGHT
+
+    def cell_at(self, place: int) -> int:
+        """The cell in which a whole number below the total falls, cells being laid end to end."""
+        before = self.first * _FLOOR_WEIGHT
+        if place < before:
+            return place // _FLOOR_WEIGHT
+        if place - before < self.cumulative[-1]:
+            return self.first + bisect_right(self.cumulative, place - before)
+        return self.first + len(self.cumulative) + (place - before - self.cumulative[-1]) // _FLOOR_WEIGHT
+
+
+def integer_weights(masses: Masses) -> Weights:
+    """Whole-number weights; every cell has a positive one, so no cell is impossible under any data set.
 
     Cells below e^-690 of the largest are raised to it: the ratio of two data sets' weights then lies between the true one
     and that of their largest cells, so no Renyi divergence grows, and what is added is less than 1e-290 of the mass.
     """
-    relative = np.maximum(np.asarray(log_masses, dtype=np.float64) - log_masses.max(), _SMALLEST_LOG)
-    weights = []
-    for value in relative:
-        mantissa, exponent = math.frexp(math.exp(value))
-        weights.append(int(mantissa * 2.0**53) << (exponent - 53 + _SHIFT))
-    return list(accumulate(weights))
+    relative = np.maximum(masses.logs - masses.logs.max(), _SMALLEST_LOG)
+    mantissas, exponents = np.frexp(np.exp(relative))
+    digits = (mantissas * 2.0**53).astype(np.int64).tolist()
+    shifts = (exponents - 53 + _SHIFT).tolist()
+    return Weights(masses.first, list(accumulate(d << s for d, s in zip(digits, shifts, strict=True))), masses.cells)
 
 
-def draw_cells(cumulative: Sequence[int], source: Integers, draws: int) -> list[int]:
-    """Independent cells by exact inversion: the first whose cumulative weight exceeds a uniform integer."""
-    return [bisect_right(cumulative, source.integers_below(cumulative[-1])) for _ in range(draws)]
+def draw_cells(weights: Weights, source: Integers, draws: int) -> list[int]:
+    """Independent cells by exact inversion: the one in which a uniform integer below the total falls."""
+    return [weights.cell_at(source.integers_below(weights.total)) for _ in range(draws)]

@@ -16,6 +16,7 @@ derived in docs/proofs/conjugate.md, where the paper's worst cases (vertices; n 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import reduce
 
@@ -56,33 +57,41 @@ def _tempering(h: Hypotheses, power: float, strength: float, draws: int) -> tupl
     return r, s, h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
 
 
+def _with_error(h: Hypotheses, values: dict[str, float | int], log_error: float) -> dict[str, float | int]:
+    """The numbers of a profile, and the stated error of a draw's log probability where there is one."""
+    if log_error != 0:
+        rule = "finite and greater than 0"
+        values["error"] = h.number(log_error, "error of a drawn log mass", "e", rule, "Give a finite bound.")
+    return values
+
+
 def beta_bernoulli(
     *,
     alpha: float,
     beta: float,
     n: int,
+    trials: int = 1,
     power: float = 1.0,
     strength: float = 1.0,
     draws: int = 1,
-    grid_error: float = 0.0,
+    log_error: float = 0.0,
     unit: str = "row",
 ) -> Guarantee:
-    """Draws of Beta(s alpha + r k, s beta + r (n - k)), k ones among n bits, one bit replaced.
+    """Draws of Beta(s alpha + r k, s beta + r (n m - k)), k ones among n records of m bits (`trials`), one record replaced.
 
-    Worst pairs: k = (0,1), (1,0), (n-1,n), (n,n-1); proved for Renyi by convexity, certified for the profile by blocks.
-    `grid_error` is a bound eta on the relative error of the cell masses of a draw on a grid: it moves every log ratio by at
-    most 2 log((1 + eta)/(1 - eta)), charged here.
+    Worst pairs: the other records all zeros or all ones, the replaced one all its bits; proved for Renyi by convexity,
+    certified for the profile by blocks. `log_error` bounds how far the log of a drawn point's mass is from the exact one.
     """
     h = Hypotheses("exact profile (Beta-Bernoulli)", SOURCE)
     a = h.number(alpha, "prior cell", "alpha", _POSITIVE, "Use a proper prior: alpha > 0.", origin="prior")
     b = h.number(beta, "prior cell", "beta", _POSITIVE, "Use a proper prior: beta > 0.", origin="prior")
     count = h.count(n, "number of records", "n", 1, "State the public number of records.")
+    bits = h.count(trials, "trials per record", "m", 1, "State the public number of trials.")
     r, s, k = _tempering(h, power, strength, draws)
     values: dict[str, float | int] = {"alpha": a * s, "beta": b * s, "n": count, "power": r, "draws": k}
-    if grid_error != 0:
-        eta = h.number(grid_error, "relative error of a cell mass", "eta", "in (0, 1)", "Give a bound below 1.")
-        values["error"] = 2 * math.atanh(eta) * (1 + 1e-15)
-    return h.guarantee(Profile("beta-bernoulli", values), unit=unit, draws=k)
+    if bits > 1:
+        values["trials"] = bits
+    return h.guarantee(Profile("beta-bernoulli", _with_error(h, values, log_error)), unit=unit, draws=k)
 
 
 def beta_any_n(
@@ -101,7 +110,13 @@ def _beta_pair(a: float, b: float, power: float, draws: int) -> Profile:
 
 
 def dirichlet(
-    *, cells: Sequence[float], power: float = 1.0, strength: float = 1.0, draws: int = 1, unit: str = "row"
+    *,
+    cells: Sequence[float],
+    power: float = 1.0,
+    strength: float = 1.0,
+    draws: int = 1,
+    log_error: float = 0.0,
+    unit: str = "row",
 ) -> Guarantee:
     """Draws of a tempered Dirichlet posterior over K >= 3 categories, one record replaced, any n.
 
@@ -117,11 +132,19 @@ def dirichlet(
         h.number(cell, "prior cell", "alpha", _POSITIVE, "Use a proper prior: every cell > 0.", origin="prior")
     r, s, k = _tempering(h, power, strength, draws)
     small, next_small = sorted(map(float, cells))[:2]
-    return h.guarantee(_beta_pair(small * s, next_small * s, r, k), unit=unit, draws=k)
+    values: dict[str, float | int] = {"a": small * s, "b": next_small * s, "power": r, "draws": k}
+    return h.guarantee(Profile("beta-pair", _with_error(h, values, log_error)), unit=unit, draws=k)
 
 
 def gamma_poisson(
-    *, shape: float, bound: float, power: float = 1.0, strength: float = 1.0, draws: int = 1, unit: str = "row"
+    *,
+    shape: float,
+    bound: float,
+    power: float = 1.0,
+    strength: float = 1.0,
+    draws: int = 1,
+    log_error: float = 0.0,
+    unit: str = "row",
 ) -> Guarantee:
     """Draws of Gamma(s a + r sum x, s b + r n) for counts in [0, B]: worst Gamma(s a + r B) against Gamma(s a)."""
     h = Hypotheses("exact profile (Gamma-Poisson)", SOURCE)
@@ -130,7 +153,8 @@ def gamma_poisson(
         bound, "bound on a count", "B", _POSITIVE, "Declare the largest count; larger ones are clipped.", "schema"
     )
     r, s, k = _tempering(h, power, strength, draws)
-    return h.guarantee(Profile("gamma-shape", {"shape": a * s, "shift": r * top, "draws": k}), unit=unit, draws=k)
+    values: dict[str, float | int] = {"shape": a * s, "shift": r * top, "draws": k}
+    return h.guarantee(Profile("gamma-shape", _with_error(h, values, log_error)), unit=unit, draws=k)
 
 
 def gamma_rate(
@@ -143,6 +167,7 @@ def gamma_rate(
     power: float = 1.0,
     strength: float = 1.0,
     draws: int = 1,
+    log_error: float = 0.0,
     unit: str = "row",
 ) -> Guarantee:
     """Draws of Gamma(s a + r n q, s b + r sum t) with record statistics t in [0, B]: rates s b against s b + r B.
@@ -158,23 +183,34 @@ def gamma_rate(
     )
     q = h.number(shape_per_record, "shape per record", "q", _POSITIVE, "1 for exponential data, 1/2 for a precision.")
     r, s, k = _tempering(h, power, strength, draws)
-    values = {"shape": a * s + r * count * q, "rate": b * s, "shift": r * top, "draws": k}
-    return h.guarantee(Profile("gamma-rate", values), unit=unit, draws=k)
+    values: dict[str, float | int] = {"shape": a * s + r * count * q, "rate": b * s, "shift": r * top, "draws": k}
+    return h.guarantee(Profile("gamma-rate", _with_error(h, values, log_error)), unit=unit, draws=k)
 
 
 def network(
-    *, smallest_cells: Sequence[float], power: float = 1.0, strength: float = 1.0, draws: int = 1, unit: str = "row"
+    *,
+    smallest_cells: Sequence[float],
+    power: float = 1.0,
+    strength: float = 1.0,
+    draws: int = 1,
+    log_error: float = 0.0,
+    unit: str = "row",
 ) -> Guarantee:
     """One draw of every table of a discrete Bayesian network with Dirichlet priors, one record replaced.
 
     Dominated by the product over nodes k of Beta(x_k + r, x_k) against Beta(x_k, x_k + r), x_k the smallest prior cell of
-    node k, whether or not the record changes its parents' configuration. N draws: times N.
+    node k, whether or not the record changes its parents' configuration. N draws: times N. Tables by group, whose sizes are
+    private, are the case of one node: a replaced record leaves one group's table and enters another's.
+    `log_error` is for all tables of one draw together.
     """
     h = Hypotheses("exact profile (Bayesian network)", SOURCE)
     h.holds(len(smallest_cells) >= 1, "number of nodes", "K", "at least 1", len(smallest_cells), "Name the nodes.")
     for cell in smallest_cells:
         h.number(cell, "smallest prior cell of a node", "x_k", _POSITIVE, "Use a proper prior.", origin="prior")
     r, s, k = _tempering(h, power, strength, draws)
-    curves: list[Curve] = [_beta_pair(float(cell) * s, float(cell) * s, r, 1) for cell in smallest_cells]
-    total = reduce(lambda x, y: x + y, curves)
-    return h.guarantee(k * total, unit=unit, draws=k)
+    counts = Counter(float(cell) * s for cell in smallest_cells)
+    curves: list[Curve] = []
+    for cell, times in counts.items():
+        values: dict[str, float | int] = {"a": cell, "b": cell, "power": r, "draws": k * times}
+        curves.append(Profile("beta-pair", _with_error(h, values, log_error / len(smallest_cells))))
+    return h.guarantee(reduce(lambda x, y: x + y, curves), unit=unit, draws=k)

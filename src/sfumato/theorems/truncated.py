@@ -60,15 +60,18 @@ def beta(
     beta: float,
     n: int,
     floor: float,
+    trials: int = 1,
     power: float = 1.0,
     draws: int = 1,
     form: str = "pure",
+    log_error: float = 0.0,
     unit: str = "row",
 ) -> Guarantee:
-    """Draws of the Beta posterior of n bits, truncated to [floor, 1 - floor].
+    """Draws of the Beta posterior of n records of m bits (`trials`), truncated to [floor, 1 - floor].
 
     `form` "pure" claims the exact supremum of the log ratio, "bounded range" the interval of length 2 r Lambda, which
-    composes better over many draws.
+    composes better over many draws. `log_error` bounds how far the log of a drawn point's mass is from the exact one: it
+    moves a log ratio by at most twice itself.
     """
     h = Hypotheses("truncated posterior (Beta)", SOURCE)
     a = h.number(alpha, "prior cell", "alpha", _POSITIVE, "Use a proper prior: alpha > 0.", origin="prior")
@@ -83,18 +86,34 @@ def beta(
         form in ("pure", "bounded range"), "form", "form", "'pure' or 'bounded range'", form, "Name one of the two."
     )
     k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    bits = h.count(trials, "trials per record", "m", 1, "State the public number of trials.")
+    off = h.number(log_error, "error of a drawn log mass", "e", "finite and 0 or greater", "Give a finite bound.")
     half = math.log1p(-f) - math.log(f)
+    move, everyone = r * bits, r * bits * count
     if form == "bounded range":
-        return h.guarantee(k * BoundedRange(2 * r * half * (1 + 1e-15)), unit=unit, draws=k)
-    up = r * half - log_mean_exp_shift(a, b + r * count, r, half)
-    down = r * half - log_mean_exp_shift(b, a + r * count, r, half)
+        return h.guarantee(k * BoundedRange(2 * move * half * (1 + 1e-15) + 4 * off), unit=unit, draws=k)
+    up = move * half - log_mean_exp_shift(a, b + everyone, move, half)
+    down = move * half - log_mean_exp_shift(b, a + everyone, move, half)
     # What the two logarithms may have lost, in proportion to their size.
-    epsilon = min(2 * r * half * (1 + 1e-15), max(up, down) + 1e-11 * (1 + r * half) + 1e-15 * r * (count + 1) * half)
+    lost = 1e-11 * (1 + move * half) + 1e-15 * (everyone + move) * half
+    epsilon = min(2 * move * half * (1 + 1e-15), max(up, down) + lost) + 2 * off
     return h.guarantee(k * Pure(epsilon), unit=unit, draws=k)
 
 
-def dirichlet(*, categories: int, floor: float, power: float = 1.0, draws: int = 1, unit: str = "row") -> Guarantee:
-    """Draws of a Dirichlet posterior restricted to cells of at least `floor`: BoundedRange(2 r log((1-(K-1)f)/f))."""
+def dirichlet(
+    *,
+    categories: int,
+    floor: float,
+    power: float = 1.0,
+    draws: int = 1,
+    log_error: float = 0.0,
+    unit: str = "row",
+) -> Guarantee:
+    """Draws of a Dirichlet posterior restricted to cells of at least `floor`: BoundedRange(2 r log((1-(K-1)f)/f)).
+
+    The same holds for tables by group: a record that leaves one group's table and enters another's multiplies each
+    density by a power of one cell, whose logarithm has range r log((1-(K-1)f)/f). `log_error` as for `beta`.
+    """
     h = Hypotheses("truncated posterior (Dirichlet)", SOURCE)
     size = h.count(categories, "number of categories", "K", 2, "A Dirichlet needs at least two cells.")
     r = h.number(power, "power of the likelihood", "r", _POSITIVE, "Choose a positive power.")
@@ -103,5 +122,6 @@ def dirichlet(*, categories: int, floor: float, power: float = 1.0, draws: int =
         f * size < 1, "truncation", "f", "less than 1/K", f, "Keep every cell at least f, 0 < f < 1/K.", origin="prior"
     )
     k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
-    curve: Curve = BoundedRange(2 * r * math.log((1 - (size - 1) * f) / f) * (1 + 1e-14))
+    off = h.number(log_error, "error of a drawn log mass", "e", "finite and 0 or greater", "Give a finite bound.")
+    curve: Curve = BoundedRange(2 * r * math.log((1 - (size - 1) * f) / f) * (1 + 1e-14) + 4 * off)
     return h.guarantee(k * curve, unit=unit, draws=k)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sfumato.errors import ArgumentError
-from sfumato.schema import Schema
+from sfumato.schema import Number, Schema
 
 
 def only_column(schema: Schema, kind: type, family: str) -> str:
@@ -18,3 +18,15 @@ def only_column(schema: Schema, kind: type, family: str) -> str:
             f"Name it: Schema(..., target='...'), or keep only the column that the model is of."
         )
     return found[0]
+
+
+def number_within(schema: Schema, lower: float, upper: float, family: str, mend: str) -> str:
+    """The Number column of a family whose records lie in [lower, upper]; declared bounds that reach outside are refused."""
+    name = only_column(schema, Number, family)
+    column = schema.columns[name]
+    if isinstance(column, Number) and not (lower <= column.lower and column.upper <= upper):
+        raise ArgumentError(
+            f"the bounds of column {name!r} are [{column.lower:g}, {column.upper:g}] in the schema and the model's are "
+            f"[{lower:g}, {upper:g}] ({mend}): the model's must contain them. Change one of the two."
+        )
+    return name

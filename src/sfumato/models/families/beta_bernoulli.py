@@ -2,55 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sfumato import _validate
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.models.families._columns import only_column
+from sfumato.models.families._rate import Rate
 from sfumato.schema import Boolean, Schema
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
-
-@dataclass(frozen=True)
-class BetaBernoulli:
+@dataclass(frozen=True, repr=False)
+class BetaBernoulli(Rate):
     """theta ~ Beta(alpha, beta); each record is one bit, x ~ Bernoulli(theta).
 
-    With k ones among n the posterior is Beta(alpha + k, beta + n - k); at power r the data count r times.
+    With k ones among n the posterior is Beta(alpha + k, beta + n - k); at power r the data count r times. `floor` f > 0
+    truncates the prior to [f, 1 - f]: then the log ratio of neighbours is bounded and a draw is pure (Dimitrakakis
+    Theorem 8(1), at the exact supremum).
     """
 
-    alpha: float
-    beta: float
+    alpha: float = 1.0
+    beta: float = 1.0
+    floor: float = 0.0
     name = "BetaBernoulli"
 
-    def __init__(self, alpha: float = 1.0, beta: float = 1.0) -> None:
-        object.__setattr__(self, "alpha", _validate.positive("alpha", alpha))
-        object.__setattr__(self, "beta", _validate.positive("beta", beta))
-
-    def natural(self, ones: Any, n: int, power: float = 1.0, strength: float = 1.0) -> tuple[Any, Any]:
-        """Cells of the posterior after `ones` ones among `n`, the data tempered and the prior strengthened."""
-        return strength * self.alpha + power * ones, strength * self.beta + power * (n - ones)
-
-    def statistic(self, values: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """0 or 1 per record: the sum is the number of ones, which one replaced record moves by at most 1."""
-        import numpy as np
-
-        return np.asarray(np.asarray(values) != 0, dtype=np.int64)
-
-    def column(self, schema: Schema) -> str:
-        """Name of the Boolean column that holds the bits: the target, or the only one there is."""
-        return only_column(schema, Boolean, self.name)
+    def __post_init__(self) -> None:
+        self._check()
 
     @property
-    def prior_mean(self) -> float:
-        """alpha/(alpha + beta): what is expected before any data, and so a public number."""
-        return self.alpha / (self.alpha + self.beta)
+    def trials(self) -> int:
+        """One bit per record."""
+        return 1
 
-    def to_json(self) -> dict[str, Any]:
-        """Name and public numbers."""
-        return {"family": self.name, "alpha": self.alpha, "beta": self.beta}
+    def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:
+        """The number of ones, which one replaced record moves by at most 1."""
+        return np.array([np.count_nonzero(block[columns[0]])], dtype=np.int64)
 
-    def __repr__(self) -> str:
-        return f"BetaBernoulli(alpha={self.alpha:g}, beta={self.beta:g})"
+    def columns(self, schema: Schema) -> tuple[str, ...]:
+        """The Boolean column that holds the bits: the target, or the only one there is."""
+        return (only_column(schema, Boolean, self.name),)

@@ -2,70 +2,78 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
-from sfumato.models.families._columns import only_column
-from sfumato.schema import Number, Schema
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-# A record's value is rounded to this many steps between the bounds, so that sums of whole numbers are exact.
-RESOLUTION = 1 << 40
+from sfumato.models.families._columns import number_within
+from sfumato.models.families._family import Array, Family
+from sfumato.models.families._fixed_point import RESOLUTION, steps_between
+from sfumato.schema import Schema
 
 
-@dataclass(frozen=True)
-class BoundedMean:
+@dataclass(frozen=True, repr=False)
+class BoundedMean(Family):
     """The mean of records in [lower, upper]; values outside were clipped when the data set was made.
 
-    Its statistic is a sum of whole numbers, round((x - lower)/(upper - lower) 2^40), which no order of summation changes
-    and one replaced record moves by at most 2^40.
+    Its total is a sum of whole numbers, round((x - lower)/(upper - lower) 2^40), which no order of summation changes
+    and one replaced record moves by at most 2^40: a total of the records' places between the bounds, in units of the range.
+    There is no posterior: the released mean is an estimate.
     """
 
     lower: float
     upper: float
     name = "BoundedMean"
+    quantity = "mean"
+    drawn = False
 
-    def __init__(self, lower: float, upper: float) -> None:
-        low, high = _validate.finite("lower", lower), _validate.finite("upper", upper)
+    def __post_init__(self) -> None:
+        low, high = _validate.finite("lower", self.lower), _validate.finite("upper", self.upper)
         if not low < high:
             raise ArgumentError(f"upper must be greater than lower; got lower={low!r} and upper={high!r}.")
         object.__setattr__(self, "lower", low)
         object.__setattr__(self, "upper", high)
 
-    def statistic(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Whole numbers in [0, 2^40], one per record; clipped once more, so that the bound holds whatever comes in."""
-        import numpy as np
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """One number, the mean."""
+        return ("mean",)
 
-        share = (np.clip(values, self.lower, self.upper) - self.lower) / (self.upper - self.lower)
-        steps = np.rint(np.nan_to_num(share, nan=0.5) * RESOLUTION).astype(np.int64)
-        return np.clip(steps, 0, RESOLUTION)
+    def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:
+        """Sum of whole numbers in [0, 2^40], one per record."""
+        return np.array([steps_between(block[columns[0]], self.lower, self.upper).sum()], dtype=np.int64)
 
-    def column(self, schema: Schema) -> str:
-        """Name of the Number column whose mean is asked for: the target, or the only one there is."""
-        name = only_column(schema, Number, self.name)
-        column = schema.columns[name]
-        if isinstance(column, Number) and not (self.lower <= column.lower and column.upper <= self.upper):
-            raise ArgumentError(
-                f"the bounds of column {name!r} are [{column.lower:g}, {column.upper:g}] in the schema and the model's are "
-                f"[{self.lower:g}, {self.upper:g}]: the model's must contain them. "
-                f"Use BoundedMean({column.lower:g}, {column.upper:g})."
-            )
-        return name
+    @property
+    def units(self) -> tuple[Fraction, ...]:
+        """One range is 2^40 steps."""
+        return (Fraction(1, RESOLUTION),)
 
-    def mean_of(self, total: Fraction, n: int) -> float:
+    @property
+    def reach(self) -> float:
+        """One record moves the total by at most the whole range."""
+        return 1.0
+
+    def feasible(self, totals: Array, n: int) -> Array:
+        """The noisy total as it is: a mean outside the bounds is an honest estimate of one at the bound."""
+        return totals
+
+    def columns(self, schema: Schema) -> tuple[str, ...]:
+        """The Number column whose mean is asked for: the target, or the only one there is."""
+        return (
+            number_within(schema, self.lower, self.upper, self.name, f"BoundedMean({self.lower:g}, {self.upper:g})"),
+        )
+
+    def estimate(self, totals: Sequence[Fraction], n: int) -> list[float]:
         """The mean that belongs to a (noisy) total in units of the range: lower + (upper - lower) total/n."""
         low, high = Fraction(self.lower), Fraction(self.upper)
-        return float(low + (high - low) * total / n)
+        return [float(low + (high - low) * totals[0] / n)]
 
-    def to_json(self) -> dict[str, Any]:
-        """Name and public numbers."""
-        return {"family": self.name, "lower": self.lower, "upper": self.upper}
-
-    def __repr__(self) -> str:
-        return f"BoundedMean(lower={self.lower:g}, upper={self.upper:g})"
+    def estimate_error(self, n: int, deviation: float) -> float:
+        """Noise of the total, as a share of n ranges."""
+        return (self.upper - self.lower) * deviation / n

@@ -1,0 +1,185 @@
+"""What a family is: which columns it reads, what it counts, the posterior that follows, and the theorem that prices it.
+
+A family is a frozen value of public numbers. The posterior's natural parameter is linear in the prior and the data,
+
+    natural = strength * prior + power * data(totals, n),
+
+`totals` being sums over the records of whole numbers times public units. One replaced record moves the totals by at most
+`reach` in Euclidean norm. Everything below `claim` serves expectations: it is arithmetic on public numbers and on data that
+were invented from the prior, and never sees a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ArgumentError
+from sfumato.models.laws import Law
+from sfumato.schema import Schema
+from sfumato.schema.counts import Tally
+from sfumato.schema.reading import open_source
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The theorem that prices draws of a family, by name, and the public numbers that it asks for."""
+
+    theorem: str
+    facts: Mapping[str, Any]
+
+
+class Family:
+    """Base of the families; each file below fills in the mathematics of one."""
+
+    name: ClassVar[str]
+    quantity: ClassVar[str]  # what a draw is a draw of, in a reader's word
+    bounded: bool = False  # whether the log ratio of neighbouring posteriors is bounded: then draws are pure
+    priced: bool = True  # whether a theorem prices its draws; else only noisy statistics serve
+    strengthens: ClassVar[bool] = True  # whether the prior can be multiplied by a strength
+    drawn: bool = True  # whether there is a posterior to draw from
+
+    # --- what leaves -------------------------------------------------------------------------------------------------
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for every coordinate of one draw."""
+        return ("theta",)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one draw: a scalar where there is one coordinate."""
+        return () if len(self.labels) == 1 else (len(self.labels),)
+
+    # --- what is read ------------------------------------------------------------------------------------------------
+
+    def columns(self, schema: Schema) -> tuple[str, ...]:
+        """Names of the columns that are read; a schema that does not fit is refused."""
+        raise NotImplementedError
+
+    def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:
+        """Whole-number totals over the rows of a block: additive over rows, bounded for each."""
+        raise NotImplementedError
+
+    @property
+    def units(self) -> tuple[Fraction, ...]:
+        """What one whole number of each total is worth."""
+        return (Fraction(1),)
+
+    @property
+    def reach(self) -> float:
+        """How far one replaced record can move the totals, in Euclidean norm."""
+        raise NotImplementedError
+
+    def feasible(self, totals: Array, n: int) -> Array:
+        """Totals near these that some data set could have: what is done to noisy totals, which may be impossible."""
+        raise NotImplementedError
+
+    def estimate(self, totals: Sequence[Fraction], n: int) -> list[float]:
+        """For a family without a posterior: what noisy totals say, one number per label."""
+        raise NotImplementedError
+
+    def estimate_error(self, n: int, deviation: float) -> float:
+        """For a family without a posterior: standard deviation of an estimate when the totals have this noise."""
+        raise NotImplementedError
+
+    # --- what is drawn, and at what price ----------------------------------------------------------------------------
+
+    def claim(self, n: int) -> Claim:
+        """The theorem that prices a draw of the posterior of n records."""
+        raise NotImplementedError
+
+    def natural(self, totals: Array, n: int, power: float = 1.0, strength: float = 1.0) -> Array:
+        """Natural parameters, shaped (..., p), of the posterior after totals shaped (..., k)."""
+        raise NotImplementedError
+
+    def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Law:
+        """The posterior as a law to draw from, with its public grid."""
+        raise NotImplementedError
+
+    def strongest(self, n: int) -> float:
+        """Largest strength that is searched: beyond it the prior is all that is left."""
+        return 1e9
+
+    # --- what a reader may expect ------------------------------------------------------------------------------------
+
+    def simulate(self, rng: np.random.Generator, size: int, n: int) -> tuple[Array, Array]:
+        """True parameters (size, d) drawn from the prior, and totals (size, k) of n records drawn from each."""
+        raise NotImplementedError
+
+    def sketch(self, rng: np.random.Generator, natural: Array) -> Array:
+        """One float draw (size, d) from each posterior; for expectations alone, never released."""
+        raise NotImplementedError
+
+    def divergence(self, first: Array, second: Array) -> Array:
+        """KL divergence of the posterior with natural parameter `first` from that with `second`."""
+        raise NotImplementedError
+
+    def distance(self, draws: Array, truth: Array) -> Array:
+        """How far draws (size, d) are from the truth (size, d): the largest coordinate's error."""
+        return np.asarray(np.abs(draws - truth).max(axis=-1), dtype=np.float64)
+
+    # --- public records ----------------------------------------------------------------------------------------------
+
+    def with_public(self, data: object, *, schema: Schema) -> Any:
+        """The family whose prior has seen these PUBLIC records: a table, as `Dataset.from_table` reads it, and its schema.
+
+        A private `Dataset` is refused: its rows may only be read by `sf.publish`, which charges for it.
+        """
+        if hasattr(data, "schema") and hasattr(data, "n") and type(data).__name__ == "Dataset":
+            raise ArgumentError(
+                "with_public takes public records: a path, a data frame or a mapping of columns. An sf.Dataset holds "
+                "private rows, which only sf.publish may use."
+            )
+        columns = self.columns(schema)
+        waiting: dict[str, list[Any]] = {name: [] for name in columns}
+        for chunk in open_source(data, None, schema, Tally()):
+            for name in columns:
+                if name in chunk:
+                    waiting[name].append(chunk[name])
+        block = {name: np.concatenate(parts) for name, parts in waiting.items()}
+        rows = len(block[columns[0]])
+        if rows == 0:
+            raise ArgumentError("with_public needs at least one public record; the table is empty.")
+        total = self.tally(block, columns)
+        exact = [int(count) * unit for count, unit in zip(total, self.units, strict=True)]
+        return self.updated(exact, rows)
+
+    def updated(self, totals: Sequence[Fraction], n: int) -> Any:
+        """The family whose prior is this one's posterior after `n` public records with these totals."""
+        raise NotImplementedError
+
+    # --- documents ---------------------------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """Name and public numbers."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {"family": self.name, **{key: _plain(value) for key, value in values.items()}}
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{key}={_short(value)}"
+            for key, value in self.to_json().items()
+            if key != "family" and value is not None and not (key == "floor" and value == 0)
+        )
+        return f"{self.name}({shown})"
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list):
+        inner = ", ".join(map(_short, value[:6]))
+        return f"[{inner}{', ...' if len(value) > 6 else ''}]"
+    return repr(value)

@@ -1,0 +1,18 @@
+"""Real values as whole numbers: sums of them are exact, whatever the order of the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# A record's value is rounded to this many steps between its bounds.
+RESOLUTION = 1 << 40
+
+
+def steps_between(values: Any, lower: float, upper: float) -> NDArray[np.int64]:
+    """Whole numbers in [0, 2^40], the places of values between the bounds; clipped once more, whatever comes in."""
+    share = (np.clip(np.asarray(values, dtype=np.float64), lower, upper) - lower) / (upper - lower)
+    steps = np.rint(np.nan_to_num(share, nan=0.5) * RESOLUTION).astype(np.int64)
+    return np.clip(steps, 0, RESOLUTION)

@@ -1,0 +1,246 @@
+"""The same family in every group: rates by region, histograms by year, means by department.
+
+The sizes of the groups are NOT public: a replaced record leaves one group and enters another, so it changes two groups'
+posteriors, whatever their number. For bits and categories the cells are independent Gammas before each group is
+normalised, and taking a count from one cell and giving it to another, in whatever group, is the one pair that prices a
+single histogram (docs/proofs/conjugate.md, point 6): the price does not grow with the number of groups. For other families
+the posterior of a group depends on its private size as well, no theorem here prices that draw, and noisy statistics serve.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ArgumentError
+from sfumato.models.families import _cells
+from sfumato.models.families._family import Array, Claim, Family
+from sfumato.models.families.beta_bernoulli import BetaBernoulli
+from sfumato.models.families.dirichlet_categorical import DirichletCategorical
+from sfumato.models.laws import Dirichlet, Law, Product
+from sfumato.schema import Boolean, Category, Schema
+
+
+def grouped(model: Family, by: str, levels: Sequence[Any]) -> Grouped:
+    """The model in each of the groups that the column `by` names; `levels` are public, as they stand in the schema."""
+    return Grouped(model, by, tuple(levels))
+
+
+@dataclass(frozen=True, repr=False)
+class Grouped(Family):
+    """One posterior per level of the column `by`; a record belongs to one group, and group sizes are private.
+
+    Totals are one row per group: the counts of the cells (bits and categories), or the group's size and its totals.
+    """
+
+    model: Family
+    by: str
+    levels: tuple[Any, ...]
+    name = "Grouped"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, Family) or isinstance(self.model, Grouped):
+            raise ArgumentError(f"model must be one of sf.families; got {self.model!r}.")
+        if len(self.levels) < 2 or len(set(self.levels)) != len(self.levels):
+            raise ArgumentError(f"levels must be at least two different groups; got {self.levels!r}.")
+        object.__setattr__(self, "drawn", self.model.drawn)
+        object.__setattr__(self, "bounded", self.model.bounded)
+        object.__setattr__(self, "priced", self._cells is not None)
+
+    @property
+    def _cells(self) -> tuple[float, ...] | None:
+        """Prior cells where the family is one of bits or categories, else None."""
+        if isinstance(self.model, BetaBernoulli):
+            return (self.model.alpha, self.model.beta)
+        return self.model.alpha if isinstance(self.model, DirichletCategorical) else None
+
+    @property
+    def quantity(self) -> str:  # type: ignore[override]
+        """What a draw is a draw of, in one group."""
+        return f"{self.model.quantity} of a group of average size"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Group and coordinate."""
+        inner = self.model.labels
+        if len(inner) == 1:
+            return tuple(f"{self.by}={level}" for level in self.levels)
+        return tuple(f"{self.by}={level}: {label}" for level in self.levels for label in inner)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Groups first."""
+        return (len(self.levels), *self.model.shape)
+
+    # --- what is read ------------------------------------------------------------------------------------------------
+
+    def columns(self, schema: Schema) -> tuple[str, ...]:
+        """The column of groups, then those of the family, found without it."""
+        found = schema.columns.get(self.by)
+        known: tuple[Any, ...] = ()
+        if isinstance(found, Category):
+            known = tuple(found.levels)
+        elif isinstance(found, Boolean):
+            known = (False, True)
+        else:
+            raise ArgumentError(
+                f"by must name a Category or Boolean column of schema {schema.name!r}; got {self.by!r}."
+            )
+        if known != self.levels:
+            raise ArgumentError(
+                f"the levels of column {self.by!r} in the schema are not the model's, in the same order. "
+                f"Use levels=schema.columns[{self.by!r}].levels."
+            )
+        rest = {name: column for name, column in schema.columns.items() if name != self.by}
+        target = schema.target if schema.target in rest else None
+        return (self.by, *self.model.columns(Schema(rest, target=target, name=schema.name, unit=schema.unit)))
+
+    def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:
+        """One row of whole numbers per group."""
+        groups = np.asarray(block[columns[0]]).astype(np.int64)
+        if self._cells is not None:
+            size = len(self._cells)
+            codes = np.asarray(block[columns[1]]).astype(np.int64)
+            if isinstance(self.model, BetaBernoulli):
+                codes = 1 - (codes != 0)  # ones are the first cell
+            return np.bincount(groups * size + codes, minlength=len(self.levels) * size).astype(np.int64)
+        rows = []
+        for group in range(len(self.levels)):
+            inside = groups == group
+            part = {name: block[name][inside] for name in columns[1:]}
+            rows.append([int(inside.sum()), *self.model.tally(part, columns[1:])])
+        return np.array(rows, dtype=np.int64).ravel()
+
+    @property
+    def units(self) -> tuple[Fraction, ...]:
+        """Counts, or the group's size (in units of one record's totals, so that both are noised alike) and its totals."""
+        if self._cells is not None:
+            return (Fraction(1),) * (len(self._cells) * len(self.levels))
+        return (Fraction(self.model.reach), *self.model.units) * len(self.levels)
+
+    @property
+    def reach(self) -> float:
+        """One record leaves a row and enters another: its own norm, twice, at right angles."""
+        if self._cells is not None:
+            return math.sqrt(2) * (1 + 1e-15)
+        # A record's size is scaled to the reach; its totals are at most the reach from those of an empty record.
+        return 2 * self.model.reach * (1 + 1e-12)
+
+    def feasible(self, totals: Array, n: int) -> Array:
+        """Counts of at least 0, that sum to n where all groups are given; totals that so many records could have."""
+        rows = self._rows(totals)
+        if self._cells is not None:
+            if totals.ndim == 1:
+                return _cells.nearest_counts(totals, n)
+            return np.maximum(totals, 0.0)
+        sizes = np.maximum(rows[:, 0] / self.model.reach, 0.0)
+        if totals.ndim == 1:
+            sizes = _cells.nearest_counts(sizes, n)
+        sizes = np.maximum(np.rint(sizes), 1.0)
+        inner = [self.model.feasible(row[1:], int(size)) for row, size in zip(rows, sizes, strict=True)]
+        found = np.column_stack([sizes * self.model.reach, np.array(inner)])
+        return found.reshape(totals.shape)
+
+    def estimate(self, totals: Sequence[Fraction], n: int) -> list[float]:
+        """The family's estimate in each group, at the size that the noise leaves it."""
+        width = 1 + len(self.model.units)
+        found: list[float] = []
+        for start in range(0, len(totals), width):
+            size = max(1, round(totals[start] / Fraction(self.model.reach)))
+            inner = np.array([float(value) for value in totals[start + 1 : start + width]])
+            possible = np.clip(inner, 0.0, size * self.model.reach)
+            found += self.model.estimate([Fraction(float(value)) for value in possible], size)
+        return found
+
+    def estimate_error(self, n: int, deviation: float) -> float:
+        """In a group of average size whose mean stands in the middle: noise of its total and of its size."""
+        members = max(1, n // len(self.levels))
+        return self.model.estimate_error(members, deviation) * math.sqrt(1 + 0.25)
+
+    def _rows(self, totals: Array) -> Array:
+        width = len(self._cells) if self._cells is not None else 1 + len(self.model.units)
+        return np.asarray(totals, dtype=np.float64).reshape(-1, width)
+
+    # --- what is drawn, and at what price ----------------------------------------------------------------------------
+
+    def claim(self, n: int) -> Claim:
+        """One node of a network: the group is its parent."""
+        cells = self._cells or ()
+        if isinstance(self.model, BetaBernoulli) and self.model.floor > 0:
+            return Claim("truncated-dirichlet", {"categories": 2, "floor": self.model.floor})
+        return Claim("network", {"smallest_cells": (min(cells),)})
+
+    def natural(self, totals: Array, n: int, power: float = 1.0, strength: float = 1.0) -> Array:
+        """Natural parameters of one group after each row of totals."""
+        rows = self._rows(totals)
+        if self._cells is not None:
+            return strength * np.array(self._cells) + power * rows
+        found = [
+            self.model.natural(row[1:], max(1, round(float(row[0] / self.model.reach))), power, strength)
+            for row in rows
+        ]
+        return np.stack(found)
+
+    def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Law:
+        """A product over groups, of which one replaced record touches two; grids come from the whole n, which is public."""
+        rows = self._rows(np.array([float(total) for total in totals]))
+        if self._cells is None:
+            sizes = [max(1, round(float(row[0] / self.model.reach))) for row in rows]
+            inner = [[Fraction(float(value)) for value in row[1:]] for row in rows]
+            parts = [self.model.law(row, size, power, strength) for row, size in zip(inner, sizes, strict=True)]
+            return Product(tuple(parts), touched=2)
+        prior = self._cells
+        weight, smallest = power * n + strength * sum(prior), strength * min(prior)
+        single = isinstance(self.model, BetaBernoulli)
+        floor = self.model.floor if isinstance(self.model, BetaBernoulli) else 0.0
+        cells = self.natural(rows, n, power, strength)
+        return Product(
+            tuple(Dirichlet(tuple(map(float, row)), weight, smallest, floor, single) for row in cells), touched=2
+        )
+
+    def strongest(self, n: int) -> float:
+        """What the grid of one group can draw with all records in it."""
+        return self.model.strongest(n)
+
+    # --- what a reader may expect, in a group of average size --------------------------------------------------------
+
+    def simulate(self, rng: np.random.Generator, size: int, n: int) -> tuple[Array, Array]:
+        """True parameters and totals of one group of n/groups records."""
+        members = max(1, n // len(self.levels))
+        truth, totals = self.model.simulate(rng, size, members)
+        if isinstance(self.model, BetaBernoulli):
+            return truth, np.concatenate([totals, members - totals], axis=1)
+        if self._cells is not None:
+            return truth, totals
+        return truth, np.concatenate([np.full((size, 1), members * self.model.reach), totals], axis=1)
+
+    def sketch(self, rng: np.random.Generator, natural: Array) -> Array:
+        """As in the family itself."""
+        return self.model.sketch(rng, natural)
+
+    def divergence(self, first: Array, second: Array) -> Array:
+        """As in the family itself."""
+        return self.model.divergence(first, second)
+
+    def distance(self, draws: Array, truth: Array) -> Array:
+        """As in the family itself."""
+        return self.model.distance(draws, truth)
+
+    # --- documents ---------------------------------------------------------------------------------------------------
+
+    def updated(self, totals: Sequence[Fraction], n: int) -> Grouped:
+        """Refuse: public records of each group would give each its own prior."""
+        raise ArgumentError("give the public records to the family before it is grouped: its prior serves every group.")
+
+    def to_json(self) -> dict[str, Any]:
+        """The family's document, the column and its levels."""
+        return {"family": self.name, "model": self.model.to_json(), "by": self.by, "levels": list(self.levels)}
+
+    def __repr__(self) -> str:
+        return f"{self.model!r} by {self.by} ({len(self.levels)} groups)"

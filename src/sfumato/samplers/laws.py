@@ -1,0 +1,71 @@
+"""Exact draws from the laws that posteriors take, and the error that each of them charges.
+
+`draw(law, draws, source)` gives an array (draws, coordinates); `log_error(law)` bounds, from public numbers, how far the
+logarithm of a drawn point's probability can be from that of the exact law.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sfumato._quadrature import Array
+from sfumato.models import laws
+from sfumato.samplers import beta_grid
+
+
+def draw(law: laws.Law, draws: int, source: Any) -> Array:
+    """Independent draws, each from its own randomness; the source gives whole numbers and bits."""
+    return _DRAW[type(law)](law, draws, source)
+
+
+def _draw_dirichlet(law: laws.Dirichlet, draws: int, source: Any) -> Array:
+    """Break the stick: each share of what is left is a Beta draw on the grid, a post-processing of the exact draw."""
+    cells = law.cells
+    if len(cells) == 2:
+        rate = beta_grid.draw_beta(cells[0], cells[1], law.weight, law.floor, draws, source, law.grid)
+        return rate[:, None] if law.single else np.stack([rate, 1 - rate], axis=1)
+    behind = np.cumsum(cells[::-1])[::-1]
+    left = np.ones(draws)
+    shares = []
+    for cell, rest in zip(cells[:-1], behind[1:], strict=True):
+        part = beta_grid.draw_beta(cell, float(rest), law.weight, 0.0, draws, source, law.grid)
+        shares.append(left * part)
+        left = left * (1 - part)
+    return np.stack([*shares, left], axis=1)
+
+
+def _draw_product(law: laws.Product, draws: int, source: Any) -> Array:
+    return np.concatenate([draw(part, draws, source) for part in law.parts], axis=1)
+
+
+_DRAW: dict[type, Callable[[Any, int, Any], Array]] = {
+    laws.Dirichlet: _draw_dirichlet,
+    laws.Product: _draw_product,
+}
+
+
+def log_error(law: laws.Law) -> float:
+    """Bound on |log of a drawn point's probability - log of its exact one|, from the public fields of the law."""
+    return _ERROR[type(law)](law)
+
+
+def _dirichlet_error(law: laws.Dirichlet) -> float:
+    relative = beta_grid.mass_error(law.weight, law.smallest, law.grid)
+    # log((1 + eta)/(1 - eta)) for each broken stick: a mass is off, and so is the sum that it is divided by.
+    return 2 * math.atanh(relative) * (len(law.cells) - 1) * (1 + 1e-15)
+
+
+def _product_error(law: laws.Product) -> float:
+    # Parts that the record does not touch are computed from the same numbers, so their masses cancel exactly.
+    errors = sorted((log_error(part) for part in law.parts), reverse=True)
+    return math.fsum(errors[: law.touched]) * (1 + 1e-15)
+
+
+_ERROR: dict[type, Callable[[Any], float]] = {
+    laws.Dirichlet: _dirichlet_error,
+    laws.Product: _product_error,
+}
