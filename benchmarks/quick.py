@@ -43,6 +43,40 @@ def charge_seconds(charges: int = 60) -> float:
         return median_seconds(lambda: ledger.charge("bench", guarantee, request_id=str(next(requests))), charges)
 
 
+def histogram_seconds(draws: int = 3) -> float:
+    """Median time to plan and draw a Dirichlet posterior of 50 categories from a million records."""
+    import numpy as np
+
+    levels = list(range(50))
+    schema = sf.Schema({"x": sf.Category(levels)})
+    data = sf.Dataset.from_table({"x": np.random.default_rng(1).integers(0, 50, 1_000_000)}, schema=schema)
+    model = sf.families.DirichletCategorical(levels)
+
+    def work() -> object:
+        return sf.publish(sf.plan(model, data.n, 1.0, 1e-6, mechanism="diffused"), data)
+
+    return median_seconds(work, draws)
+
+
+def totals_seconds() -> list[tuple[str, float, str]]:
+    """Median times to take the sufficient statistics of ten million records, which are in memory already."""
+    import numpy as np
+
+    from sfumato.engines.codes import CodesEngine
+
+    rng = np.random.default_rng(1)
+    levels = list(range(50))
+    schema = sf.Schema({"x": sf.Category(levels), "y": sf.Number(0, 100)})
+    table = {"x": rng.integers(0, 50, 10_000_000), "y": rng.uniform(0, 100, 10_000_000)}
+    data = sf.Dataset.from_table(table, schema=schema)
+    rows = []
+    for model in (sf.families.DirichletCategorical(levels), sf.families.BoundedMean(0, 100)):
+        engine = CodesEngine(data, model.columns(schema))
+        seconds = median_seconds(lambda m=model, e=engine: e.totals(m.tally), 3)
+        rows.append((f"totals of 10,000,000 records, {model.name}", seconds, "aim 1 s"))
+    return rows
+
+
 def main() -> None:
     """Print one line per measurement, with its aim."""
     model = sf.Gibbs(sf.losses.Logistic(radius=2**0.5), sf.priors.Gaussian(precision=32.6), dimension=101)
@@ -68,9 +102,11 @@ def main() -> None:
             "",
         ),
     ]
+    rows.append(("Dirichlet of 50 categories, n = 1,000,000: plan, draw", histogram_seconds(), "aim 2 s"))
+    rows += totals_seconds()
     rows.append(("charge to a SQLite ledger (durable, median)", charge_seconds(), ""))
     for name, seconds, aim in rows:
-        print(f"{name:<48} {seconds:>9.4f} s   {aim}")
+        print(f"{name:<54} {seconds:>9.4f} s   {aim}")
 
 
 if __name__ == "__main__":

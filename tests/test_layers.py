@@ -18,7 +18,7 @@ LAYERS = [
     ("planning", "comparing"),
     ("release",),
     ("publishing",),
-    ("auditing", "estimators", "plots"),
+    ("auditing", "bounding", "estimators", "plots"),
     ("shells",),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -14,7 +14,8 @@ import sfumato as sf
 NAMES = [
     "Assumption", "Boolean", "BoundedRange", "Category", "Dataset", "Gaussian", "Gibbs", "Guarantee", "Ledger",
     "Metric", "Number", "Plan", "Profile", "Pure", "Release", "Renyi", "Schema", "__version__", "compare",
-    "errors", "families", "grouped", "load", "losses", "plan", "price_list", "priors", "publish", "seeded", "share",
+    "errors", "families", "grouped", "load", "losses", "networks", "plan", "price_list", "priors", "private_quantile",
+    "publish", "seeded", "share",
     "theorems",
 ]  # fmt: skip
 

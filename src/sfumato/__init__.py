@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     from sfumato import errors as errors
     from sfumato import theorems as theorems
     from sfumato._version import __version__ as __version__
+    from sfumato.bounding import private_quantile as private_quantile
     from sfumato.comparing import compare as compare
     from sfumato.dataset import Dataset as Dataset
     from sfumato.ledger import Ledger as Ledger
     from sfumato.mechanisms.plan import Plan as Plan
     from sfumato.models import families as families
     from sfumato.models import losses as losses
+    from sfumato.models import networks as networks
     from sfumato.models import priors as priors
     from sfumato.models.gibbs import Gibbs as Gibbs
     from sfumato.planning import plan as plan
@@ -63,9 +65,11 @@ _PUBLIC = {
     "grouped": ("sfumato.models.grouped", "grouped"),
     "load": ("sfumato.release", "load"),
     "losses": ("sfumato.models.losses", ""),
+    "networks": ("sfumato.models.networks", ""),
     "plan": ("sfumato.planning", "plan"),
     "price_list": ("sfumato.planning", "price_list"),
     "priors": ("sfumato.models.priors", ""),
+    "private_quantile": ("sfumato.bounding", "private_quantile"),
     "publish": ("sfumato.publishing", "publish"),
     "seeded": ("sfumato.randomness", "seeded"),
     "share": ("sfumato.privacy.sharing", "share"),

@@ -48,6 +48,34 @@ class Release:
         """Quantiles of the released draws."""
         return self.draws.quantile(q)
 
+    def synthesize(
+        self, rows: int, randomness: Any = None, *, to: str = "mapping", debias: bool = True, draw: int | None = None
+    ) -> Any:
+        """A synthetic table of a released network: the schema's names and levels, any number of rows, at no further cost."""
+        from sfumato.queries import synthesize, tables
+
+        return synthesize.synthesize(
+            tables.read(self.draws, self.plan, self.schema, debias, draw), rows, randomness, to
+        )
+
+    def marginal(self, columns: Any, *, debias: bool = True, draw: int | None = None) -> Any:
+        """Joint shares of some columns of a released network."""
+        from sfumato.queries import tables
+
+        return tables.marginal(tables.read(self.draws, self.plan, self.schema, debias, draw), columns)
+
+    def conditional(self, column: str, given: Any, *, debias: bool = True, draw: int | None = None) -> Any:
+        """Shares of a column of a released network given others: a mapping to levels, or names."""
+        from sfumato.queries import tables
+
+        return tables.conditional(tables.read(self.draws, self.plan, self.schema, debias, draw), column, given)
+
+    def to_pgmpy(self, *, debias: bool = True, draw: int | None = None) -> Any:
+        """A released network as a pgmpy model, where pgmpy is installed."""
+        from sfumato.queries import tables
+
+        return tables.to_pgmpy(tables.read(self.draws, self.plan, self.schema, debias, draw))
+
     @property
     def private(self) -> bool:
         """False for a release made with a seeded stream: it protects nobody."""
@@ -177,7 +205,12 @@ def _numbers(values: Mapping[str, Any]) -> str:
 
 def _model_in_words(model: Mapping[str, Any]) -> str:
     """Family and public numbers, or the kind of model, as one would say it."""
-    return f"{model.get('family', model.get('model', 'a model'))}({_numbers(model)})"
+    if isinstance(model.get("model"), Mapping):
+        return f"{_model_in_words(model['model'])} by {model['by']} ({len(model['levels'])} groups)"
+    if "parents" in model:
+        return f"{model['family']} of {', '.join(node for node, _ in model['parents'])}"
+    shown = {key: value for key, value in model.items() if not (key == "floor" and value == 0)}
+    return f"{model.get('family', model.get('model', 'a model'))}({_numbers(shown)})"
 
 
 def load(path: str | os.PathLike[str]) -> Release:

@@ -167,6 +167,7 @@ def test_truncated_rates_by_group_are_pure():
 
 WRONG = [
     (lambda: sf.grouped(3, "region", REGIONS), "sf.families"),
+    (lambda: sf.grouped(sf.families.Quantile(0.5, [1.0, 2.0]), "region", REGIONS), "sf.families"),
     (lambda: sf.grouped(RATES, "region", REGIONS), "sf.families"),
     (lambda: sf.grouped(sf.families.BetaBernoulli(), "region", ["a"]), "two different"),
     (lambda: sf.grouped(sf.families.BetaBernoulli(), "region", ["a", "a"]), "two different"),

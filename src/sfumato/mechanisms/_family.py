@@ -21,7 +21,7 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.profiles import Profile, number
 from sfumato.privacy.renyi import Renyi
 from sfumato.samplers import laws as exact_laws
-from sfumato.theorems import conjugate, truncated
+from sfumato.theorems import conjugate, finite_family, location, networks, quantile, truncated
 
 # Invented data sets behind an expectation, and behind a divergence (which needs special functions of each).
 _SIMULATED, _COMPARED = 8192, 256
@@ -30,6 +30,18 @@ _THEOREMS: dict[str, Callable[..., Guarantee]] = {
     "beta-bernoulli": conjugate.beta_bernoulli,
     "dirichlet": conjugate.dirichlet,
     "network": conjugate.network,
+    "network-tables": networks.table_draws,
+    "trajectories": networks.trajectory_draws,
+    "truncated-network": lambda *, strength, draws, **facts: networks.truncated_draws(**facts, draws=draws),
+    "gaussian-location": location.gaussian_location,
+    "logit-draw": location.logit_draw,
+    "gamma-poisson": conjugate.gamma_poisson,
+    "gamma-rate": conjugate.gamma_rate,
+    "truncated-gamma": lambda *, draws, **facts: truncated.gamma(
+        **facts, draws=draws, form="pure" if draws == 1 else "bounded range"
+    ),
+    "finite-family": lambda *, strength, draws, **facts: finite_family.posterior_draws(**facts, draws=draws),
+    "quantile": lambda *, strength, draws, **facts: quantile.quantile_draws(**facts, draws=draws),
     "truncated-dirichlet": lambda *, strength, draws, **facts: truncated.dirichlet(**facts, draws=draws),
     "truncated-beta": lambda *, strength, draws, **facts: truncated.beta(
         **facts, draws=draws, form="pure" if draws == 1 else "bounded range"
@@ -39,7 +51,7 @@ _THEOREMS: dict[str, Callable[..., Guarantee]] = {
 
 def is_posterior(model: object) -> bool:
     """Whether the model is a family with a posterior to draw from."""
-    return isinstance(model, Family) and model.drawn
+    return isinstance(model, Family) and model.drawn and not model.utility
 
 
 def unpriced(model: object) -> str | None:
@@ -79,7 +91,7 @@ def drawn(
 ) -> Draws:
     """Exact draws of the posterior, shaped (1, draws, *shape)."""
     values = exact_laws.draw(model.law(totals, n, power, strength), draws, randomness)
-    return Draws(values.reshape(1, draws, *model.shape), model.labels)
+    return Draws(values.reshape(1, draws, *model.draw_shape), model.labels)
 
 
 # --- calibration -----------------------------------------------------------------------------------------------------
@@ -161,7 +173,10 @@ def _invented(model: Family, n: int, size: int) -> tuple[Array, Array]:
 
 def expected(model: Family, n: int, power: float, strength: float, noise: float = 0.0) -> Expected:
     """How far one draw lies from the true parameter 9 times in 10, data and parameter drawn from the prior."""
-    quantity = f"one draw lies this close to the true {model.quantity} 9 times in 10:"
+    own = model.expectation(n, power)
+    if own is not None:
+        return Expected(**own)
+    quantity = f"half-width about the true {model.quantity} that holds 90 % of draws"
     value, bare = (_half_width(model, n, *case) for case in ((power, strength, noise), (1.0, 1.0, 0.0)))
     return Expected(quantity, value, "", "averaged over the prior", without_privacy=bare)
 
@@ -177,11 +192,29 @@ def _half_width(model: Family, n: int, power: float, strength: float, noise: flo
 
 
 def divergence(model: Family, n: int, power: float, strength: float, noise: float = 0.0) -> float:
-    """KL of the true posterior from the released law, averaged over data from the prior: what "auto" minimises."""
-    _, totals = _invented(model, n, _COMPARED)
-    seen = totals
+    """KL of the true posterior from the released law, averaged over data from the prior: what "auto" minimises.
+
+    With noisy totals the released law is the mixture over the noise; it is compared coordinate by coordinate through means
+    and variances, as normal laws are.
+    """
     if noise > 0:
-        rng = np.random.default_rng(2)
-        seen = model.feasible(totals + noise * rng.standard_normal(totals.shape), n)
-    gap = model.divergence(model.natural(totals, n), model.natural(seen, n, power, strength))
+        return _mixture_divergence(model, n, noise)
+    _, totals = _invented(model, n, _COMPARED)
+    gap = model.divergence(model.natural(totals, n), model.natural(totals, n, power, strength))
     return float(np.mean(gap))
+
+
+def _mixture_divergence(model: Family, n: int, noise: float) -> float:
+    sets, repeats = 32, max(32, 256 // max(1, len(model.labels) // 16))
+    _, totals = _invented(model, n, sets)
+    rng = np.random.default_rng(2)
+    many = np.repeat(totals, repeats, axis=0)
+    seen = model.feasible(many + noise * rng.standard_normal(many.shape), n)
+    exact, released = (model.sketch(rng, model.natural(values, n)) for values in (many, seen))
+    moments = []
+    for draws in (exact, released):
+        each = draws.reshape(sets, repeats, -1)
+        moments.append((each.mean(axis=1), each.var(axis=1) + 1e-300))
+    (mean, spread), (moved, wider) = moments
+    gap = 0.5 * (spread / wider + (mean - moved) ** 2 / wider - 1 + np.log(wider / spread))
+    return float(gap.sum(axis=-1).mean())

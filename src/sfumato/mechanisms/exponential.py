@@ -44,10 +44,11 @@ def price(model: Any, n: int, power: float, draws: int) -> Guarantee:
 
 
 def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) -> Plan:
-    """Find the largest power in (0, 1] whose price the target admits."""
+    """Find the largest power in (0, 1] whose price the target admits; a utility has no 1 to stop at."""
     limit = _gibbs.needs_target(target, NAME)
-    power = largest(lambda p: price(model, n, p, draws), limit, _gibbs.LOWEST_POWER, _gibbs.HIGHEST_POWER, "power")
     family = isinstance(model, Family)
+    highest = model.highest_power if family else _gibbs.HIGHEST_POWER
+    power = largest(lambda p: price(model, n, p, draws), limit, _gibbs.LOWEST_POWER, highest, "power")
     return Plan(
         NAME,
         model,

@@ -28,6 +28,8 @@ def refuses(model: Any, goal: str) -> str | None:
     """Serve families with a bounded sufficient statistic."""
     if not isinstance(model, Family):
         return "it needs a family with a bounded sufficient statistic"
+    if model.utility:
+        return "it has no posterior that noisy statistics could stand for; use 'exponential'"
     if not model.drawn:
         return None if goal == "estimate" else "its noisy mean is an estimate; use goal='estimate'"
     return None if goal == "draws" else "it releases draws; use goal='draws'"
@@ -76,8 +78,8 @@ def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
     totals = [count * unit for count, unit in zip(engine.totals(model.tally), model.units, strict=True)]
     noisy = [rounded_normal(bits, total, deviation, grid) * grid for total in totals]
     if not model.drawn:
-        found = np.array(model.estimate(noisy, plan.n)).reshape(model.shape)
-        return Draws(np.broadcast_to(found, (1, plan.draws, *model.shape)), model.labels)
+        found = np.array(model.estimate(noisy, plan.n)).reshape(model.draw_shape)
+        return Draws(np.broadcast_to(found, (1, plan.draws, *model.draw_shape)), model.labels)
     possible = model.feasible(np.array([float(value) for value in noisy]), plan.n)
     return _family.drawn(model, [Fraction(float(v)) for v in possible], plan.n, 1.0, 1.0, plan.draws, randomness)
 

@@ -45,8 +45,8 @@ class Grouped(Family):
     name = "Grouped"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, Family) or isinstance(self.model, Grouped):
-            raise ArgumentError(f"model must be one of sf.families; got {self.model!r}.")
+        if not isinstance(self.model, Family) or isinstance(self.model, Grouped) or self.model.utility:
+            raise ArgumentError(f"model must be one of sf.families with totals to group; got {self.model!r}.")
         if len(self.levels) < 2 or len(set(self.levels)) != len(self.levels):
             raise ArgumentError(f"levels must be at least two different groups; got {self.levels!r}.")
         object.__setattr__(self, "drawn", self.model.drawn)
@@ -74,9 +74,9 @@ class Grouped(Family):
         return tuple(f"{self.by}={level}: {label}" for level in self.levels for label in inner)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def draw_shape(self) -> tuple[int, ...]:
         """Groups first."""
-        return (len(self.levels), *self.model.shape)
+        return (len(self.levels), *self.model.draw_shape)
 
     # --- what is read ------------------------------------------------------------------------------------------------
 
@@ -200,8 +200,9 @@ class Grouped(Family):
         single = isinstance(self.model, BetaBernoulli)
         floor = self.model.floor if isinstance(self.model, BetaBernoulli) else 0.0
         cells = self.natural(rows, n, power, strength)
+        grid = _cells.grid_for(weight)
         return Product(
-            tuple(Dirichlet(tuple(map(float, row)), weight, smallest, floor, single) for row in cells), touched=2
+            tuple(Dirichlet(tuple(map(float, row)), weight, smallest, floor, single, grid) for row in cells), touched=2
         )
 
     def strongest(self, n: int) -> float:

@@ -1,11 +1,12 @@
 """The laws that posteriors take, as plain values: what is to be drawn, on which public grid. Drawing is the samplers' work.
 
-Fields named by what the data determine (cells, rate, mean, logs) are private; all others are public and the same for
-every data set, so that the grid, the quadrature and the charge for its error do not depend on a record.
+Fields named by what the data determine (cells, rate, mean, logs, ones, zeros) are private; all others are public, the same
+for every data set, so that the grid, the quadrature and the charge for its error do not depend on a record.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -29,11 +30,12 @@ class Dirichlet:
 
 @dataclass(frozen=True)
 class Gamma:
-    """Gamma(shape, rate) on the public grid between `lower` and `upper`.
+    """Gamma(shape, rate) on a public grid of `grid` cells between `lower` and `upper`.
 
-    `closed` restricts the law to [lower, upper]; otherwise the first cell reaches to 0 and the last to infinity.
-    `spacing` names the coordinate in which the cells are equal: "log", or "root" (the square root). `weight` bounds the
-    shape over all data sets.
+    `spacing` names the coordinate in which the cells are equal, and with it which parameter is public. "root", the square
+    root, with `lower` 0: the rate is public and the data determine the shape (counts). "log": the shape is public and the
+    data determine the rate (durations, precisions). `closed` restricts the law to [lower, upper], and `largest_rate`
+    then bounds the rate over all data sets; otherwise the first cell reaches to 0 and the last to infinity.
     """
 
     shape: float
@@ -41,8 +43,16 @@ class Gamma:
     lower: float
     upper: float
     spacing: str
-    weight: float
     closed: bool = False
+    largest_rate: float = math.inf
+    grid: int = 1 << 16
+
+    @property
+    def coarseness(self) -> float:
+        """Width of a cell in standard deviations of the posterior, in the grid's coordinate: the same for every data set."""
+        if self.spacing == "root":
+            return 2 * math.sqrt(self.rate * self.upper) / self.grid
+        return (math.log(self.upper) - math.log(self.lower)) * math.sqrt(self.shape) / self.grid
 
 
 @dataclass(frozen=True)
@@ -67,13 +77,28 @@ class Finite:
 
 
 @dataclass(frozen=True)
-class LogitNormal:
-    """exp(ones t - total log(1 + e^t) - precision (t - centre)^2/2) on a public grid of `cells` equal cells.
+class Lattice:
+    """K shares floor + (1 - K floor) j_i/steps, whole j_i >= 0 that sum to `steps`, with weights prod share_i^(cells_i - 1).
 
-    `total` bounds nothing private: it is the tempered number of records.
+    A finite family of public points above the floor; `weight` bounds the sum of the cells.
+    """
+
+    cells: tuple[float, ...]
+    weight: float
+    floor: float
+    steps: int
+
+
+@dataclass(frozen=True)
+class LogitNormal:
+    """exp(-ones log(1 + e^-t) - zeros log(1 + e^t) - precision (t - centre)^2/2) on a public grid.
+
+    `ones` and `zeros` are private; `total`, their sum, is the tempered number of records. The grid's inner cells lie
+    between `lower` and `upper`, its outer two reach to infinity.
     """
 
     ones: float
+    zeros: float
     total: float
     precision: float
     centre: float
@@ -92,4 +117,4 @@ class Product:
     touched: int | None = None
 
 
-Law: TypeAlias = "Dirichlet | Gamma | Normal | Finite | LogitNormal | Product"
+Law: TypeAlias = "Dirichlet | Gamma | Normal | Finite | LogitNormal | Lattice | Product"

@@ -11,7 +11,7 @@ from typing import Any
 from sfumato import _validate
 from sfumato.errors import ArgumentError, CompositionError, FormatError
 from sfumato.privacy.codec import curve_from_json, refuse_unknown
-from sfumato.privacy.curves import Curve, Gaussian, Pure
+from sfumato.privacy.curves import BoundedRange, Curve, Gaussian, Pure
 from sfumato.privacy.gaussian_tail import bisect_down
 from sfumato.privacy.metric import Metric
 
@@ -140,7 +140,7 @@ class Guarantee:
 
     def at(self, delta: float) -> str:
         """Return the plain sentence with epsilon read off at this delta."""
-        if isinstance(self.curve, Metric):
+        if isinstance(self.curve, Metric) or self.vacuous:
             return str(self)
         epsilon = self.epsilon(delta)
         if epsilon == math.inf:
@@ -166,6 +166,8 @@ class Guarantee:
             head = f"{_short(curve.mu)}-Gaussian differential privacy"
         elif isinstance(curve, Pure):
             head = f"Pure {_short(curve.epsilon_value)}-differential privacy"
+        elif isinstance(curve, BoundedRange):
+            head = f"Pure {_short(curve.epsilon_value)}-differential privacy (bounded range)"
         else:
             head = "Differential privacy"
         points = ", ".join(f"({_short(self.epsilon(d))}, {d:.0e})" for d in (1e-5, 1e-6))

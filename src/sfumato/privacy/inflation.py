@@ -36,6 +36,13 @@ def _inflated_many(deltas: Callable[[Array], Array], error: float, epsilons: Arr
     return np.minimum(1.0, math.exp(error) * full * (1 + 1e-15))
 
 
+def renyi_extra(error: float, order: float) -> float:
+    """What a stated error adds to a Renyi divergence: error (2 a - 1)/(a - 1), twice the error in the limit."""
+    if error == 0:
+        return 0.0
+    return 2 * error if order == math.inf else math.inf if order == 1 else error * (2 * order - 1) / (order - 1)
+
+
 def tolerant(exact: Registered) -> Registered:
     """The same profile with an optional parameter "error"; without it nothing changes."""
 
@@ -65,8 +72,7 @@ def tolerant(exact: Registered) -> Registered:
 
     def renyi(parameters: Parameters, order: float) -> float:
         bare, error = parts(parameters)
-        extra = 0.0 if error == 0 else math.inf if order == 1 else error * (2 * order - 1) / (order - 1)
-        return exact.renyi(bare, order) + number(bare["draws"]) * extra
+        return exact.renyi(bare, order) + number(bare["draws"]) * renyi_extra(error, order)
 
     return Registered(
         check,

@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato import _validate
 from sfumato.privacy.gamma_profiles import GAMMA
+from sfumato.privacy.gaussian_profiles import PERTURBED
 from sfumato.privacy.inflation import tolerant
 from sfumato.privacy.loss_distribution import ComposedLoss
 from sfumato.privacy.pair_losses import COARSE, FINE, Array, composed_pair, one, safe_order
@@ -217,4 +218,4 @@ _EXACT: dict[str, Registered] = {
     **GAMMA,
 }
 
-REGISTERED: dict[str, Registered] = {name: tolerant(profile) for name, profile in _EXACT.items()}
+REGISTERED: dict[str, Registered] = {**{name: tolerant(profile) for name, profile in _EXACT.items()}, **PERTURBED}

@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato._quadrature import Array
 from sfumato.models import laws
-from sfumato.samplers import beta_grid
+from sfumato.samplers import beta_grid, finite, gamma_grid, location, logit_grid, simplex_lattice
 
 
 def draw(law: laws.Law, draws: int, source: Any) -> Array:
@@ -44,6 +44,11 @@ def _draw_product(law: laws.Product, draws: int, source: Any) -> Array:
 
 _DRAW: dict[type, Callable[[Any, int, Any], Array]] = {
     laws.Dirichlet: _draw_dirichlet,
+    laws.Gamma: lambda law, draws, source: gamma_grid.draw_gamma(law, draws, source)[:, None],
+    laws.Finite: finite.draw_finite,
+    laws.Normal: location.draw_normal,
+    laws.LogitNormal: logit_grid.draw_log_odds,
+    laws.Lattice: simplex_lattice.draw_lattice,
     laws.Product: _draw_product,
 }
 
@@ -67,5 +72,10 @@ def _product_error(law: laws.Product) -> float:
 
 _ERROR: dict[type, Callable[[Any], float]] = {
     laws.Dirichlet: _dirichlet_error,
+    laws.Gamma: lambda law: 2 * math.atanh(gamma_grid.mass_error(law)) * (1 + 1e-15),
+    laws.Finite: lambda law: finite.LOG_ERROR,
+    laws.Normal: lambda law: 0.0,  # exact, and rounding is post-processing
+    laws.LogitNormal: logit_grid.log_error,
+    laws.Lattice: simplex_lattice.log_error,
     laws.Product: _product_error,
 }

@@ -10,11 +10,54 @@ from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.families.beta_binomial import BetaBinomial
 from sfumato.models.families.bounded_mean import BoundedMean
 from sfumato.models.families.dirichlet_categorical import DirichletCategorical
+from sfumato.models.families.exponential_rate import ExponentialRate
+from sfumato.models.families.finite import Finite
+from sfumato.models.families.gamma_poisson import GammaPoisson
+from sfumato.models.families.gaussian_mean import GaussianMean
+from sfumato.models.families.laplace_scale import LaplaceScale
+from sfumato.models.families.logit_normal import LogitNormal
+from sfumato.models.families.multivariate_normal import MultivariateNormal
+from sfumato.models.families.normal_mean import NormalMean
+from sfumato.models.families.normal_precision import NormalPrecision
+from sfumato.models.families.quantile import Quantile
 
-__all__ = ["TABLE", "BetaBernoulli", "BetaBinomial", "BoundedMean", "DirichletCategorical", "from_json"]
+__all__ = [
+    "TABLE",
+    "BetaBernoulli",
+    "BetaBinomial",
+    "BoundedMean",
+    "DirichletCategorical",
+    "ExponentialRate",
+    "Finite",
+    "GammaPoisson",
+    "GaussianMean",
+    "LaplaceScale",
+    "LogitNormal",
+    "MultivariateNormal",
+    "NormalMean",
+    "NormalPrecision",
+    "Quantile",
+    "from_json",
+]
 
 TABLE: dict[str, Any] = {
-    family.name: family for family in (BetaBernoulli, BetaBinomial, DirichletCategorical, BoundedMean)
+    family.name: family
+    for family in (
+        BetaBernoulli,
+        BetaBinomial,
+        DirichletCategorical,
+        BoundedMean,
+        Finite,
+        Quantile,
+        GammaPoisson,
+        ExponentialRate,
+        LaplaceScale,
+        NormalPrecision,
+        GaussianMean,
+        LogitNormal,
+        MultivariateNormal,
+        NormalMean,
+    )
 }
 
 
@@ -25,9 +68,12 @@ def from_json(document: Mapping[str, Any]) -> Any:
         from sfumato.models.grouped import Grouped
 
         return Grouped(from_json(document["model"]), document["by"], tuple(document["levels"]))
-    if name not in TABLE:
-        raise FormatError(f"family must be one of {', '.join(TABLE)}; got {name!r}.")
+    from sfumato.models.networks import TABLE as NETWORKS  # they are built on families
+
+    table = {**TABLE, **NETWORKS}
+    if name not in table:
+        raise FormatError(f"family must be one of {', '.join(table)}; got {name!r}.")
     try:
-        return TABLE[name](**{key: value for key, value in document.items() if key != "family"})
+        return table[name](**{key: value for key, value in document.items() if key != "family"})
     except TypeError as error:
         raise FormatError(f"a {name} cannot be read: {error}") from error

@@ -24,6 +24,7 @@ from sfumato.models.laws import Law
 from sfumato.schema import Schema
 from sfumato.schema.counts import Tally
 from sfumato.schema.reading import open_source
+from sfumato.schema.structure import BLOCK_ROWS
 
 Array = NDArray[np.float64]
 
@@ -45,6 +46,8 @@ class Family:
     priced: bool = True  # whether a theorem prices its draws; else only noisy statistics serve
     strengthens: ClassVar[bool] = True  # whether the prior can be multiplied by a strength
     drawn: bool = True  # whether there is a posterior to draw from
+    utility: ClassVar[bool] = False  # whether draws follow a utility and not a likelihood: then power 1 means nothing
+    highest_power: ClassVar[float] = 1.0  # largest power that is searched; 1 is the posterior itself
 
     # --- what leaves -------------------------------------------------------------------------------------------------
 
@@ -54,7 +57,7 @@ class Family:
         return ("theta",)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def draw_shape(self) -> tuple[int, ...]:
         """Shape of one draw: a scalar where there is one coordinate."""
         return () if len(self.labels) == 1 else (len(self.labels),)
 
@@ -110,6 +113,10 @@ class Family:
 
     # --- what a reader may expect ------------------------------------------------------------------------------------
 
+    def expectation(self, n: int, power: float) -> Mapping[str, Any] | None:
+        """What a reader will get, where the family knows it without data from a prior: quantity, value, unit and how."""
+        return None
+
     def simulate(self, rng: np.random.Generator, size: int, n: int) -> tuple[Array, Array]:
         """True parameters (size, d) drawn from the prior, and totals (size, k) of n records drawn from each."""
         raise NotImplementedError
@@ -144,13 +151,15 @@ class Family:
             for name in columns:
                 if name in chunk:
                     waiting[name].append(chunk[name])
+        if not any(len(part) for part in waiting[columns[0]]):
+            raise ArgumentError("with_public needs at least one public record; the table is empty.")
         block = {name: np.concatenate(parts) for name, parts in waiting.items()}
         rows = len(block[columns[0]])
-        if rows == 0:
-            raise ArgumentError("with_public needs at least one public record; the table is empty.")
-        total = self.tally(block, columns)
-        exact = [int(count) * unit for count, unit in zip(total, self.units, strict=True)]
-        return self.updated(exact, rows)
+        # In runs of rows, as private data are read: whole numbers of one run cannot overflow.
+        runs = [slice(start, start + BLOCK_ROWS) for start in range(0, rows, BLOCK_ROWS)]
+        tallies = [self.tally({name: block[name][run] for name in columns}, columns) for run in runs]
+        totals = [sum(int(count) for count in counts) for counts in zip(*tallies, strict=True)]
+        return self.updated([count * unit for count, unit in zip(totals, self.units, strict=True)], rows)
 
     def updated(self, totals: Sequence[Fraction], n: int) -> Any:
         """The family whose prior is this one's posterior after `n` public records with these totals."""

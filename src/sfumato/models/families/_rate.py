@@ -67,7 +67,9 @@ class Rate(Family):
         cells = self.natural(np.array([float(totals[0])]), n, power, strength)
         weight = power * n * self.trials + strength * (self.alpha + self.beta)
         smallest = strength * min(self.alpha, self.beta)
-        return Dirichlet((float(cells[0]), float(cells[1])), weight, smallest, self.floor, single=True)
+        return Dirichlet(
+            (float(cells[0]), float(cells[1])), weight, smallest, self.floor, True, _cells.grid_for(weight)
+        )
 
     def strongest(self, n: int) -> float:
         """Largest strength that the grid can still draw."""

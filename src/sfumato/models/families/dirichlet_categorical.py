@@ -90,7 +90,7 @@ class DirichletCategorical(Family):
         """Dirichlet, broken stick by stick."""
         cells = self.natural(np.array([float(total) for total in totals]), n, power, strength)
         weight = power * n + strength * sum(self.alpha)
-        return Dirichlet(tuple(map(float, cells)), weight, strength * min(self.alpha))
+        return Dirichlet(tuple(map(float, cells)), weight, strength * min(self.alpha), grid=_cells.grid_for(weight))
 
     def strongest(self, n: int) -> float:
         """Largest strength that the grid can still draw."""

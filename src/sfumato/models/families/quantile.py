@@ -1,0 +1,175 @@
+"""A quantile of a bounded column, drawn from a public list of candidates: the way to bounds for who has none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import _validate
+from sfumato.errors import ArgumentError
+from sfumato.models.families._columns import only_column
+from sfumato.models.families._family import Claim, Family
+from sfumato.models.families._log_weights import UNITS, tempered
+from sfumato.models.laws import Finite, Law
+from sfumato.schema import Number, Schema
+
+_LARGEST_GRID = 1 << 16
+# How often the stated rank error may be exceeded.
+_FAILURE = 0.1
+
+
+@dataclass(frozen=True, repr=False)
+class Quantile(Family):
+    """The exponential mechanism on the candidates of `grid`, with the rank error of a candidate c as its loss.
+
+    A record equal to c may stand on either side of it, so c covers the ranks from #{x < c} to #{x <= c}; its error is
+    their distance from level * n,
+
+        loss(c) = max(0, #{x < c} - level n, level n - #{x <= c}),
+
+    which one replaced record moves by at most 1. A draw is c with probability proportional to exp(-power loss(c)). The
+    candidates are public and need not reach every record. `column` names the Number column where there are several.
+    """
+
+    level: float
+    grid: tuple[float, ...]
+    column: str | None = None
+    name = "Quantile"
+    quantity = "quantile"
+    bounded = True
+    strengthens = False
+    utility = True
+    highest_power = 1e6
+
+    def __init__(self, level: float, grid: Sequence[float], column: str | None = None) -> None:
+        candidates = tuple(sorted(_validate.finite("grid", value) + 0.0 for value in grid))
+        if len(candidates) < 2 or len(set(candidates)) != len(candidates):
+            raise ArgumentError("grid must list at least two different candidates, each once.")
+        if len(candidates) > _LARGEST_GRID:
+            raise ArgumentError(f"grid must have at most {_LARGEST_GRID:,} candidates; got {len(candidates):,}.")
+        if column is not None and not isinstance(column, str):
+            raise ArgumentError(f"column must be the name of a column; got {column!r}.")
+        object.__setattr__(self, "level", _validate.between("level", level, 0.0, 1.0))
+        object.__setattr__(self, "grid", candidates)
+        object.__setattr__(self, "column", column)
+
+    @staticmethod
+    def geometric_grid(
+        smallest: float, largest: float, per_decade: int = 20, signed: bool = False
+    ) -> tuple[float, ...]:
+        """0 and the numbers from `smallest` to `largest` that grow by the same factor, `per_decade` to a factor of 10.
+
+        `signed` adds their negatives. Twelve decades take 240 candidates, so the bounds may be astronomically wide.
+        """
+        low, high = _validate.positive("smallest", smallest), _validate.positive("largest", largest)
+        steps = _validate.whole("per_decade", per_decade)
+        if not low < high:
+            raise ArgumentError(f"largest must be greater than smallest; got smallest={low!r} and largest={high!r}.")
+        decades = math.log10(high) - math.log10(low)
+        if decades * steps > _LARGEST_GRID:
+            raise ArgumentError(f"per_decade={steps} makes more than {_LARGEST_GRID:,} candidates; use fewer.")
+        inner = [float(f"{low * 10 ** (k / steps):.12g}") for k in range(1, math.ceil(decades * steps - 1e-9))]
+        rising = [low, *(value for value in inner if low < value < high), high]
+        falling = [-value for value in reversed(rising)] if signed else []
+        return (*falling, 0.0, *rising)
+
+    @classmethod
+    def geometric(
+        cls,
+        level: float,
+        smallest: float,
+        largest: float,
+        per_decade: int = 20,
+        signed: bool = False,
+        column: str | None = None,
+    ) -> Quantile:
+        """A quantile on a geometric grid: nothing but the order of magnitude has to be known beforehand."""
+        return cls(level, cls.geometric_grid(smallest, largest, per_decade, signed), column)
+
+    # --- what leaves and what is read --------------------------------------------------------------------------------
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """One number, the quantile."""
+        return ("quantile",)
+
+    def columns(self, schema: Schema) -> tuple[str, ...]:
+        """The Number column: the named one, else the target, or the only one there is."""
+        if self.column is None:
+            name = only_column(schema, Number, self.name)
+        elif isinstance(schema.columns.get(self.column), Number):
+            name = self.column
+        else:
+            raise ArgumentError(f"column {self.column!r} is no Number column of schema {schema.name!r}.")
+        declared = schema.columns[name]
+        if isinstance(declared, Number) and not any(declared.lower <= c <= declared.upper for c in self.grid):
+            raise ArgumentError(
+                f"no candidate of the grid lies within the bounds of column {name!r}, [{declared.lower:g}, "
+                f"{declared.upper:g}]. Give candidates where the records can be."
+            )
+        return (name,)
+
+    def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:
+        """Records below the first candidate, at it, between it and the second, at the second, and so on."""
+        values, candidates = block[columns[0]], np.array(self.grid)
+        places = np.searchsorted(candidates, values, "left") + np.searchsorted(candidates, values, "right")
+        return np.bincount(places, minlength=2 * len(candidates) + 1).astype(np.int64)
+
+    @property
+    def units(self) -> tuple[Fraction, ...]:
+        """Counts."""
+        return (Fraction(1),) * (2 * len(self.grid) + 1)
+
+    @property
+    def reach(self) -> float:
+        """One count falls by 1 and one rises by 1."""
+        return math.sqrt(2) * (1 + 1e-15)
+
+    def losses(self, totals: Sequence[Fraction | int], n: int) -> tuple[list[int], int]:
+        """Rank error of every candidate as whole numbers over a common denominator: the level is a decimal fraction."""
+        level = Fraction(repr(self.level))
+        rank, scale = level.numerator * n, level.denominator
+        running = list(accumulate(int(total) * scale for total in totals))
+        below, upto = running[0:-1:2], running[1::2]
+        return [max(0, low - rank, rank - high) for low, high in zip(below, upto, strict=True)], scale
+
+    # --- what is drawn, and at what price ----------------------------------------------------------------------------
+
+    def claim(self, n: int) -> Claim:
+        """The exponential mechanism with a loss of sensitivity 1."""
+        return Claim("quantile", {"candidates": len(self.grid)})
+
+    def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Law:
+        """Weights exp(-power loss), each logarithm an exact fraction that is rounded once."""
+        losses, scale = self.losses(totals, n)
+        logs = tempered(power, [[-loss] for loss in losses], [Fraction(UNITS, scale)])
+        return Finite(tuple(logs), tuple((candidate,) for candidate in self.grid))
+
+    # --- what a reader may expect ------------------------------------------------------------------------------------
+
+    def expectation(self, n: int, power: float) -> dict[str, Any]:
+        """With probability 0.9 the rank error exceeds the best candidate's by at most ln((m - 1)/0.1)/power records.
+
+        The m - 1 other candidates weigh at most exp(-power t) of the best one if they are t records worse.
+        """
+        further = min(float(n), math.log((len(self.grid) - 1) / _FAILURE) / power)
+        return {
+            "quantity": "9 times in 10 the rank is off by at most this much more than the best candidate's:",
+            "value": further,
+            "unit": "records",
+            "how": "a bound for any data",
+            "without_privacy": 0.0,
+        }
+
+    def updated(self, totals: Sequence[Fraction], n: int) -> Any:
+        """There is no prior."""
+        raise ArgumentError(
+            "a private quantile has no prior that public records could change; choose its grid by them."
+        )

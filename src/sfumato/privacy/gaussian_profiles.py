@@ -1,0 +1,57 @@
+"""The profile of draws that are Gaussian but for a stated error: every mass within a factor exp(+-error) of the exact one.
+
+With mu a draw and N of them, delta(eps) is the Gaussian one of sqrt(N) mu, inflated by N times the error, and
+
+    D_alpha <= alpha N mu^2/2 + N error (2 alpha - 1)/(alpha - 1).
+"""
+
+from __future__ import annotations
+
+import math
+
+from sfumato import _validate
+from sfumato.privacy.curves import Gaussian
+from sfumato.privacy.gaussian_tail import UNIT, gaussian_delta
+from sfumato.privacy.inflation import inflated
+from sfumato.privacy.profiles import Parameters, Registered, number, require_keys
+
+
+def _check(parameters: Parameters) -> None:
+    require_keys("perturbed-gaussian", parameters, ("mu", "draws", "error"))
+    _validate.positive("mu", parameters["mu"])
+    _validate.whole("draws", parameters["draws"])
+    _validate.non_negative("error", parameters["error"])
+
+
+def _totals(parameters: Parameters) -> tuple[float, float]:
+    """Mu and error of all draws together, rounded up."""
+    draws = number(parameters["draws"])
+    return number(parameters["mu"]) * math.sqrt(draws) * (1 + 4 * UNIT), number(parameters["error"]) * draws
+
+
+def _delta(parameters: Parameters, epsilon: float) -> float:
+    mu, error = _totals(parameters)
+    return inflated(lambda eps: gaussian_delta(eps, mu), error * (1 + 2 * UNIT), epsilon)
+
+
+def _renyi(parameters: Parameters, order: float) -> float:
+    mu, error = _totals(parameters)
+    if order == math.inf or (order == 1 and error > 0):
+        return math.inf
+    extra = 0.0 if error == 0 else error * (2 * order - 1) / (order - 1)
+    return (Gaussian(mu).renyi(order) + extra) * (1 + 8 * UNIT)
+
+
+PERTURBED: dict[str, Registered] = {
+    "perturbed-gaussian": Registered(
+        _check,
+        _delta,
+        None,
+        _renyi,
+        lambda p: 0.0,
+        lambda p: (
+            f"{int(number(p['draws']))} draw(s), each {number(p['mu']):.6g}-Gaussian but for a stated error of"
+            f" {number(p['error']):.3g} in its log mass"
+        ),
+    ),
+}

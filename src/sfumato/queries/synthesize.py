@@ -1,0 +1,93 @@
+"""A synthetic table from a released network: records drawn column by column, parents first. Post-processing, any number of rows."""
+
+from __future__ import annotations
+
+import math
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import _validate
+from sfumato.errors import ArgumentError
+from sfumato.models.networks.bayesian_network import BayesianNetwork
+from sfumato.queries.tables import Network
+from sfumato.schema import Boolean, Category, Number
+
+FORMS = ("mapping", "arrow", "pandas")
+_BLOCK = 1 << 16
+
+
+def synthesize(network: Network, rows: int, randomness: Any = None, to: str = "mapping") -> Any:
+    """A table of `rows` records with the schema's names and levels.
+
+    A number that was cut into bins is spread evenly over its bin. `randomness` is a seed or a NumPy generator: the tables are
+    public by now, so nothing private hangs on it. `to`: "mapping" (name -> array), "arrow" or "pandas".
+    """
+    count = _validate.whole("rows", rows)
+    _validate.one_of("to", to, FORMS)
+    rng = np.random.default_rng(randomness)
+    codes = sampled(network, count, rng)
+    columns = {name: _values(network, name, codes[name], rng) for name in network.schema.columns if name in codes}
+    if to == "mapping":
+        return columns
+    if to == "arrow":
+        import pyarrow
+
+        return pyarrow.table(columns)
+    try:
+        pandas = import_module("pandas")
+    except ImportError as error:
+        raise ImportError("to='pandas' needs pandas, which is not installed: pip install pandas") from error
+    return pandas.DataFrame(columns)
+
+
+def sampled(network: Network, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
+    """Positions of levels, column by column."""
+    found: dict[str, NDArray[np.int64]] = {}
+    for factor in network.factors:
+        place = np.zeros(rows, dtype=np.int64)
+        for parent, size in zip(factor.parents, factor.values.shape[:-1], strict=True):
+            if parent not in found:
+                raise ArgumentError(
+                    f"the model has no law of column {parent!r}: a chain of single transitions does not say where it starts. "
+                    "Use conditional(...), or a chain of trajectories."
+                )
+            place = place * size + found[parent]
+        edges = np.cumsum(factor.values.reshape(-1, factor.values.shape[-1]), axis=1)
+        edges = edges / edges[:, -1:]
+        levels = np.empty(rows, dtype=np.int64)
+        for start in range(0, rows, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            uniform = rng.random(len(place[part]))
+            levels[part] = (uniform[:, None] >= edges[place[part], :-1]).sum(axis=1)
+        found[factor.column] = levels
+    return found
+
+
+def _values(network: Network, name: str, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
+    """Levels of the schema, or numbers within its bounds."""
+    column = network.schema.columns[name]
+    if isinstance(column, Boolean):
+        return codes.astype(bool)
+    if isinstance(column, Category):
+        kind = object if isinstance(column.levels[0], str) else np.int64
+        return np.array(column.levels, dtype=kind)[codes]
+    edges = dict(network.model.bins)[name] if isinstance(network.model, BayesianNetwork) else ()
+    return _spread(column, np.array(edges, dtype=np.float64), codes, rng)
+
+
+def _spread(
+    column: Number, edges: NDArray[np.float64], codes: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[Any]:
+    """Numbers spread evenly over their bins, whole where the schema says so."""
+    low, high = np.clip(edges[:-1], column.lower, column.upper), np.clip(edges[1:], column.lower, column.upper)
+    if not column.integer:
+        return np.asarray(low[codes] + (high - low)[codes] * rng.random(len(codes)))
+    first = np.ceil(low)
+    # A bin ends before its upper edge, the last one at it.
+    last = np.array([*(math.ceil(edge) - 1 for edge in high[:-1]), math.floor(high[-1])], dtype=np.float64)
+    empty = last < first
+    first[empty] = last[empty] = np.clip(np.rint(0.5 * (low + high)), column.lower, column.upper)[empty]
+    return np.asarray(first[codes] + np.floor((last - first + 1)[codes] * rng.random(len(codes))))

@@ -1,0 +1,179 @@
+"""Gamma laws on the public grid: rates of counts, rates of durations, precisions.
+
+Cells are equal in sqrt(theta) where the rate of the posterior is public (counts: equally wide for rare and common events)
+and in log(theta) where its shape is (durations). They are integrated in y = log(theta/reference), where the density
+
+    K (d - expm1(d)),    d the distance from the mode, K the shape,
+
+is log-concave. Edges are the floats that stand here, so they are exact; everything that picks them, the quadrature nodes
+or the stated error is public.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from sfumato._quadrature import Array
+from sfumato.errors import ArgumentError
+from sfumato.models.families._gamma import WIDEST_CELL
+from sfumato.models.laws import Gamma
+from sfumato.samplers.grid import Integers, Masses, draw_cells, integer_weights, log_masses
+
+# A cell counts while its density is above e^-725 of the peak: below, it stands at the floor under every data set.
+_DEEP = 725.0
+# A cell over which the density falls by e^-800 leaves all cells behind it at the floor: nothing but it is left to be told.
+_STEEPEST = 400.0
+_NODES = (16, 32, 64, 128)
+_QUADRATURE = 1e-11
+# What is stated for the quadrature, the two open cells and the sum over the nodes together.
+_STATED = 1e-10
+
+
+def mass_error(law: Gamma) -> float:
+    """Bound on the relative error of every cell mass, from the public fields of the law; too coarse a grid is refused."""
+    nodes_for(law)
+    return _STATED + _rounding(law)
+
+
+def nodes_for(law: Gamma) -> int:
+    """Quadrature nodes per cell: the fewest whose derived error is below 1e-11 in every cell under every data set."""
+    if (
+        law.spacing not in ("root", "log")
+        or (law.spacing == "root") != (law.lower == 0)
+        or law.closed > (law.lower > 0)
+    ):
+        raise ArgumentError(f"spacing must be 'root' from lower = 0, or 'log' between positive bounds; got {law!r}.")
+    if not law.coarseness <= WIDEST_CELL:
+        raise ArgumentError(
+            f"a draw on a grid of {law.grid:,} cells needs cells of at most {WIDEST_CELL:g} standard deviations of the "
+            f"posterior; here they are {law.coarseness:.3g}. Declare tighter bounds, or use fewer records."
+        )
+    outside = law.largest_rate * law.upper if law.closed else 0.0
+    return _fewest_nodes(law.spacing, _public(law), outside, law.lower, law.upper, law.grid)
+
+
+def _public(law: Gamma) -> float:
+    """The parameter that no record moves: rate times upper end, or shape."""
+    return law.rate * law.upper if law.spacing == "root" else law.shape
+
+
+@lru_cache(maxsize=256)
+def _fewest_nodes(spacing: str, public: float, outside: float, lower: float, upper: float, cells: int) -> int:
+    half, slope, curvature, _ = _blocks(spacing, public, lower, upper, cells)
+    if outside > 0:  # the mode may lie outside, and the density be steep at the edge
+        slope = np.maximum(slope, np.minimum(max(public, outside), _STEEPEST / half))
+        curvature = public + slope
+    for nodes in _NODES:
+        if float(_quadrature_error(nodes, half, slope, curvature).max()) <= _QUADRATURE:
+            return nodes
+    raise ArgumentError(
+        f"a draw on a grid of {cells:,} cells cannot be told to the stated error between {lower:g} and {upper:g}: "
+        "declare tighter bounds."
+    )
+
+
+def _blocks(spacing: str, public: float, lower: float, upper: float, cells: int) -> tuple[Array, Array, Array, Array]:
+    """For blocks of cells: half width w, largest slope s, largest K e^d and largest |y|, over all data sets that matter.
+
+    With f = K (expm1(d) - d) <= 725 at the edge of the cell nearer to the mode, the slope |K - K e^d| there is at most
+    725 + sqrt(1450 K); given A = K e^d instead (equal in the root), K <= A exp(1 + W((725/A - 1)/e)), W Lambert's function.
+    """
+    if spacing == "log":
+        half = np.array([0.5 * (math.log(upper) - math.log(lower)) / cells])
+        steep = np.array([_DEEP + math.sqrt(2 * _DEEP * public)])
+        slope = steep + (public + steep) * np.expm1(2 * half)
+        return half, slope, public + slope, half * cells
+    from scipy.special import lambertw
+
+    first = np.unique(np.floor(1.2 ** np.arange(0.0, math.log(cells) / math.log(1.2))))
+    last = np.append(first[1:], cells)
+    half = np.log1p(1 / first)
+    top = public * (last / cells) ** 2
+    shape = top * np.exp(1 + lambertw((_DEEP / top - 1) / math.e).real)
+    return half, shape - top - top * np.expm1(-2 * half), top, -2 * np.log(first / cells)
+
+
+def _quadrature_error(nodes: int, half: Array, slope: Array, curvature: Array) -> Array:
+    """Relative error of Gauss-Legendre on a cell: the best over Bernstein ellipses rho.
+
+    About the middle of a cell log f = s z - A (e^z - 1 - z). On the ellipse its real part is at most
+    s w a + A e^(w a) (w b)^2/2, a and b = (rho +- 1/rho)/2, and the integral is at least
+    2 sinh(s w)/(s w) exp(-A e^w w^2/2); the error is at most (64/15) max|f| rho^(2 - 2N)/(1 - rho^-2).
+    """
+    rho = np.geomspace(1.03, 80.0, 90)
+    a, b = 0.5 * (rho + 1 / rho), 0.5 * (rho - 1 / rho)
+    w, drop = half[:, None], (slope * half)[:, None]
+    bend = curvature[:, None] * w * w
+    grown = drop + np.log(-np.expm1(-2 * drop)) - np.log(2 * drop)
+    bound = drop * a - grown + 0.5 * bend * (np.exp(w * a) * b * b + np.exp(w))
+    bound += math.log(32 / 15) - (2 * nodes - 2) * np.log(rho) - np.log1p(-(rho**-2.0))
+    return np.asarray(np.exp(np.minimum(bound.min(axis=1), 700.0)), dtype=np.float64)
+
+
+def _rounding(law: Gamma) -> float:
+    """What floats lose, twice the derived count of roundings: the parameters', the mode's and the exponents'.
+
+    A parameter or mode that is off by a relative e moves a log mass by e |K - K e^d|, at most `slope`, or by e K |d|, at
+    most `depth`; products |K - K e^d| |d| are at most 52 times 725 more than that (shapes of at least 1e-6).
+    """
+    _, slope, curvature, place = _blocks(law.spacing, _public(law), law.lower, law.upper, law.grid)
+    depth = 55 * _DEEP + np.sqrt(3 * _DEEP * (curvature + slope))
+    return float(2.0**-51 * ((10 + 2 * place) * slope + 10 * depth).max())
+
+
+def gamma_grid(law: Gamma) -> Array:
+    """Middles of the cells, in the coordinate in which they are equal: the public set from which every draw is taken."""
+    return _middles(law.spacing, law.lower, law.upper, law.grid)
+
+
+@lru_cache(maxsize=16)
+def _middles(spacing: str, lower: float, upper: float, cells: int) -> Array:
+    place = (np.arange(cells) + 0.5) / cells
+    if spacing == "root":
+        values: Array = upper * place**2
+    else:
+        half = 0.5 * (math.log(upper) - math.log(lower))
+        values = _reference(spacing, lower, upper) * np.exp(half * (2 * place - 1))
+    values.setflags(write=False)
+    return values
+
+
+def _reference(spacing: str, lower: float, upper: float) -> float:
+    return upper if spacing == "root" else math.sqrt(lower) * math.sqrt(upper)
+
+
+@lru_cache(maxsize=16)
+def _edges(spacing: str, lower: float, upper: float, closed: bool, cells: int) -> Array:
+    """Edges of the cells in y: the inner ones, and the two ends where the law is restricted."""
+    place = np.arange(0 if closed else 1, cells + 1 if closed else cells) / cells
+    if spacing == "root":
+        return np.asarray(2 * np.log(place), dtype=np.float64)
+    return np.asarray(0.5 * (math.log(upper) - math.log(lower)) * (2 * place - 1), dtype=np.float64)
+
+
+def gamma_masses(law: Gamma, nodes: int) -> Masses:
+    """Log of the mass of every cell up to a common constant."""
+    edges = _edges(law.spacing, law.lower, law.upper, law.closed, law.grid)
+    shape, reference = law.shape, _reference(law.spacing, law.lower, law.upper)
+    ratio = shape / law.rate / reference
+    anchor = math.log(ratio) if 0 < ratio < math.inf else math.inf if ratio > 0 else -math.inf
+    beyond = 0.0
+    if law.closed and not edges[0] <= anchor <= edges[-1]:
+        # Written about the edge next to the mode: about a mode far outside, the digits of the density would be lost.
+        anchor = float(edges[0] if anchor < edges[0] else edges[-1])
+        beyond = law.rate * reference * math.exp(anchor) - shape
+
+    def log_density(d: Array) -> Array:
+        grown = np.expm1(np.minimum(d, 700.0))
+        return np.asarray(shape * (d - grown) - beyond * grown)
+
+    return log_masses(log_density, anchor, edges, nodes, closed=law.closed)
+
+
+def draw_gamma(law: Gamma, draws: int, source: Integers) -> Array:
+    """Independent draws from the law, each one of the public values."""
+    weights = integer_weights(gamma_masses(law, nodes_for(law)))
+    return gamma_grid(law)[np.array(draw_cells(weights, source, draws), dtype=np.int64)]

@@ -1,0 +1,33 @@
+"""A private quantile: the exponential mechanism on public candidates, with the rank error as its loss.
+
+A candidate c covers the ranks from #{x < c} to #{x <= c}; its loss is how far these are from q n,
+
+    loss(c) = max(0, #{x < c} - q n, q n - #{x <= c}).
+
+Replacing one record changes each count by at most 1, hence the loss by at most 1, at every c at once: sensitivity 1, and a
+draw with probability proportional to exp(-power loss(c)) has bounded range 2 power, whatever n, the level and the ties.
+Source: McSherry and Talwar 2007; Smith 2011 for quantiles. Proofs: docs/proofs/quantile.md.
+"""
+
+from __future__ import annotations
+
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems.exponential import exponential_mechanism
+
+
+def quantile_draws(
+    *, candidates: int, power: float, draws: int = 1, log_error: float = 0.0, unit: str = "row"
+) -> Guarantee:
+    """Bounded range 2 power + 4 e for one draw from `candidates` public numbers, and the composition of as many for several.
+
+    `log_error` is e, how far the log of a drawn candidate's probability may be from the exact one: it moves a log ratio by
+    at most 2 e to either side.
+    """
+    h = Hypotheses("private quantile", "McSherry and Talwar 2007; Smith 2011")
+    h.count(candidates, "number of public candidates", "m", 1, "List candidates that were chosen without the data.")
+    beta = h.number(power, "power", "beta", "finite and greater than 0", "Choose a positive power.")
+    off = h.number(log_error, "error of a drawn log mass", "e", "finite and 0 or greater", "Give a finite bound.")
+    claim = exponential_mechanism(power=beta, sensitivity=1.0 + 2 * off / beta, draws=draws, unit=unit)
+    h.checked.extend(claim.assumptions)
+    return h.guarantee(claim.curve, unit=unit, draws=claim.draws)
