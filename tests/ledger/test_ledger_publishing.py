@@ -19,6 +19,7 @@ plan = sf.plan(sf.families.BoundedMean(0, 1), 400, 0.05, 1e-9, mechanism="noisy-
 schema = sf.Schema({"x": sf.Number(0, 1)}, name="survey", unit="patient")
 data = sf.Dataset.from_table({"x": np.linspace(0, 1, 400)}, schema=schema)
 ledger = sf.Ledger.open(sys.argv[1], witness=sys.argv[2])
+sf.publish(plan, data)  # modules are read now, so that the kill falls between charge, draw and seal
 print("ready", flush=True)
 k = 0
 while True:

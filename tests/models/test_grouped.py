@@ -55,15 +55,15 @@ def test_the_price_does_not_grow_with_the_number_of_groups():
 
 @pytest.mark.parametrize(("alpha", "power"), [((0.7, 1.3), 0.6), ((2.0, 0.4), 1.0)])
 def test_the_price_covers_every_neighbouring_pair_of_two_groups(alpha, power):
-    """Brute force: all tables of 3 bits in 2 groups, one record replaced; two independent Betas, by quadrature."""
+    """Brute force: all tables of 2 bits in 2 groups, one record replaced; two independent Betas, by quadrature."""
     model = sf.grouped(sf.families.BetaBernoulli(*alpha), "g", [0, 1])
-    n = 3
+    n = 2
     plan = sf.plan(model, n, 3.0, 1e-2, mechanism="diffused")
     price = families.from_json(model.to_json())
     from sfumato.mechanisms._family import price as price_of
 
     curve = price_of(price, n, 1, power).curve
-    x = np.linspace(-60, 60, 6001)
+    x = np.linspace(-60, 60, 2401)
     records = list(itertools.product((0, 1), (0, 1)))
 
     def cells(data):
@@ -97,7 +97,7 @@ def test_the_price_covers_every_neighbouring_pair_of_two_groups(alpha, power):
 
 def product_hockey_stick(p, q, epsilon):
     """Two independent Betas against two others, on a product of Gauss-Legendre rules in logit coordinates."""
-    nodes, weights = np.polynomial.legendre.leggauss(400)
+    nodes, weights = np.polynomial.legendre.leggauss(240)
     x = 40 * nodes
     logs = []
     for pair in (p, q):

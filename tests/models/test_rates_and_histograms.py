@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
 from scipy import stats
@@ -59,6 +59,7 @@ def test_several_trials_per_record_follow_their_posterior(trials):
     assert uniform_p(stats.beta.cdf(draws, 1.3 * law[0], 1.3 * law[1])) < LEVEL
 
 
+@settings(max_examples=40)
 @given(
     st.floats(0.05, 5), st.floats(0.05, 5), st.floats(0.01, 1.0), st.integers(1, 3), st.integers(1, 5), st.floats(0.05, 3)
 )  # fmt: skip
