@@ -246,9 +246,9 @@ class TestWithLedger:
         ({"data": ages()}, ArgumentError, "Boolean column"),
         ({"request_id": "r"}, ArgumentError, "ledger"),
         (
-            {"plan": sf.plan(REGRESSION, N, 1.0, 1e-6)},
-            PublishError,
-            "not drawn yet",
+            {"plan": sf.plan(sf.Gibbs(sf.losses.Logistic(0.4), sf.priors.Gaussian(5.0)), N, 1.0, 1e-6)},
+            ArgumentError,
+            "rows of norm at most 0.4",
         ),
         (
             {

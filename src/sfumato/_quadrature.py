@@ -60,3 +60,13 @@ def log_concave_panels(
     half = 0.5 * np.diff(edges, axis=1)[:, :, None]
     points = (edges[:, :-1, None] + half + half * _GAUSS_NODES).reshape(len(lower), -1)
     return points, (half * _GAUSS_WEIGHTS).reshape(len(lower), -1)
+
+
+def log_mean_exp(share: Array | float, d: Array) -> Array:
+    """Log of 1 + share (e^d - 1), for every d: e^d itself overflows at 709, where a tiny prior cell still has mass."""
+    part = np.asarray(share, dtype=np.float64)
+    near = np.log1p(part * np.expm1(np.minimum(d, 30.0)))
+    if not np.any(d > 30.0):
+        return np.asarray(near, dtype=np.float64)
+    far = d + np.log(part) + np.log1p((1 - part) / part * np.exp(-np.maximum(d, 30.0)))
+    return np.where(d <= 30.0, near, far)

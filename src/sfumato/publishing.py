@@ -13,14 +13,17 @@ from dataclasses import replace
 from typing import Any
 
 from sfumato.dataset import Dataset
-from sfumato.engines.codes import CodesEngine
+from sfumato.engines.opening import open_engine
 from sfumato.errors import ArgumentError, PublishError
 from sfumato.ledger import Ledger
-from sfumato.mechanisms import named, reprice
+from sfumato.mechanisms import named, priced_again
 from sfumato.mechanisms.plan import Plan
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.regression import check_rows
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.randomness import Randomness
 from sfumato.release import Release, promise_of
+from sfumato.schema import Schema
 
 
 def publish(
@@ -43,12 +46,7 @@ def publish(
         raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
     if not isinstance(data, Dataset):
         raise ArgumentError(f"data must be an sf.Dataset; got {type(data).__name__}. Use sf.Dataset.from_table(...).")
-    if not hasattr(plan.model, "columns"):
-        raise PublishError(
-            f"{plan.model} can be planned and compared, but not drawn yet: regressions are still being built. "
-            "What can be published: the families of sf.families."
-        )
-    columns = plan.model.columns(data.schema)
+    _check_schema(plan.model, data.schema)
     if data.n != plan.n:
         raise PublishError(
             f"the plan is for n = {plan.n:,} records and the data set has {data.n:,}. Plan again with n={data.n}."
@@ -61,7 +59,7 @@ def publish(
     if ledger is None:
         if request_id is not None or name is not None:
             raise ArgumentError("name and request_id belong to a ledger; give ledger=sf.Ledger.open(...) too.")
-        return _drawn(plan, data, columns, guarantee, stream, None)
+        return _drawn(plan, data, guarantee, stream, None)
     if not stream.private:
         raise PublishError("a ledger accepts no seeded release: it protects nobody. Leave randomness out.")
     account = data.schema.name if name is None else name
@@ -70,14 +68,22 @@ def publish(
     if stored is not None:
         return stored
     receipt = ledger.charge(account, guarantee, request_id=request, plan_digest=plan.digest)
-    release = _drawn(plan, data, columns, guarantee, stream, receipt.to_json())
+    release = _drawn(plan, data, guarantee, stream, receipt.to_json())
     ledger.seal(account, request, release.to_bytes())
     return release
 
 
+def _check_schema(model: Any, schema: Schema) -> None:
+    """Ask the schema for what the model needs, before anything is charged."""
+    if isinstance(model, Gibbs):
+        check_rows(model, schema)
+    else:
+        model.columns(schema)
+
+
 def _check_price(plan: Plan) -> None:
     """Price the plan anew from its own numbers: what is charged is what it costs, whatever the object says."""
-    found = reprice(plan.to_json())
+    found = priced_again(plan.mechanism, plan.model, plan.goal, plan.n, plan.draws, dict(plan.parameters))
     said = plan.guarantee
     if (found.curve, found.slack, found.draws, found.adjacency) != (said.curve, said.slack, said.draws, said.adjacency):
         raise PublishError(
@@ -114,12 +120,11 @@ def _already(ledger: Ledger, account: str, request: str, plan: Plan, schema_dige
 def _drawn(
     plan: Plan,
     data: Dataset,
-    columns: tuple[str, ...],
     guarantee: Guarantee,
     stream: Randomness,
     receipt: dict[str, Any] | None,
 ) -> Release:
-    draws = named(plan.mechanism).draw(plan, CodesEngine(data, columns), stream)
+    draws = named(plan.mechanism).draw(plan, open_engine(data, plan.model), stream)
     promise = promise_of(plan.to_json(), guarantee)
     kind = "estimate" if plan.goal == "estimate" else "draws"
     schema = {

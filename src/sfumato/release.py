@@ -130,6 +130,8 @@ class Release:
         and receipt are the proof of that.
         """
         from sfumato.mechanisms import reprice
+        from sfumato.models.reading import model_from_json
+        from sfumato.models.regression import released
         from sfumato.schema import Schema
 
         text = json.dumps(self.plan, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -153,7 +155,10 @@ class Release:
             "kind": self.kind == ("estimate" if goal == "estimate" else "draws"),
             "unit": self.guarantee.unit == self.schema.get("unit"),
         }
-        checks["schema"] = Schema.from_json(json.loads(self.schema["document"])).digest == self.schema["digest"]
+        schema = Schema.from_json(json.loads(self.schema["document"]))
+        checks["schema"] = schema.digest == self.schema["digest"]
+        labels, shape = released(model_from_json(self.plan["model"]), schema)
+        checks["shape"] = self.draws.labels == labels and self.draws.shape[2:] == shape
         for name, holds in checks.items():
             if not holds:
                 raise FormatError(

@@ -156,6 +156,7 @@ def test_documents_and_printing() -> None:
             "centre": None,
         },
         "dimension": 4,
+        "intercept": 0.0,
     }
     assert "Logistic(radius=1.0)" in str(model)
     assert "4 dimensions" in str(model)

@@ -206,3 +206,43 @@ def test_truncated_masses_stay_between_the_floors(a, b, floor):
     gaps = [float(e - mpf(logs[c])) for e, c in zip(exact, cells, strict=True)]
     assert len(cells) >= 1
     assert max(gaps) - min(gaps) < beta_grid.mass_error(a + b, min(a, b))
+
+
+@pytest.mark.parametrize("a", [1e-6, 1e-4, 1e-3, 1e-2, 0.2, 1.0])
+@pytest.mark.parametrize("b", [1e-6, 1e-3, 1e-2, 1.0, 50.0])
+def test_the_two_open_cells_of_tiny_priors(a, b):
+    """e^709 overflows where a cell of 1e-3 still has half of its mass to give; the mirrored law must mirror."""
+    from scipy.special import betainc
+
+    logs, mirrored = (beta_grid.beta_masses(x, y).everywhere() for x, y in ((a, b), (b, a)))
+    shares = np.exp(logs - logs.max())
+    shares /= shares.sum()
+    edge = math.sin(0.5 * math.pi / grid.CELLS) ** 2
+    for cell, exact in ((0, betainc(a, b, edge)), (-1, betainc(b, a, edge))):
+        if exact > 1e-280:
+            assert shares[cell] == pytest.approx(exact, rel=1e-9)
+    alive = np.isfinite(logs)
+    np.testing.assert_allclose(logs[alive], mirrored[::-1][alive], rtol=0, atol=2e-10)
+
+
+@pytest.mark.parametrize(("b", "floor"), [(1e7, 0.4), (1e8, 0.49), (9e8, 0.49), (1e5, 0.05)])
+def test_masses_keep_their_digits_when_the_mode_is_far_beyond_the_floor(b, floor):
+    """The density falls by e^100 and more within a cell there; edges are the public floats that they are."""
+    mp.dps = 60
+    masses = beta_grid.beta_masses(1.0, b, beta_grid.nodes_for(b + 1), floor)
+    edges = [mpf(float(x)) for x in beta_grid._edges(floor, grid.CELLS)[:302]]
+    shape = lambda x: -mp.log1p(mp.exp(-x)) - mpf(b) * mp.log1p(mp.exp(x))
+    logs = masses.everywhere()
+    cells = [c for c in (0, 1, 2, 5, 40, 300) if logs[c] > logs[0] - 600]
+    assert len(cells) >= 2
+    exact = []
+    for c in cells:
+        # exp(shape) falls like a line here: panels from the left end, each of one power of e.
+        slope = (shape(edges[c]) - shape(edges[c + 1])) / (edges[c + 1] - edges[c])
+        cuts = [edges[c] + k / slope for k in range(60) if edges[c] + k / slope < edges[c + 1]]
+        last = edges[c + 1] if len(cuts) < 60 else cuts[-1]
+        top = shape(edges[c])
+        total = mp.quad(lambda x, top=top: mp.exp(shape(x) - top), [*cuts, last])
+        exact.append(mp.log(total) + top)
+    errors = [e - mpf(logs[c]) for e, c in zip(exact, cells, strict=True)]
+    assert float(max(errors) - min(errors)) < beta_grid.mass_error(b + 1, 1.0)

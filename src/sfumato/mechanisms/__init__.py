@@ -11,8 +11,9 @@ from sfumato.errors import CalibrationError, FormatError, MechanismRefused
 from sfumato.mechanisms import _family
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Mechanism
-from sfumato.models import families
 from sfumato.models.families._family import Family
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.reading import model_from_json
 from sfumato.privacy.guarantee import Guarantee
 
 # In the order in which "auto" tries them for a Gibbs model; each name is one file.
@@ -25,6 +26,17 @@ TABLE = {
     "langevin-path": "sfumato.mechanisms.langevin_path",
     "noisy-statistics": "sfumato.mechanisms.noisy_statistics",
 }
+# The numbers that a plan of each mechanism records: all that the draw depends on.
+_TEMPERED = ("power", "strength")
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    "exact": _TEMPERED,
+    "diffused": _TEMPERED,
+    "concentrated": _TEMPERED,
+    "exponential": _TEMPERED,
+    "noisy-statistics": ("noise",),
+    "langevin": ("power", "step", "steps"),
+    "langevin-path": ("power", "step", "steps", "learning_rate", "noise", "momentum", "tail"),
+}
 
 
 def named(name: str) -> Mechanism:
@@ -36,13 +48,24 @@ def named(name: str) -> Mechanism:
 
 def reprice(document: Mapping[str, Any]) -> Guarantee:
     """Recompute the guarantee of a plan from its stored document alone: model, n, draws, mechanism and parameters."""
-    model_document = document["model"]
-    if "family" not in model_document:
-        raise FormatError("only releases of families can be verified yet; this one is of a Gibbs model.")
-    mechanism = named(document["mechanism"])
-    return mechanism.reprice(
-        families.from_json(model_document), document["n"], document["draws"], document["parameters"]
+    model = model_from_json(document["model"])
+    return priced_again(
+        document["mechanism"], model, document["goal"], document["n"], document["draws"], document["parameters"]
     )
+
+
+def priced_again(name: str, model: Any, goal: str, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
+    """Price of recorded numbers, if the mechanism serves the model at all and the numbers are those it plans with."""
+    mechanism = named(name)
+    reason = mechanism.refuses(model, goal)
+    if reason:
+        raise MechanismRefused(f"mechanism {name!r} cannot serve {model} with goal {goal!r}: {reason}.")
+    known = PARAMETERS[name]
+    if isinstance(model, Gibbs) and name == "exponential":
+        known = ("power",)
+    if tuple(parameters) != known:
+        raise FormatError(f"mechanism {name!r} plans with {', '.join(known)}; the record has {', '.join(parameters)}.")
+    return mechanism.reprice(model, n, draws, parameters)
 
 
 def plan_with(name: str, model: Any, n: int, target: Target | None, draws: int, goal: str, **options: Any) -> Plan:

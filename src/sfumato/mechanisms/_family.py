@@ -25,14 +25,27 @@ from sfumato.theorems import conjugate, finite_family, location, networks, quant
 
 # Invented data sets behind an expectation, and behind a divergence (which needs special functions of each).
 _SIMULATED, _COMPARED = 8192, 256
-# How the theorem named by a family's claim is called. `strength` reaches only those that know it.
+
+
+def _at_strength_one(theorem: Callable[..., Guarantee]) -> Callable[..., Guarantee]:
+    """A theorem that prices the family's own prior: a plan that strengthens it is refused, not priced as if it did not."""
+
+    def priced(*, strength: float, **facts: Any) -> Guarantee:
+        if strength != 1:
+            raise MechanismRefused(f"this posterior is priced with its own prior; got strength={strength!r}.")
+        return theorem(**facts)
+
+    return priced
+
+
+# How the theorem named by a family's claim is called.
 _THEOREMS: dict[str, Callable[..., Guarantee]] = {
     "beta-bernoulli": conjugate.beta_bernoulli,
     "dirichlet": conjugate.dirichlet,
     "network": conjugate.network,
     "network-tables": networks.table_draws,
     "trajectories": networks.trajectory_draws,
-    "truncated-network": lambda *, strength, draws, **facts: networks.truncated_draws(**facts, draws=draws),
+    "truncated-network": _at_strength_one(networks.truncated_draws),
     "gaussian-location": location.gaussian_location,
     "logit-draw": location.logit_draw,
     "gamma-poisson": conjugate.gamma_poisson,
@@ -40,11 +53,11 @@ _THEOREMS: dict[str, Callable[..., Guarantee]] = {
     "truncated-gamma": lambda *, draws, **facts: truncated.gamma(
         **facts, draws=draws, form="pure" if draws == 1 else "bounded range"
     ),
-    "finite-family": lambda *, strength, draws, **facts: finite_family.posterior_draws(**facts, draws=draws),
-    "quantile": lambda *, strength, draws, **facts: quantile.quantile_draws(**facts, draws=draws),
-    "truncated-dirichlet": lambda *, strength, draws, **facts: truncated.dirichlet(**facts, draws=draws),
-    "truncated-beta": lambda *, strength, draws, **facts: truncated.beta(
-        **facts, draws=draws, form="pure" if draws == 1 else "bounded range"
+    "finite-family": _at_strength_one(finite_family.posterior_draws),
+    "quantile": _at_strength_one(quantile.quantile_draws),
+    "truncated-dirichlet": _at_strength_one(truncated.dirichlet),
+    "truncated-beta": _at_strength_one(
+        lambda *, draws, **facts: truncated.beta(**facts, draws=draws, form="pure" if draws == 1 else "bounded range")
     ),
 }
 

@@ -1,6 +1,12 @@
-"""What the Gibbs mechanisms share: pricing through the sharp theorem, and what a tempered draw is worth."""
+"""What the Gibbs mechanisms share: pricing, the error of a step in floats, the field of a chain and its public start."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from sfumato.calibrate import Target
 from sfumato.errors import MechanismRefused
@@ -11,6 +17,10 @@ from sfumato.theorems import asymptotics, sharp
 
 # The powers that are searched: 1 is the posterior itself, and below 1e-12 the prior is all that is left.
 LOWEST_POWER, HIGHEST_POWER = 1e-12, 1.0
+# Half an ulp of 1, with a little to spare; and the rows that an engine adds up before it starts a new sum.
+_UNIT, _ROWS = 1.2e-16, 8200
+# What a dimension that was not stated is taken to be, in the error of a step.
+_WIDEST = 1 << 20
 
 
 def sharp_price(model: Gibbs, n: int, power: float, draws: int) -> Guarantee:
@@ -22,6 +32,81 @@ def sharp_price(model: Gibbs, n: int, power: float, draws: int) -> Guarantee:
         convex_domain=model.prior.convex_domain,
         draws=draws,
     )
+
+
+def steepest(model: Gibbs, within: float) -> float:
+    """Largest norm of one record's gradient at parameters of norm at most `within`: L, or for a mean r + within."""
+    known = model.constants.lipschitz
+    return known if math.isfinite(known) else model.loss.constants(model.dimension, within).lipschitz
+
+
+def summation_error(model: Gibbs, n: int, within: float = math.inf) -> float:
+    """Bound on the rounding error of a gradient sum over n records: terms of norm at most L, added in any order.
+
+    A sum whose every term takes part in at most k additions is off by at most k u sum |terms|; twice that leaves room for the
+    roundings of a slope and of its product with the row.
+    """
+    length = _ROWS + n / (_ROWS - 8) + 16
+    return 2 * length * _UNIT * n * steepest(model, within)
+
+
+def reach(model: Gibbs, n: int, power: float) -> float:
+    """Radius of a public ball, about the prior's mean, onto which chains are projected: it holds the mode many times over."""
+    m = model.strong_convexity(n, power)
+    if math.isfinite(model.prior.domain_radius):
+        return 2 * model.prior.domain_radius
+    d = model.dimension or _WIDEST
+    steep = steepest(model, math.hypot(*(model.prior.start or (0.0,))))
+    return 4 * (power * n * steep / m + 12 * math.sqrt((d + 100) / m))
+
+
+def step_error(model: Gibbs, n: int, power: float, step: float) -> float:
+    """Bound on the rounding error of one Langevin step inside the ball of `reach`, in norm.
+
+    Scores are off by at most (d+4) u r |theta|, and the slope at a score by a few u times its curvature, so gradients by
+    n M_l u ((d+4) |theta| + 8/r); then the sum's own error, the prior's gradient, and the update with its noise, whose norm
+    exceeds 12 sqrt(d + 100) deviations with a probability below e^-5000.
+    """
+    untruncated = getattr(model.prior, "prior", model.prior)
+    centres = (model.prior.start or (0.0,), getattr(untruncated, "mean", None) or (0.0,))
+    far = reach(model, n, power) + sum(math.hypot(*centre) for centre in centres)
+    d = model.dimension or _WIDEST
+    radius: float = model.loss.radius  # type: ignore[attr-defined]
+    scores = n * model.constants.smoothness * _UNIT * ((d + 4) * far + 8 / radius)
+    # The entries of a precision matrix in absolute value have a norm of up to sqrt(d) times its own.
+    prior = max(8.0, math.sqrt(d)) * (d + 4) * _UNIT * model.prior.smoothness * far
+    gradients = power * (scores + summation_error(model, n, far)) + prior
+    moved = far + step * power * n * steepest(model, far) + 12 * math.sqrt(2 * step * (d + 100))
+    return step * gradients * (1 + 1e-9) + 32 * _UNIT * moved
+
+
+def field(model: Gibbs, engine: Any, power: float) -> Callable[[Any], Any]:
+    """The gradient of U_D at every chain's parameter."""
+
+    def gradient(theta: Any) -> Any:
+        return power * engine.gradient(theta) + model.prior.gradient(theta)
+
+    return gradient
+
+
+def projection(model: Gibbs, radius: float) -> Callable[[Any], Any]:
+    """The prior's own projection where it is truncated; else onto the public ball about its mean."""
+    if model.prior.truncated:
+        return model.prior.project
+    centre = np.array(model.prior.start or (0.0,))
+
+    def project(theta: Any) -> Any:
+        away = theta - centre
+        norm = np.linalg.norm(away, axis=-1, keepdims=True)
+        return np.where(norm > radius, centre + away * (radius / np.maximum(norm, radius)), theta)
+
+    return project
+
+
+def public_start(model: Gibbs, chains: int, dimension: int) -> Any:
+    """The prior's mean, moved into its domain, for every chain."""
+    start = np.zeros(dimension) if model.prior.start is None else np.array(model.prior.start)
+    return np.tile(start, (chains, 1))
 
 
 def needs_target(target: Target | None, name: str) -> Target:

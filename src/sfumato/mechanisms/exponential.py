@@ -36,10 +36,10 @@ def refuses(model: Any, goal: str) -> str | None:
     return reason
 
 
-def price(model: Any, n: int, power: float, draws: int) -> Guarantee:
+def price(model: Any, n: int, power: float, draws: int, strength: float = 1.0) -> Guarantee:
     """2 power Delta bounded range, times the draws; of a family the exact supremum."""
     if isinstance(model, Family):
-        return _family.price(model, n, draws, power)
+        return _family.price(model, n, draws, power, strength)
     return exponential.exponential_mechanism(power=power, sensitivity=model.constants.bound, draws=draws)
 
 
@@ -73,4 +73,4 @@ def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
 
 def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
     """Price again from the recorded numbers."""
-    return price(model, n, parameters["power"], draws)
+    return price(model, n, parameters["power"], draws, parameters.get("strength", 1.0))

@@ -8,11 +8,11 @@ from typing import Any
 
 from sfumato.calibrate import Target, largest
 from sfumato.draws import Draws
-from sfumato.errors import MechanismRefused
 from sfumato.mechanisms import _gibbs
 from sfumato.mechanisms.plan import Cost, Plan
 from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.samplers.langevin import last_iterate
 from sfumato.theorems import finite_step
 
 NAME = "langevin"
@@ -43,9 +43,12 @@ def schedule(model: Gibbs, n: int, power: float, steps: int | None) -> tuple[flo
     return step, steps if steps is not None else max(1, needed)
 
 
-def price(model: Gibbs, n: int, power: float, draws: int, steps: int | None) -> Guarantee:
-    """Price of the last iterates of `draws` independent chains at this power."""
-    step, count = schedule(model, n, power, steps)
+def price(
+    model: Gibbs, n: int, power: float, draws: int, steps: int | None, given: float | None = None
+) -> Guarantee:
+    """Price of the last iterates of `draws` independent chains at this power, by the schedule or with a given step."""
+    planned, count = schedule(model, n, power, steps)
+    step = planned if given is None else given
     return finite_step.last_iterate(
         difference=model.difference(power),
         strong_convexity=model.strong_convexity(n, power),
@@ -54,6 +57,7 @@ def price(model: Gibbs, n: int, power: float, draws: int, steps: int | None) -> 
         steps=count,
         convex=model.constants.convex,
         chains=draws,
+        float_error=_gibbs.step_error(model, n, power, step),
     )
 
 
@@ -81,10 +85,19 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
 
 
 def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
-    """Refuse: the chain that carries this plan out is not built yet."""
-    raise MechanismRefused(f"mechanism {NAME!r} cannot draw yet; it can be planned and compared.")
+    """Run the chains from the public start and keep their last iterates, on a public grid."""
+    model, power, steps = plan.model, float(plan["power"]), int(plan["steps"])
+    theta = last_iterate(
+        _gibbs.field(model, engine, power),
+        _gibbs.projection(model, _gibbs.reach(model, plan.n, power)),
+        _gibbs.public_start(model, plan.draws, engine.dimension),
+        float(plan["step"]),
+        steps,
+        randomness,
+    )
+    return Draws(theta[:, None, :], engine.labels)
 
 
 def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
     """Price again from the recorded numbers."""
-    return price(model, n, parameters["power"], draws, int(parameters["steps"]))
+    return price(model, n, parameters["power"], draws, int(parameters["steps"]), float(parameters["step"]))

@@ -12,15 +12,15 @@ from typing import Any
 
 from sfumato.calibrate import Target, smallest
 from sfumato.draws import Draws
-from sfumato.errors import MechanismRefused
 from sfumato.mechanisms import _gibbs
 from sfumato.mechanisms.plan import Cost, Expected, Plan
 from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.samplers.langevin import noisy_path
 from sfumato.theorems import path
+from sfumato.tune import path_schedule
 
 NAME = "langevin-path"
-_FEWEST, _MOST = 16, 20_000
 
 
 def refuses(model: Any, goal: str) -> str | None:
@@ -33,26 +33,45 @@ def refuses(model: Any, goal: str) -> str | None:
     return reason
 
 
-def price(model: Gibbs, n: int, sigma: float, eta: float, steps: int, chains: int) -> Guarantee:
-    """Price of `steps` noisy mean gradients with noise `sigma`, for all chains together."""
+def price(model: Gibbs, n: int, sigma: float, eta: float, steps: int, chains: int, momentum: float = 0.0) -> Guarantee:
+    """Price of `steps` noisy mean gradients with noise `sigma`, for all chains together, roundings of the sum included."""
     h = 0.5 * (eta * sigma) ** 2
-    return path.whole_path(difference=model.difference(eta / (n * h)), step=h, steps=steps, chains=chains)
+    return path.whole_path(
+        difference=model.difference(eta / (n * h)),
+        step=h,
+        steps=steps,
+        chains=chains,
+        momentum=momentum,
+        float_error=eta / n * _gibbs.summation_error(model, n),
+    )
 
 
 def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) -> Plan:
-    """Choose the step from the smoothness, the number of steps from eta T = n mu, and the least noise that is admitted."""
+    """Choose the schedule from public numbers, then the least noise that is admitted."""
     limit = _gibbs.needs_target(target, NAME)
     smooth = model.constants.smoothness if model.constants.smooth else model.constants.lipschitz**2
-    eta = 0.5 / smooth
-    steps = options.get("steps") or _steps(model, n, limit, draws, eta)
+    mu = _admitted_mu(model, n, limit, draws)
+    # The rule is written for gradients that differ by at most 2 r; others are brought to its scale.
+    scale = 2 * math.sqrt(4 * smooth) / model.constants.difference
+    chosen = path_schedule(n, mu * scale, smooth, options.get("steps"))
+    eta, steps, momentum = chosen.rate, chosen.steps, chosen.momentum
 
     def one_step(sigma: float) -> Guarantee:
         return steps * price(model, n, sigma, eta, 1, draws)
 
-    scale = model.constants.difference * math.sqrt(steps * draws) / n
-    sigma = smallest(one_step, limit, scale * 1e-4, scale * 1e6, "noise")
+    least = model.constants.difference * math.sqrt(steps * draws) / n
+    sigma = smallest(one_step, limit, least * 1e-4, least * 1e6, "noise")
     h = 0.5 * (eta * sigma) ** 2
     expected = Expected("noise added to the mean gradient at every step", sigma, "standard deviation", "exact")
+    numbers = (
+        ("power", eta / (n * h)),
+        ("step", h),
+        ("steps", steps),
+        ("learning_rate", eta),
+        ("noise", sigma),
+        ("momentum", momentum),
+        ("tail", chosen.tail),
+    )
     return Plan(
         NAME,
         model,
@@ -60,28 +79,47 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
         draws,
         "estimate",
         tuple(options.get("keep", ())),
-        (("power", eta / (n * h)), ("step", h), ("steps", steps), ("learning_rate", eta), ("noise", sigma)),
-        price(model, n, sigma, eta, steps, draws),
+        numbers,
+        price(model, n, sigma, eta, steps, draws, momentum),
         expected,
         Cost(steps, draws),
         limit,
     )
 
 
-def _steps(model: Gibbs, n: int, limit: Target, draws: int, eta: float) -> int:
-    """Eta T = n mu: steps in proportion to what the price lets through."""
-    mu = 1.0 / smallest(
-        lambda s: price(model, n, s * model.constants.difference / n, eta, 1, draws), limit, 1e-4, 1e9, "noise", 1e-3
+def _admitted_mu(model: Gibbs, n: int, limit: Target, draws: int) -> float:
+    """Mu of one step at the least noise that the target admits: what there is to spend."""
+    return 1.0 / smallest(
+        lambda s: price(model, n, s * model.constants.difference / n, 1.0, 1, draws), limit, 1e-4, 1e9, "noise", 1e-3
     )
-    return int(min(_MOST, max(_FEWEST, math.ceil(n * mu / eta))))
 
 
 def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
-    """Refuse: the chain that carries this plan out is not built yet."""
-    raise MechanismRefused(f"mechanism {NAME!r} cannot draw yet; it can be planned and compared.")
+    """Run the chains from the public start on noisy gradients, and average the tail of each."""
+    model, n = plan.model, plan.n
+    found = noisy_path(
+        lambda theta: engine.gradient(theta) / n + model.prior.gradient(theta) / n,
+        model.prior.project,
+        _gibbs.public_start(model, plan.draws, engine.dimension),
+        float(plan["learning_rate"]),
+        float(plan["noise"]),
+        float(plan["momentum"]),
+        int(plan["steps"]),
+        int(plan["tail"]),
+        randomness,
+        "transcript" in plan.keep,
+    )
+    return Draws(found.average[:, None, :], engine.labels)
 
 
 def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
     """Price again from the recorded numbers."""
-    steps = int(parameters["steps"])
-    return price(model, n, parameters["noise"], parameters["learning_rate"], steps, draws)
+    return price(
+        model,
+        n,
+        parameters["noise"],
+        parameters["learning_rate"],
+        int(parameters["steps"]),
+        draws,
+        parameters["momentum"],
+    )

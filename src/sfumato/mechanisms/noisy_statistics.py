@@ -51,6 +51,8 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     limit = _gibbs.needs_target(target, NAME)
     if limit.delta == 0 or isinstance(limit.curve, (Pure, BoundedRange)):
         raise MechanismRefused("Gaussian noise is never pure: give a delta greater than 0, such as 1e-6.")
+    if model.drawn:
+        _family.drawing_error(getattr(model, "model", model), n, 1.0, 1.0)  # what cannot be drawn must not be charged
     noise = smallest(price, limit, 1e-6, 1e12, "noise")
     if not model.drawn:
         goal, width = "estimate", model.estimate_error(n, noise * model.reach)

@@ -23,12 +23,14 @@ class Gibbs:
     domain.
 
     `dimension` is the parameter's; it may be left to the prior or the loss, and must agree with both. With a Softmax
-    loss it is classes * features. Knowing it can only make constants smaller (logistic in one dimension).
+    loss it is classes * features. Knowing it can only make constants smaller (logistic in one dimension). `intercept` is
+    the value of a constant feature that is appended to every row, 0 for none; the loss's radius includes it.
     """
 
     loss: Loss
     prior: Prior
     dimension: int | None = None
+    intercept: float = 0.0
 
     def __post_init__(self) -> None:
         """Check that loss, prior and dimension fit, and that the posterior can be normalised."""
@@ -39,6 +41,7 @@ class Gibbs:
         given = None if self.dimension is None else _validate.whole("dimension", self.dimension)
         agreed = common_dimension("model (dimension, loss and prior)", given, self.loss.dimension, self.prior.dimension)
         object.__setattr__(self, "dimension", agreed)
+        object.__setattr__(self, "intercept", _validate.non_negative("intercept", self.intercept))
         curvature = self.constants.strong_convexity + self.prior.strong_convexity
         if curvature == 0 and self.prior.domain_radius == math.inf:
             raise AssumptionError(
@@ -81,7 +84,7 @@ class Gibbs:
 
     def with_prior(self, prior: Prior) -> Gibbs:
         """Return the model with another prior, in the same dimension."""
-        return Gibbs(self.loss, prior, self.dimension)
+        return Gibbs(self.loss, prior, self.dimension, self.intercept)
 
     def to_json(self) -> dict[str, Any]:
         """{"model": "gibbs", "loss": ..., "prior": ..., "dimension": ...}."""
@@ -90,6 +93,7 @@ class Gibbs:
             "loss": self.loss.to_json(),
             "prior": self.prior.to_json(),
             "dimension": self.dimension,
+            "intercept": self.intercept,
         }
 
     def __str__(self) -> str:

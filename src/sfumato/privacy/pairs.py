@@ -20,7 +20,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sfumato._quadrature import Array, log_concave_panels
+from sfumato._quadrature import Array, log_concave_panels, log_mean_exp
 
 # Charged on every delta: the quadrature and the density together stay below a tenth of this against 30 digits.
 RELATIVE_ERROR = 1e-11
@@ -119,8 +119,8 @@ def _beta_delta(a: Array, b: Array, power: Array, epsilon: Array) -> Array:
 
     def log_density(d: Array) -> Array:
         # About the mode, from the side of the smaller cell: there the logarithm's argument stays away from -1.
-        direct = first[:, None] * d - total[:, None] * np.log1p(mean[:, None] * np.expm1(d))
-        mirrored = -b[:, None] * d - total[:, None] * np.log1p(rest[:, None] * np.expm1(-d))
+        direct = first[:, None] * d - total[:, None] * log_mean_exp(mean[:, None], d)
+        mirrored = -b[:, None] * d - total[:, None] * log_mean_exp(rest[:, None], -d)
         return np.where((mean <= rest)[:, None], direct, mirrored) + peak[:, None]
 
     return _tail_integral(log_density, lambda s: power[:, None] * s, start, np.zeros_like(start), -mode, power)

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from sfumato._quadrature import Array
+from sfumato._quadrature import Array, log_mean_exp
 from sfumato.errors import ArgumentError
 from sfumato.models.families._cells import LARGEST_WEIGHT
 from sfumato.samplers.grid import CELLS, Integers, Masses, draw_cells, integer_weights, log_masses
@@ -67,19 +67,26 @@ def _edges(floor: float, cells: int) -> Array:
 
 def beta_masses(a: float, b: float, nodes: int = 16, floor: float = 0.0, cells: int = CELLS) -> Masses:
     """Log of the mass of every cell under Beta(a, b), restricted to [floor, 1 - floor], up to a common constant."""
+    edges = _edges(floor, cells)
     mode = math.log(a) - math.log(b)
-    return log_masses(lambda d: _shape(a, b, d), mode, _edges(floor, cells), nodes, closed=floor > 0)
+    # A mode far beyond the floor would cost digits: then the density is written about the nearest edge.
+    anchor = mode if floor == 0 else min(max(mode, float(edges[0])), float(edges[-1]))
+    first, second = (a / (a + b), b / (a + b)) if anchor == mode else (_logistic(anchor), _logistic(-anchor))
+    return log_masses(lambda d: _shape(a, b, first, second, d), anchor, edges, nodes, closed=floor > 0)
 
 
-def _shape(a: float, b: float, d: Array) -> Array:
-    """Log density in logit coordinates at distance d from the mode, relative to the mode.
+def _logistic(x: float) -> float:
+    return 1.0 / (1.0 + math.exp(-x))
 
-    Written from the side of the smaller cell, where the argument of the logarithm stays away from -1.
+
+def _shape(a: float, b: float, first: float, second: float, d: Array) -> Array:
+    """Log density in logit coordinates at distance d from an anchor with rates (first, second), relative to the anchor.
+
+    Written from the side of the smaller rate, where the argument of the logarithm stays away from -1.
     """
-    total = a + b
-    if a <= b:
-        return np.asarray(a * d - total * np.log1p(a / total * np.expm1(d)))
-    return np.asarray(-b * d - total * np.log1p(b / total * np.expm1(-d)))
+    if first <= second:
+        return np.asarray(a * d - (a + b) * log_mean_exp(first, d))
+    return np.asarray(-b * d - (a + b) * log_mean_exp(second, -d))
 
 
 def draw_beta(

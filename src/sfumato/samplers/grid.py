@@ -27,6 +27,8 @@ _SHIFT = 1200
 _SMALLEST_LOG = -690.0
 # Below this the mass of a cell cannot reach e^-690 of the largest: no cell is wider than e^20 of another.
 _NEGLIGIBLE = -720.0
+# A cell over which the density falls by more than e^12 is integrated in finer panels.
+_STEEP = 12.0
 _FLOOR_WEIGHT = int(math.frexp(math.exp(_SMALLEST_LOG))[0] * 2.0**53) << (
     math.frexp(math.exp(_SMALLEST_LOG))[1] - 53 + _SHIFT
 )
@@ -68,6 +70,11 @@ def log_masses(shape: Callable[[Array], Array], mode: float, edges: Array, nodes
         inner = shape((run[:-1, None] - mode) + half + half * points)
         top = inner.max(axis=1, initial=-np.inf)
         logs = top + np.log((np.exp(inner - top[:, None]) * (half * weights)).sum(axis=1))
+        ends = shape(run - mode)
+    lowest = np.minimum(ends[:-1], ends[1:])
+    for cell in np.flatnonzero(np.maximum(top, np.maximum(ends[:-1], ends[1:])) - lowest > _STEEP):
+        drop = float(min(top[cell] - lowest[cell], -_NEGLIGIBLE))
+        logs[cell] = _log_steep(shape, float(run[cell]) - mode, 2 * float(half[cell, 0]), drop)
     if closed:
         return Masses(low, logs, len(edges) - 1)
     if low == 0:
@@ -75,6 +82,21 @@ def log_masses(shape: Callable[[Array], Array], mode: float, edges: Array, nodes
     if high == len(edges) - 1:
         logs = np.concatenate([logs, [_log_tail(shape, mode, edges[-1])]])
     return Masses(low + 1 if low > 0 else 0, logs, len(edges) + 1)
+
+
+def _log_steep(shape: Callable[[Array], Array], start: float, width: float, drop: float) -> float:
+    """Log mass of one cell over which the density falls by more than a few powers of e: finer panels, however it falls.
+
+    There are few such cells: each takes its share of the fall from the peak to what is negligible.
+    """
+    panels = 1 << math.ceil(math.log2(8 * drop / _STEEP))
+    points, weights = np.polynomial.legendre.leggauss(16)
+    half = 0.5 * width / panels
+    places = (start + width * (np.arange(panels) / panels))[:, None] + half + half * points
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        inner = shape(places)
+        top = float(inner.max())
+        return top + math.log(float((np.exp(inner - top) * (half * weights)).sum()))
 
 
 def _window(shape: Callable[[Array], Array], mode: float, edges: Array) -> tuple[int, int]:

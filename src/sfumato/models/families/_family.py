@@ -61,6 +61,11 @@ class Family:
         """Shape of one draw: a scalar where there is one coordinate."""
         return () if len(self.labels) == 1 else (len(self.labels),)
 
+    def released(self, schema: Schema) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Labels and shape of one draw from data of this schema, which must fit the model."""
+        self.columns(schema)
+        return self.labels, self.draw_shape
+
     # --- what is read ------------------------------------------------------------------------------------------------
 
     def columns(self, schema: Schema) -> tuple[str, ...]:

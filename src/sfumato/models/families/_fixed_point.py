@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato import _validate
+from sfumato.errors import ArgumentError
+
+LARGEST_WHOLE = 1 << 46
 # A record's value is rounded to this many steps between its bounds.
 RESOLUTION = 1 << 40
 
@@ -16,3 +20,11 @@ def steps_between(values: Any, lower: float, upper: float) -> NDArray[np.int64]:
     share = (np.clip(np.asarray(values, dtype=np.float64), lower, upper) - lower) / (upper - lower)
     steps = np.rint(np.nan_to_num(share, nan=0.5) * RESOLUTION).astype(np.int64)
     return np.clip(steps, 0, RESOLUTION)
+
+
+def whole_bound(name: str, value: Any) -> int:
+    """A bound on whole numbers whose sum over one block of rows cannot overflow."""
+    bound = _validate.whole(name, value)
+    if bound > LARGEST_WHOLE:
+        raise ArgumentError(f"{name} must be at most 2^46, so that sums of whole numbers are exact; got {bound}.")
+    return bound

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato import _validate
 from sfumato.models.families._columns import number_within
+from sfumato.models.families._fixed_point import whole_bound
 from sfumato.models.families._rate import Rate
 from sfumato.schema import Schema
 
@@ -30,7 +30,7 @@ class BetaBinomial(Rate):
     name = "BetaBinomial"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "trials", _validate.whole("trials", self.trials))
+        object.__setattr__(self, "trials", whole_bound("trials", self.trials))
         self._check()
 
     def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:

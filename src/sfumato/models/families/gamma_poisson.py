@@ -15,6 +15,7 @@ from sfumato import _validate
 from sfumato.models.families import _gamma
 from sfumato.models.families._columns import number_within
 from sfumato.models.families._family import Array, Claim, Family
+from sfumato.models.families._fixed_point import whole_bound
 from sfumato.models.laws import Gamma
 from sfumato.schema import Schema
 
@@ -36,7 +37,7 @@ class GammaPoisson(Family):
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _gamma.checked_shape(self.shape))
         object.__setattr__(self, "rate", _validate.positive("rate", self.rate))
-        object.__setattr__(self, "bound", _validate.whole("bound", self.bound))
+        object.__setattr__(self, "bound", whole_bound("bound", self.bound))
 
     def columns(self, schema: Schema) -> tuple[str, ...]:
         """The Number column of counts, declared within [0, bound]."""

@@ -1,0 +1,99 @@
+"""What a Gibbs model asks of a schema: a radius that the loss declared, and labels in the loss's own coding.
+
+A record is a row with a label; for the quadratic loss of a mean it is the row alone, and for the log odds of a rate the
+label alone (`record` of the loss).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ArgumentError
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses.labels import LabelInterval
+from sfumato.models.losses.protocol import LABEL, LABELLED_ROW
+from sfumato.schema import Boolean, Category, Number, Schema
+from sfumato.schema.design import Design
+
+Array = NDArray[np.float64]
+
+
+def check_rows(model: Gibbs, schema: Schema) -> int:
+    """Refuse rows that the loss was not priced for; return the dimension of the parameter."""
+    record = model.loss.record
+    if model.intercept and record != LABELLED_ROW:
+        raise ArgumentError(f"{model.loss.name} has no features beside which an intercept could stand; leave it 0.")
+    if record == LABEL:
+        label_values(model, schema, None)
+        return 1
+    design = Design.of(schema)
+    whole = math.hypot(design.radius, model.intercept)
+    seen = whole * (1 - 1e-12)
+    radius = model.loss.radius  # type: ignore[attr-defined]
+    if not seen <= radius:
+        with_one = f" and the intercept feature {model.intercept:g}" if model.intercept else ""
+        raise ArgumentError(
+            f"the loss was made for rows of norm at most {radius:.6g}, and schema {schema.name!r} allows {seen:.6g} "
+            f"(data_norm{with_one}). Give the loss radius={math.nextafter(whole, math.inf)!r} "
+            "or declare a smaller data_norm."
+        )
+    width = design.dimension + (1 if model.intercept else 0)
+    wanted = width * getattr(model.loss, "classes", 1)
+    if model.dimension is not None and model.dimension != wanted:
+        raise ArgumentError(f"the model has dimension {model.dimension} and schema {schema.name!r} gives {wanted}.")
+    if record == LABELLED_ROW:
+        label_values(model, schema, None)
+    return wanted
+
+
+def label_values(model: Gibbs, schema: Schema, block: Mapping[str, Any] | None) -> Array:
+    """Labels of a block as numbers that the loss takes; without a block only the declarations are checked."""
+    target = schema.target
+    if target is None:
+        raise ArgumentError(f"{model.loss.name} needs labels: declare target='...' in schema {schema.name!r}.")
+    column = schema.columns[target]
+    domain = model.loss.label_domain  # type: ignore[attr-defined]
+    if isinstance(domain, LabelInterval):
+        if isinstance(column, Boolean) and model.loss.record == LABEL:
+            return np.empty(0) if block is None else np.asarray(block[target], dtype=np.float64)
+        if not isinstance(column, Number):
+            raise ArgumentError(
+                f"{model.loss.name} needs a Number as its target; {target!r} is {type(column).__name__}."
+            )
+        if not (domain.lower <= column.lower and column.upper <= domain.upper):
+            raise ArgumentError(
+                f"the bounds of the target {target!r} are [{column.lower:g}, {column.upper:g}] and the loss takes labels in "
+                f"[{domain.lower:g}, {domain.upper:g}]."
+            )
+        return np.empty(0) if block is None else np.asarray(block[target], dtype=np.float64)
+    values = np.array(domain.values)
+    levels = 2 if isinstance(column, Boolean) else len(column.levels) if isinstance(column, Category) else 0
+    if levels != len(values):
+        raise ArgumentError(
+            f"{model.loss.name} needs a target with {len(values)} classes; {target!r} declares {levels or 'a number'}."
+        )
+    return np.empty(0) if block is None else values[np.asarray(block[target], dtype=np.int64)]
+
+
+def coordinates(model: Gibbs, schema: Schema) -> tuple[str, ...]:
+    """A public name for every coordinate of the parameter; a softmax has one row per class."""
+    if model.loss.record == LABEL:
+        return (f"log odds of {schema.target}",)
+    names = list(Design.of(schema).features) + (["intercept"] if model.intercept else [])
+    classes = getattr(model.loss, "classes", 1)
+    return tuple([f"class {k}: {name}" for k in range(classes) for name in names] if classes > 1 else names)
+
+
+def released(model: Any, schema: Schema) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Labels and shape of one draw of any model from data of this schema, which must fit it."""
+    if not isinstance(model, Gibbs):
+        found: tuple[tuple[str, ...], tuple[int, ...]] = model.released(schema)
+        return found
+    check_rows(model, schema)
+    labels = coordinates(model, schema)
+    return labels, (len(labels),)

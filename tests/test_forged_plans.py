@@ -1,0 +1,108 @@
+"""Plans and records that were edited after planning: whatever the draw depends on is priced again, or refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.draws import Draws
+from sfumato.errors import SfumatoError
+from sfumato.release import promise_of
+
+BITS = sf.Schema({"x": sf.Boolean()}, name="s")
+
+
+def bits(n: int) -> sf.Dataset:
+    return sf.Dataset.from_table({"x": np.arange(n) % 2 == 0}, schema=BITS)
+
+
+def forged(plan: sf.Plan, **changes) -> sf.Plan:
+    parameters = tuple((key, changes.pop(key, value)) for key, value in plan.parameters)
+    return dataclasses.replace(plan, parameters=parameters, **changes)
+
+
+STRONG = sf.families.BetaBernoulli(10.0, 10.0)
+TRUNCATED = sf.families.BetaBernoulli(5.0, 5.0, floor=0.01)
+FORGERIES = {
+    "an unbounded family under the name of a pure mechanism": lambda: forged(
+        sf.plan(STRONG, 10, 1.0, 1e-6, mechanism="diffused"), mechanism="exponential", strength=1e-3
+    ),
+    "a truncated prior weakened": lambda: forged(sf.plan(TRUNCATED, 10, mechanism="exact"), strength=1e-4),
+    "a truncated prior weakened, exponential": lambda: forged(
+        sf.plan(TRUNCATED, 10, 1.0, 1e-6, mechanism="exponential"), strength=1e-4
+    ),
+    "a power raised": lambda: forged(sf.plan(STRONG, 10, 1.0, 1e-6, mechanism="diffused"), power=1.0),
+    "noise lowered": lambda: forged(sf.plan(STRONG, 10, 1.0, 1e-6, mechanism="noisy-statistics"), noise=0.1),
+    "more draws": lambda: dataclasses.replace(sf.plan(STRONG, 10, 1.0, 1e-6, mechanism="diffused"), draws=5),
+    "a parameter added": lambda: dataclasses.replace(
+        sf.plan(STRONG, 10, 1.0, 1e-6, mechanism="noisy-statistics"), parameters=(("noise", 9.0), ("power", 1.0))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(FORGERIES))
+def test_a_forged_plan_is_not_published(name):
+    with pytest.raises(SfumatoError):
+        sf.publish(FORGERIES[name](), bits(10))
+
+
+ROWS = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1]))
+REGRESSION = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(5.0), dimension=2)
+CHAINS = {
+    "a longer step": lambda: forged(sf.plan(REGRESSION, 40, 1.0, 1e-6), step=0.3),
+    "more steps": lambda: forged(sf.plan(REGRESSION, 40, 1.0, 1e-6, steps=3), steps=500),
+    "a higher power": lambda: forged(sf.plan(REGRESSION, 40, 0.5, 1e-6), power=1.0),
+    "less noise on the path": lambda: forged(sf.plan(REGRESSION, 40, 1.0, 1e-6, goal="estimate"), noise=1e-3),
+    "a longer path": lambda: forged(sf.plan(REGRESSION, 40, 1.0, 1e-6, goal="estimate"), steps=4000),
+}
+
+
+@pytest.mark.parametrize("name", list(CHAINS))
+def test_a_forged_chain_is_not_run(name):
+    rng = np.random.default_rng(1)
+    data = sf.Dataset.from_arrays(rng.uniform(-0.5, 0.5, (40, 2)), rng.integers(0, 2, 40), schema=ROWS)
+    with pytest.raises(SfumatoError):
+        sf.publish(CHAINS[name](), data)
+
+
+def rewritten(release: sf.Release, model: sf.families.GammaPoisson, draws: Draws | None = None) -> sf.Release:
+    """A release whose model was edited and everything that follows from it recomputed."""
+    plan = sf.plan(model, release.plan["n"], mechanism="exact")
+    document = {**release.plan, "model": model.to_json(), "guarantee": plan.guarantee.to_json()}
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    guarantee = dataclasses.replace(plan.guarantee, unit="row")
+    return dataclasses.replace(
+        release,
+        plan=document,
+        plan_digest=hashlib.sha256(text.encode()).hexdigest(),
+        guarantee=guarantee,
+        promise=promise_of(document, guarantee),
+        draws=release.draws if draws is None else draws,
+    )
+
+
+def test_a_model_that_does_not_fit_its_schema_is_no_release():
+    model = sf.families.GammaPoisson(20, 1, 100)
+    data = sf.Dataset.from_table({"x": np.arange(50.0)}, schema=sf.Schema({"x": sf.Number(0, 100)}, name="s"))
+    release = sf.publish(sf.plan(model, 50, mechanism="exact"), data)
+    assert rewritten(release, model).verify()
+    with pytest.raises(SfumatoError, match="must contain"):
+        rewritten(release, sf.families.GammaPoisson(20, 1, 1)).verify()
+    wide = Draws(np.ones((1, 1, 7)), tuple("abcdefg"))
+    with pytest.raises(SfumatoError, match="shape"):
+        rewritten(release, model, wide).verify()
+
+
+def test_a_plan_that_could_never_be_drawn_is_not_made():
+    with pytest.raises(SfumatoError):
+        sf.plan(sf.families.GammaPoisson(1, 1, 10**8), 1000, 1.0, 1e-6, mechanism="noisy-statistics")
+    with pytest.raises(SfumatoError):
+        sf.plan(sf.families.BetaBinomial(1 << 46), 1 << 20, 1.0, 1e-6, mechanism="noisy-statistics")
+    for family in (lambda b: sf.families.GammaPoisson(1, 1, b), sf.families.BetaBinomial):
+        with pytest.raises(SfumatoError, match="at most 2\\^46"):
+            family(1 << 47)
