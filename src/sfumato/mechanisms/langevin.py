@@ -43,9 +43,7 @@ def schedule(model: Gibbs, n: int, power: float, steps: int | None) -> tuple[flo
     return step, steps if steps is not None else max(1, needed)
 
 
-def price(
-    model: Gibbs, n: int, power: float, draws: int, steps: int | None, given: float | None = None
-) -> Guarantee:
+def price(model: Gibbs, n: int, power: float, draws: int, steps: int | None, given: float | None = None) -> Guarantee:
     """Price of the last iterates of `draws` independent chains at this power, by the schedule or with a given step."""
     planned, count = schedule(model, n, power, steps)
     step = planned if given is None else given
