@@ -48,12 +48,13 @@ class ReferenceEngine:
 
     def _mean_part(self, rows: Any, labels: Array, theta: Array) -> Array:
         """The gradient of |theta - x|^2/2 is theta - x."""
-        return rows.shape[0] * theta - np.asarray(rows.sum(axis=0)).ravel()
+        return np.asarray(rows.shape[0] * theta - np.asarray(rows.sum(axis=0)).ravel(), dtype=np.float64)
 
     def _link_part(self, rows: Any, labels: Array, theta: Array) -> Array:
         loss, intercept = self._model.loss, self._model.intercept
         if loss.record == LABEL:
-            return self._slopes(np.broadcast_to(theta[:, 0], (len(labels), len(theta))), labels).sum(axis=0)[:, None]
+            scores = np.broadcast_to(theta[:, 0], (len(labels), len(theta)))
+            return np.asarray(self._slopes(scores, labels).sum(axis=0)[:, None], dtype=np.float64)
         width = rows.shape[1]
         scores = rows @ theta[:, :width].T
         if intercept:
@@ -64,7 +65,7 @@ class ReferenceEngine:
 
     def _slopes(self, scores: Array, labels: Array) -> Array:
         found = self._model.loss.derivative(scores, labels[:, None])
-        return np.clip(np.nan_to_num(found, nan=0.0), -self._steepest, self._steepest)
+        return np.asarray(np.clip(np.nan_to_num(found, nan=0.0), -self._steepest, self._steepest), dtype=np.float64)
 
     def _softmax_part(self, rows: Any, labels: Array, theta: Array) -> Array:
         loss, intercept = self._model.loss, self._model.intercept
