@@ -13,12 +13,12 @@ LAYERS = [
     ("randomness", "privacy", "schema", "draws", "storage"),
     ("dataset", "ledger", "models"),
     ("theorems", "engines", "samplers"),
-    ("calibrate", "tune", "queries"),
+    ("calibrate", "tune", "queries", "progress"),
     ("mechanisms",),
     ("planning", "comparing"),
     ("release",),
     ("publishing",),
-    ("auditing", "bounding", "estimators", "plots"),
+    ("auditing", "bounding", "rehearsing", "estimators", "plots"),
     ("shells",),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -11,7 +11,11 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 
 @pytest.mark.parametrize(
-    ("page", "said"), [("families.md", ["region=north", "costs epsilon", "declare Number", "smoker"])]
+    ("page", "said"),
+    [
+        ("families.md", ["region=north", "costs epsilon", "declare Number", "smoker"]),
+        ("estimators.md", ["differential privacy", "data_norm=1.0,", "true 0.3", "same side: True", "NOT PRIVATE"]),
+    ],
 )
 def test_a_page_runs_as_printed(page, said, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -27,9 +27,10 @@ SERVED = [
     ("concentrated", sf.families.BetaBernoulli(2, 3), "draws"),
     ("noisy-statistics", sf.families.BetaBernoulli(2, 3), "draws"),
     ("diffused", regression(), "draws"),
-    ("diffused", regression(loss=sf.losses.Hinge(radius=1.0)), "draws"),
+    ("diffused", regression(loss=sf.losses.SmoothedHinge(radius=1.0, width=0.5)), "draws"),
     ("concentrated", regression(), "draws"),
-    ("exponential", regression(prior=BALL), "draws"),
+    ("exponential", regression(prior=BALL, dimension=2), "draws"),
+    ("exponential", regression(prior=BALL, dimension=1, loss=sf.losses.Hinge(radius=1.0)), "draws"),
     ("langevin", regression(), "draws"),
     ("langevin", regression(loss=sf.losses.ClippedPoisson(radius=1.0, clip=2.0, label_bound=10.0)), "draws"),
     ("langevin-path", regression(), "estimate"),
@@ -150,7 +151,8 @@ def test_auto_takes_the_law_closest_to_the_posterior():
         assert best.mechanism == expected
     assert sf.plan(regression(), N, 1.0, DELTA).mechanism == "langevin"
     assert sf.plan(regression(), N, 1.0, DELTA, goal="estimate").mechanism == "langevin-path"
-    assert sf.plan(regression(loss=sf.losses.Hinge(1.0)), N, 1.0, DELTA).mechanism == "diffused"
+    kinked = regression(loss=sf.losses.Hinge(1.0), prior=BALL, dimension=2)
+    assert sf.plan(kinked, N, 1.0, DELTA).mechanism == "exponential"
 
 
 def test_a_langevin_chain_costs_no_more_than_the_exact_draw():
@@ -165,6 +167,15 @@ def test_a_langevin_chain_costs_no_more_than_the_exact_draw():
 REFUSED = [
     (regression(), {"mechanism": "exact"}, "langevin"),
     (regression(), {"mechanism": "exponential"}, "Ball"),
+    (regression(prior=BALL), {"mechanism": "exponential"}, "one or two dimensions"),
+    (regression(prior=BALL, dimension=None), {"mechanism": "exponential"}, "needs the dimension"),
+    (regression(loss=sf.losses.Hinge(1.0)), {"mechanism": "diffused"}, "smoothed"),
+    (regression(loss=sf.losses.Quantile(1.0, 0.5)), {"mechanism": "concentrated"}, "smoothed"),
+    (regression(loss=sf.losses.Hinge(1.0)), {}, "no mechanism is proved"),
+    (regression(loss=sf.losses.GaussianMean(1.0)), {"mechanism": "langevin-path", "goal": "estimate"}, "truncate"),
+    (regression(), {"mechanism": "langevin", "keep": ("transcript",)}, "no transcript to keep"),
+    (regression(), {"keep": ("transcript",)}, "langevin-path"),
+    (sf.families.BetaBernoulli(), {"keep": ("transcript",)}, "no transcript to keep"),
     (regression(loss=sf.losses.Hinge(1.0)), {"mechanism": "langevin"}, "smoothed"),
     (regression(loss=sf.losses.ClippedPoisson(radius=1.0, clip=1.0)), {"mechanism": "langevin"}, "label_bound"),
     (regression(), {"mechanism": "langevin", "goal": "estimate"}, "langevin-path"),

@@ -13,9 +13,11 @@ import sfumato as sf
 
 NAMES = [
     "Assumption", "Boolean", "BoundedRange", "Category", "Dataset", "Gaussian", "Gibbs", "Guarantee", "Ledger",
-    "Metric", "Number", "Plan", "Profile", "Pure", "Release", "Renyi", "Schema", "__version__", "compare",
+    "Metric", "Number", "Plan", "PrivateHuberRegressor", "PrivateLinearRegression", "PrivateLinearSVC",
+    "PrivateLogisticRegression", "PrivatePoissonRegressor", "PrivateQuantileRegressor", "Profile", "Pure",
+    "Release", "Renyi", "Schema", "__version__", "compare",
     "errors", "families", "grouped", "load", "losses", "networks", "plan", "price_list", "priors", "private_quantile",
-    "publish", "seeded", "share",
+    "publish", "rehearse", "seeded", "share",
     "theorems",
 ]  # fmt: skip
 
@@ -49,7 +51,7 @@ print("ok")
     assert len(list(itertools.permutations(names, 2))) > 300
 
 
-@pytest.mark.parametrize("name", ["plan", "compare", "price_list", "publish", "load", "seeded", "share"])
+@pytest.mark.parametrize("name", ["plan", "compare", "price_list", "publish", "rehearse", "load", "seeded", "share"])
 def test_functions_stay_functions_after_their_modules_are_imported(name):
     code = f"""
 import importlib, pkgutil, sfumato

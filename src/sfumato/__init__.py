@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from sfumato.bounding import private_quantile as private_quantile
     from sfumato.comparing import compare as compare
     from sfumato.dataset import Dataset as Dataset
+    from sfumato.estimators import PrivateHuberRegressor as PrivateHuberRegressor
+    from sfumato.estimators import PrivateLinearRegression as PrivateLinearRegression
+    from sfumato.estimators import PrivateLinearSVC as PrivateLinearSVC
+    from sfumato.estimators import PrivateLogisticRegression as PrivateLogisticRegression
+    from sfumato.estimators import PrivatePoissonRegressor as PrivatePoissonRegressor
+    from sfumato.estimators import PrivateQuantileRegressor as PrivateQuantileRegressor
     from sfumato.ledger import Ledger as Ledger
     from sfumato.mechanisms.plan import Plan as Plan
     from sfumato.models import families as families
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
     from sfumato.privacy.sharing import share as share
     from sfumato.publishing import publish as publish
     from sfumato.randomness import seeded as seeded
+    from sfumato.rehearsing import rehearse as rehearse
     from sfumato.release import Release as Release
     from sfumato.release import load as load
     from sfumato.schema import Boolean as Boolean
@@ -53,6 +60,12 @@ _PUBLIC = {
     "Metric": ("sfumato.privacy.metric", "Metric"),
     "Number": ("sfumato.schema", "Number"),
     "Plan": ("sfumato.mechanisms.plan", "Plan"),
+    "PrivateHuberRegressor": ("sfumato.estimators", "PrivateHuberRegressor"),
+    "PrivateLinearRegression": ("sfumato.estimators", "PrivateLinearRegression"),
+    "PrivateLinearSVC": ("sfumato.estimators", "PrivateLinearSVC"),
+    "PrivateLogisticRegression": ("sfumato.estimators", "PrivateLogisticRegression"),
+    "PrivatePoissonRegressor": ("sfumato.estimators", "PrivatePoissonRegressor"),
+    "PrivateQuantileRegressor": ("sfumato.estimators", "PrivateQuantileRegressor"),
     "Profile": ("sfumato.privacy.profiles", "Profile"),
     "Pure": ("sfumato.privacy.curves", "Pure"),
     "Release": ("sfumato.release", "Release"),
@@ -71,6 +84,7 @@ _PUBLIC = {
     "priors": ("sfumato.models.priors", ""),
     "private_quantile": ("sfumato.bounding", "private_quantile"),
     "publish": ("sfumato.publishing", "publish"),
+    "rehearse": ("sfumato.rehearsing", "rehearse"),
     "seeded": ("sfumato.randomness", "seeded"),
     "share": ("sfumato.privacy.sharing", "share"),
     "theorems": ("sfumato.theorems", ""),

@@ -2,7 +2,7 @@
 
 A data set's bounds are fixed when it is made, from public knowledge. Where there is none, start wide and pay for better:
 
-    wide = sf.Schema({"income": sf.Number(0, 1e12)}, name="survey")
+    wide = sf.Schema({"income": sf.Number(0, 1e12, missing=0)}, name="survey")
     data = sf.Dataset.from_table(path, schema=wide)
     grid = sf.families.Quantile.geometric_grid(1, 1e12)
     low, _ = sf.private_quantile(data, "income", 0.01, epsilon=0.1, grid=grid, ledger=ledger)

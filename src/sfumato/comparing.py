@@ -146,7 +146,7 @@ def _gibbs_rows(model: Gibbs, n: int, target: Target, steps: list[int]) -> list[
 
 def _exponential_row(model: Gibbs, n: int, target: Target) -> Row:
     name, source = "exponential mechanism", "Minami Thm 4 (pure)"
-    reason = exponential.refuses(model, "draws")
+    reason = exponential.unbounded(model)
     if reason is not None:
         return Row(name, source, None, reason)
     return _row(

@@ -13,10 +13,14 @@ from sfumato.errors import ArgumentError
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Values shaped (chain, draw, *shape), read-only; `labels` name the coordinates of the flattened shape."""
+    """Values shaped (chain, draw, *shape), read-only; `labels` name the coordinates of the flattened shape.
+
+    `transcript` holds every noisy gradient behind the values, shaped (chain, step, coordinate), where a plan keeps it.
+    """
 
     values: NDArray[np.float64]
     labels: tuple[str, ...]
+    transcript: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)
@@ -26,6 +30,14 @@ class Draws:
             raise ArgumentError(f"labels must name the {values.shape[2:]} coordinates; got {len(self.labels)}.")
         values.setflags(write=False)
         object.__setattr__(self, "values", values)
+        if self.transcript is not None:
+            told = np.array(self.transcript, dtype=np.float64)
+            if told.ndim != 3 or told.shape[::2] != (values.shape[0], len(self.labels)):
+                raise ArgumentError(
+                    f"the transcript must be shaped (chain, step, coordinate) beside {values.shape}; got {told.shape}."
+                )
+            told.setflags(write=False)
+            object.__setattr__(self, "transcript", told)
 
     @property
     def shape(self) -> tuple[int, ...]:

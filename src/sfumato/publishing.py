@@ -16,11 +16,12 @@ from sfumato.dataset import Dataset
 from sfumato.engines.opening import open_engine
 from sfumato.errors import ArgumentError, PublishError
 from sfumato.ledger import Ledger
-from sfumato.mechanisms import named, priced_again
+from sfumato.mechanisms import VALUED, named, priced_again
 from sfumato.mechanisms.plan import Plan
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.regression import check_rows
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.progress import shown
 from sfumato.randomness import Randomness
 from sfumato.release import Release, promise_of
 from sfumato.schema import Schema
@@ -40,7 +41,8 @@ def publish(
     With a ledger the plan's price is charged to `name` (the schema's name if not given) under `request_id` before anything
     is drawn. The same id with the same plan returns the release that was sealed; with another plan it is an error; an id
     that was charged but never sealed (a crash) is an error too: use a new id, which is charged again. `randomness` is for
-    tests: a seeded stream makes a release that is stamped "not private", and ledgers refuse it.
+    tests: a seeded stream makes a release that is stamped "not private", and ledgers refuse it. `progress` shows on the
+    terminal how many of a chain's steps are done.
     """
     if not isinstance(plan, Plan):
         raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
@@ -59,7 +61,7 @@ def publish(
     if ledger is None:
         if request_id is not None or name is not None:
             raise ArgumentError("name and request_id belong to a ledger; give ledger=sf.Ledger.open(...) too.")
-        return _drawn(plan, data, guarantee, stream, None)
+        return _drawn(plan, data, guarantee, stream, None, progress)
     if not stream.private:
         raise PublishError("a ledger accepts no seeded release: it protects nobody. Leave randomness out.")
     account = data.schema.name if name is None else name
@@ -68,7 +70,7 @@ def publish(
     if stored is not None:
         return stored
     receipt = ledger.charge(account, guarantee, request_id=request, plan_digest=plan.digest)
-    release = _drawn(plan, data, guarantee, stream, receipt.to_json())
+    release = _drawn(plan, data, guarantee, stream, receipt.to_json(), progress)
     ledger.seal(account, request, release.to_bytes())
     return release
 
@@ -123,8 +125,11 @@ def _drawn(
     guarantee: Guarantee,
     stream: Randomness,
     receipt: dict[str, Any] | None,
+    progress: bool,
 ) -> Release:
-    draws = named(plan.mechanism).draw(plan, open_engine(data, plan.model), stream)
+    engine = open_engine(data, plan.model, plan.mechanism in VALUED)
+    with shown(progress) as report:
+        draws = named(plan.mechanism).draw(plan, engine, stream, report)
     promise = promise_of(plan.to_json(), guarantee)
     kind = "estimate" if plan.goal == "estimate" else "draws"
     schema = {

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato import storage
 from sfumato.draws import Draws
-from sfumato.errors import FormatError
+from sfumato.errors import FormatError, SfumatoError
 from sfumato.privacy.codec import refuse_unknown
 from sfumato.privacy.guarantee import Guarantee
 
@@ -77,6 +77,11 @@ class Release:
         return tables.to_pgmpy(tables.read(self.draws, self.plan, self.schema, debias, draw))
 
     @property
+    def transcript(self) -> NDArray[np.float64] | None:
+        """Every noisy gradient of the path, shaped (chain, step, coordinate), where the plan kept it."""
+        return self.draws.transcript
+
+    @property
     def private(self) -> bool:
         """False for a release made with a seeded stream: it protects nobody."""
         return self.guarantee.trust != "not private"
@@ -94,13 +99,18 @@ class Release:
             "schema": dict(self.schema),
             "receipt": None if self.receipt is None else dict(self.receipt),
         }
-        return storage.pack({"release": document}, {"draws": np.ascontiguousarray(self.draws.values, dtype="<f8")})
+        arrays = {"draws": self.draws.values}
+        if self.draws.transcript is not None:
+            arrays["transcript"] = self.draws.transcript
+        return storage.pack(
+            {"release": document}, {name: np.ascontiguousarray(array, dtype="<f8") for name, array in arrays.items()}
+        )
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Release:
         """Read a release; a damaged part, an unknown key or another version is refused by name."""
         documents, arrays = storage.unpack(data)
-        if set(documents) != {"release"} or set(arrays) != {"draws"}:
+        if set(documents) != {"release"} or set(arrays) not in ({"draws"}, {"draws", "transcript"}):
             raise FormatError("the file holds no release, or more than one.")
         fields = refuse_unknown(documents["release"], _KEYS, "a release")
         if fields["version"] != VERSION:
@@ -108,7 +118,7 @@ class Release:
                 f"the release has version {fields['version']!r}; this Sfumato reads {VERSION}. Update Sfumato."
             )
         return cls(
-            Draws(arrays["draws"], tuple(fields["labels"])),
+            Draws(arrays["draws"], tuple(fields["labels"]), arrays.get("transcript")),
             fields["kind"],
             fields["plan"],
             fields["plan_digest"],
@@ -129,7 +139,7 @@ class Release:
         than were paid for, another unit. Whether the stream was seeded cannot be told from a file: the ledger's sealed copy
         and receipt are the proof of that.
         """
-        from sfumato.mechanisms import reprice
+        from sfumato.mechanisms import reprice, retold
         from sfumato.models.reading import model_from_json
         from sfumato.models.regression import released
         from sfumato.schema import Schema
@@ -157,8 +167,10 @@ class Release:
         }
         schema = Schema.from_json(json.loads(self.schema["document"]))
         checks["schema"] = schema.digest == self.schema["digest"]
-        labels, shape = released(model_from_json(self.plan["model"]), schema)
+        model = model_from_json(self.plan["model"])
+        labels, shape = released(model, schema)
         checks["shape"] = self.draws.labels == labels and self.draws.shape[2:] == shape
+        checks["transcript"] = retold(self.plan, model, self.draws)
         for name, holds in checks.items():
             if not holds:
                 raise FormatError(
@@ -168,10 +180,9 @@ class Release:
 
     def __str__(self) -> str:
         head = "" if self.private else "NOT PRIVATE: made with a seeded stream, for tests only.\n"
-        mean = ", ".join(
-            f"{label} {value:.6g}"
-            for label, value in list(zip(self.draws.labels, self.mean().ravel(), strict=True))[:6]
-        )
+        found = list(zip(self.draws.labels, self.mean().ravel(), strict=True))
+        rest = "" if len(found) <= 6 else f", ... and {len(found) - 6} more (release.draws.labels, release.mean())"
+        mean = ", ".join(f"{label} {value:.6g}" for label, value in found[:6]) + rest
         count = self.draws.shape[0] * self.draws.shape[1]
         rows = [
             (
@@ -179,7 +190,7 @@ class Release:
                 f"{count} {self.kind if count > 1 or self.kind != 'draws' else 'draw'} of {_model_in_words(self.plan['model'])}",
             ),
             ("made by", f"{self.plan['mechanism']} ({_numbers(self.plan['parameters'])})"),
-            ("about", f"{self.schema['name']}: {self.plan['n']:,} of unit '{self.schema['unit']}'"),
+            ("about", f"{self.schema['name']}{self._columns()}: {self.plan['n']:,} of unit '{self.schema['unit']}'"),
             ("promise", self.promise),
             ("mean", mean),
             (
@@ -189,7 +200,29 @@ class Release:
                 else f"to {self.receipt['ledger']}, request {self.receipt['request_id']}",
             ),
         ]
+        if self.kind == "draws" and self.plan["mechanism"] == "noisy-statistics":
+            expected = self.plan["expected"]
+            rows.insert(
+                5,
+                (
+                    "spread",
+                    "of the draws is the posterior's alone: the noise of the totals is not in it. "
+                    f"Expected {expected['quantity']}: {expected['value']:.4g}",
+                ),
+            )
         return head + "\n".join(f"{name:<8} {value}" for name, value in rows)
+
+    def _columns(self) -> str:
+        """The columns that were read, as the schema and the model name them; nothing where the record does not say."""
+        from sfumato.models.reading import model_from_json
+        from sfumato.schema import Schema
+
+        try:
+            schema = Schema.from_json(json.loads(self.schema["document"]))
+            names = model_from_json(self.plan["model"]).columns(schema)
+        except (SfumatoError, AttributeError, KeyError):
+            return ""
+        return f", column{'s' * (len(names) > 1)} {', '.join(names)}"
 
     def __repr__(self) -> str:
         return f"Release({self.kind}, shape={self.draws.shape}, {self.guarantee.trust})"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, cast
 
 from sfumato.calibrate import Target
+from sfumato.draws import Draws
 from sfumato.errors import CalibrationError, FormatError, MechanismRefused
-from sfumato.mechanisms import _family
+from sfumato.mechanisms import _family, langevin_path
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Mechanism
 from sfumato.models.families._family import Family
@@ -26,6 +27,10 @@ TABLE = {
     "langevin-path": "sfumato.mechanisms.langevin_path",
     "noisy-statistics": "sfumato.mechanisms.noisy_statistics",
 }
+# Mechanisms that ask for sums of loss values where the others ask for sums of gradients.
+VALUED = ("exponential",)
+# What a plan may keep beside its draws, and the mechanisms that have it to give.
+KEEPING = {"transcript": ("langevin-path",)}
 # The numbers that a plan of each mechanism records: all that the draw depends on.
 _TEMPERED = ("power", "strength")
 PARAMETERS: dict[str, tuple[str, ...]] = {
@@ -36,6 +41,12 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "noisy-statistics": ("noise",),
     "langevin": ("power", "step", "steps"),
     "langevin-path": ("power", "step", "steps", "learning_rate", "noise", "momentum", "tail"),
+}
+# The same for Gibbs models, where a chain or a lattice carries the plan out.
+_CHAINED: dict[str, tuple[str, ...]] = {
+    "diffused": ("power", "strength", "step", "steps"),
+    "concentrated": ("power", "strength", "step", "steps"),
+    "exponential": ("power", "points"),
 }
 
 
@@ -60,10 +71,8 @@ def priced_again(name: str, model: Any, goal: str, n: int, draws: int, parameter
     reason = mechanism.refuses(model, goal)
     if reason:
         raise MechanismRefused(f"mechanism {name!r} cannot serve {model} with goal {goal!r}: {reason}.")
-    known = PARAMETERS[name]
-    if isinstance(model, Gibbs) and name == "exponential":
-        known = ("power",)
-    if tuple(parameters) != known:
+    known = _CHAINED.get(name, PARAMETERS[name]) if isinstance(model, Gibbs) else PARAMETERS[name]
+    if set(parameters) != set(known):  # a saved document has its keys in another order
         raise FormatError(f"mechanism {name!r} plans with {', '.join(known)}; the record has {', '.join(parameters)}.")
     return mechanism.reprice(model, n, draws, parameters)
 
@@ -73,7 +82,7 @@ def plan_with(name: str, model: Any, n: int, target: Target | None, draws: int, 
     if name == "auto":
         return _best(model, n, target, draws, goal, **options)
     mechanism = named(name)
-    reason = mechanism.refuses(model, goal)
+    reason = mechanism.refuses(model, goal) or _cannot_keep(name, options.get("keep", ()))
     if reason:
         raise MechanismRefused(f"mechanism {name!r} cannot serve {model} with goal {goal!r}: {reason}.")
     found = mechanism.plan(model, n, target, draws, **options)
@@ -82,13 +91,38 @@ def plan_with(name: str, model: Any, n: int, target: Target | None, draws: int, 
     return found
 
 
+def _cannot_keep(name: str, keep: Sequence[str]) -> str | None:
+    """Return why this mechanism has nothing of that kind to release."""
+    absent = [what for what in keep if name not in KEEPING.get(what, ())]
+    if not absent:
+        return None
+    return (
+        f"it has no {absent[0]} to keep; use {' or '.join(map(repr, KEEPING.get(absent[0], ())))} with goal='estimate'"
+    )
+
+
+def retold(document: Mapping[str, Any], model: Any, draws: Draws) -> bool:
+    """Whether what a release keeps is what its plan says, and leads to its draws."""
+    name, keep = document["mechanism"], tuple(document["keep"])
+    if not keep:
+        return draws.transcript is None
+    if keep != ("transcript",) or name not in KEEPING["transcript"]:
+        return False
+    return langevin_path.retells(model, document["n"], document["parameters"], draws)
+
+
 def _best(model: Any, n: int, target: Target | None, draws: int, goal: str, **options: Any) -> Plan:
     """For a family: the released law expected closest to the true posterior (KL). For Gibbs: the first proved one."""
     if _family.is_posterior(model):
+        reason = _cannot_keep("exact", options.get("keep", ()))
+        if reason:
+            raise MechanismRefused(f"no mechanism serves {model} with goal {goal!r}: {reason}.")
         return _closest(model, n, target, draws, goal, **options)
+    if isinstance(model, Family) and not model.drawn and goal == "draws":
+        raise MechanismRefused(f"{model} has no posterior to draw from: it releases an estimate. Add goal='estimate'.")
     reasons = []
     for name in TABLE:
-        reason = named(name).refuses(model, goal)
+        reason = named(name).refuses(model, goal) or _cannot_keep(name, options.get("keep", ()))
         if reason is None:
             return plan_with(name, model, n, target, draws, goal, **options)
         reasons.append(f"{name}: {reason}")
@@ -102,16 +136,17 @@ def _closest(model: Family, n: int, target: Target | None, draws: int, goal: str
     if target is None:
         return plan_with("exact", model, n, None, draws, goal, **options)
     found: list[tuple[float, Plan]] = []
-    for name in ("exact", "diffused", "concentrated", "exponential", "noisy-statistics"):
+    # Noisy totals are planned at once; what costs a search is only searched while it can still come closer.
+    for name in ("exact", "noisy-statistics", "diffused", "concentrated", "exponential"):
         if named(name).refuses(model, goal):
             continue
         try:
+            if found and draws > 1 and name != "exact" and _too_far(name, model, n, target, goal, found[0][0]):
+                continue
             candidate = plan_with(name, model, n, target, draws, goal, **options)
         except (CalibrationError, MechanismRefused):
             continue
-        chosen = dict(candidate.parameters)
-        noise = chosen.get("noise", 0.0) * model.reach
-        gap = _family.divergence(model, n, chosen.get("power", 1.0), chosen.get("strength", 1.0), noise)
+        gap = _gap(model, n, candidate)
         if gap == 0:
             return candidate
         found.append((gap, candidate))
@@ -120,3 +155,15 @@ def _closest(model: Family, n: int, target: Target | None, draws: int, goal: str
             f"no mechanism meets the target {target} for {model}. Ask for a larger epsilon or delta."
         )
     return min(found, key=lambda pair: pair[0])[1]
+
+
+def _gap(model: Family, n: int, candidate: Plan) -> float:
+    """Expected divergence of the true posterior from what a plan releases."""
+    chosen = dict(candidate.parameters)
+    noise = chosen.get("noise", 0.0) * model.reach
+    return _family.divergence(model, n, chosen.get("power", 1.0), chosen.get("strength", 1.0), noise)
+
+
+def _too_far(name: str, model: Family, n: int, target: Target, goal: str, best: float) -> bool:
+    """Whether even one draw, which may be sharper than each of several, would stay farther off than the best so far."""
+    return _gap(model, n, plan_with(name, model, n, target, 1, goal)) > best

@@ -115,7 +115,8 @@ def refuse_pure(model: Family, target: Target | None) -> None:
     pure = target is not None and (target.delta == 0 or isinstance(target.curve, (Pure, BoundedRange)))
     if pure and not model.bounded:
         raise MechanismRefused(
-            f"a draw from the posterior of {model} is never pure: give a delta greater than 0, such as 1e-6."
+            f"a draw from an untruncated {model.name} posterior is never pure: give a delta greater than 0, such as 1e-6, or "
+            "truncate the parameter where the family allows it (floor=, lower=, upper=)."
         )
 
 

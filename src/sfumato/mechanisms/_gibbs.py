@@ -50,6 +50,13 @@ def summation_error(model: Gibbs, n: int, within: float = math.inf) -> float:
     return 2 * length * _UNIT * n * steepest(model, within)
 
 
+def noisy_mean_error(model: Gibbs, n: int, noise: float) -> float:
+    """Bound on the rounding error of a mean gradient over n records with this noise added to it."""
+    d = model.dimension or _WIDEST
+    size = model.constants.lipschitz + 12 * noise * math.sqrt(d + 100)
+    return summation_error(model, n) / n + 16 * _UNIT * size
+
+
 def reach(model: Gibbs, n: int, power: float) -> float:
     """Radius of a public ball, about the prior's mean, onto which chains are projected: it holds the mode many times over."""
     m = model.strong_convexity(n, power)

@@ -1,11 +1,14 @@
-"""The prior strengthened at full power (Geumlek Algorithms 3 and 4): the smallest strength that the target admits."""
+"""The prior strengthened at full power (Geumlek Algorithms 3 and 4): the smallest strength that the target admits.
+
+A family is drawn exactly, a Gibbs model by its chain, as in 'diffused'.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from sfumato.calibrate import Target, smallest
-from sfumato.mechanisms import _family, _gibbs
+from sfumato.mechanisms import _family, _gibbs, diffused
 from sfumato.mechanisms.diffused import draw as draw
 from sfumato.mechanisms.diffused import refuses as refuses_tempering
 from sfumato.mechanisms.diffused import reprice as reprice
@@ -28,7 +31,6 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     limit = _gibbs.needs_target(target, NAME)
     if isinstance(model, Family):
         strength = 1.0 / _family.calibrated(model, n, draws, limit, 1.0 / model.strongest(n), "strength")
-        released = model
         guarantee = _family.price(model, n, draws, 1.0, strength)
         expected = _family.expected(model, n, 1.0, strength)
     else:
@@ -36,15 +38,14 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
         def strengthened(s: float) -> Any:
             return model.with_prior(model.prior.scaled(s))
 
+        steps = options.get("steps")
         strength = smallest(
-            lambda s: _gibbs.sharp_price(strengthened(s), n, 1.0, draws), limit, 1.0, _STRONGEST, "strength"
+            lambda s: diffused.price(strengthened(s), n, 1.0, draws, steps), limit, 1.0, _STRONGEST, "strength"
         )
-        released = strengthened(strength)
-        guarantee = _gibbs.sharp_price(released, n, 1.0, draws)
-        expected = _gibbs.expected_of_power(1.0)
+        return diffused.chain_plan(NAME, strengthened(strength), n, 1.0, strength, draws, limit, options)
     return Plan(
         NAME,
-        released,
+        model,
         n,
         draws,
         "draws",

@@ -1,18 +1,23 @@
-"""The data tempered by a power below 1 (Geumlek Algorithms 2 and 5): the largest power that the target admits."""
+"""The data tempered by a power below 1 (Geumlek Algorithms 2 and 5): the largest power that the target admits.
+
+A family is drawn exactly. A Gibbs model is drawn by the Langevin chain, priced as it runs and as the exact draw that it
+stands for: the power is one at which both prices are admitted, and the larger of them is the guarantee.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sfumato.calibrate import Target, largest
 from sfumato.draws import Draws
-from sfumato.errors import MechanismRefused
-from sfumato.mechanisms import _family, _gibbs
+from sfumato.mechanisms import _family, _gibbs, langevin
 from sfumato.mechanisms.plan import Cost, Plan
 from sfumato.models.families._family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.samplers.langevin import Report, silent
 
 NAME = "diffused"
 
@@ -29,6 +34,12 @@ def refuses(model: Any, goal: str) -> str | None:
             return "the sharp theorem needs a convex loss; use 'langevin-path'"
         if model.strong_convexity(1, 1.0) <= 0:
             return "the sharp theorem needs strong convexity: give the prior a positive precision"
+        if not model.constants.smooth:
+            return (
+                "its chain needs a smooth loss, and no exact sampler of a posterior with kinks is proved; use the smoothed "
+                "loss (for Poisson, declare label_bound), 'exponential' with a prior on a ball in one or two dimensions, or "
+                "'langevin-path' with goal='estimate'"
+            )
     return reason
 
 
@@ -49,11 +60,11 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
         guarantee = _family.price(model, n, draws, power)
         expected = _family.expected(model, n, power, 1.0)
     else:
+        steps = options.get("steps")
         power = largest(
-            lambda p: _gibbs.sharp_price(model, n, p, draws), limit, _gibbs.LOWEST_POWER, _gibbs.HIGHEST_POWER, "power"
+            lambda p: price(model, n, p, draws, steps), limit, _gibbs.LOWEST_POWER, _gibbs.HIGHEST_POWER, "power"
         )
-        guarantee = _gibbs.sharp_price(model, n, power, draws)
-        expected = _gibbs.expected_of_power(power)
+        return chain_plan(NAME, model, n, power, 1.0, draws, limit, options)
     return Plan(
         NAME,
         model,
@@ -69,17 +80,50 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     )
 
 
-def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
-    """Draw from the planned posterior; Gibbs models are drawn by their chain, which is not built yet."""
-    if not isinstance(plan.model, Family):
-        raise MechanismRefused(
-            f"mechanism {plan.mechanism!r} cannot draw from {plan.model} yet; it can be planned and compared."
-        )
-    return _family.draw_planned(plan, engine, randomness)
+def price(model: Gibbs, n: int, power: float, draws: int, steps: int | None, step: float | None = None) -> Guarantee:
+    """The larger of two prices: of exact draws (sharp theorem), and of the last iterates of the chains that are run."""
+    exact = _gibbs.sharp_price(model, n, power, draws)
+    chain = langevin.price(model, n, power, draws, steps, step)
+    dearer = max(exact, chain, key=lambda found: found.curve.mu or 0.0)
+    return replace(
+        chain,
+        curve=dearer.curve,
+        theorem=f"{chain.theorem}, not below the {exact.theorem}",
+        source=f"{chain.source}; {exact.source}",
+        assumptions=chain.assumptions + tuple(a for a in exact.assumptions if a not in chain.assumptions),
+    )
+
+
+def chain_plan(
+    name: str, model: Gibbs, n: int, power: float, strength: float, draws: int, limit: Target, options: Any
+) -> Plan:
+    """Plan of a Gibbs model at this power: the chain that 'langevin' would run, one for each draw."""
+    steps = options.get("steps")
+    step, count = langevin.schedule(model, n, power, steps)
+    return Plan(
+        name,
+        model,
+        n,
+        draws,
+        "draws",
+        tuple(options.get("keep", ())),
+        (("power", power), ("strength", strength), ("step", step), ("steps", count)),
+        price(model, n, power, draws, steps),
+        _gibbs.expected_of_power(power),
+        Cost(count, draws),
+        limit,
+    )
+
+
+def draw(plan: Plan, engine: Any, randomness: Any, report: Report = silent) -> Draws:
+    """Draw from the planned posterior: a family's exactly, a Gibbs model's by its chain."""
+    if isinstance(plan.model, Family):
+        return _family.draw_planned(plan, engine, randomness)
+    return langevin.draw(plan, engine, randomness, report)
 
 
 def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
     """Price again from the recorded numbers."""
     if isinstance(model, Family):
         return _family.price(model, n, draws, parameters["power"], parameters["strength"])
-    return _gibbs.sharp_price(model, n, parameters["power"], draws)
+    return price(model, n, parameters["power"], draws, int(parameters["steps"]), float(parameters["step"]))

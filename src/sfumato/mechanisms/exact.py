@@ -11,6 +11,7 @@ from sfumato.errors import CalibrationError
 from sfumato.mechanisms import _family
 from sfumato.mechanisms.plan import Cost, Plan
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.samplers.langevin import Report, silent
 
 NAME = "exact"
 
@@ -47,7 +48,7 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     )
 
 
-def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
+def draw(plan: Plan, engine: Any, randomness: Any, report: Report = silent) -> Draws:
     """Draw from the posterior itself."""
     return _family.draw_planned(plan, engine, randomness)
 

@@ -1,6 +1,7 @@
 """The exponential mechanism (McSherry and Talwar; Minami Theorems 3 and 4; OPS): pure, for losses bounded on the domain.
 
-For a family it is the tempered draw of a truncated or finite posterior, priced at the exact supremum of the log ratio.
+For a family it is the tempered draw of a truncated or finite posterior, priced at the exact supremum of the log ratio. A
+Gibbs model on a ball or a box is drawn exactly on a public lattice, in one or two dimensions, kinks or not.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from typing import Any
 
 from sfumato.calibrate import Target, largest
 from sfumato.draws import Draws
-from sfumato.errors import MechanismRefused
-from sfumato.mechanisms import _family, _gibbs
+from sfumato.mechanisms import _family, _gibbs, _lattice
 from sfumato.mechanisms.plan import Cost, Plan
 from sfumato.models.families._family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.samplers.langevin import Report, silent
 from sfumato.theorems import exponential
 
 NAME = "exponential"
@@ -30,17 +31,21 @@ def refuses(model: Any, goal: str) -> str | None:
         if model.drawn and not model.priced:
             return _family.unpriced(model)
         return None if model.drawn and model.bounded else "the log ratio of this posterior is unbounded; truncate it"
-    reason = _gibbs.not_gibbs(model)
-    if reason is None and isinstance(model, Gibbs) and not math.isfinite(model.constants.bound):
-        return "the loss is unbounded on this domain; truncate the prior: sf.priors.Ball(prior, radius=...)"
-    return reason
+    return _gibbs.not_gibbs(model) or unbounded(model) or _lattice.refuses(model)
+
+
+def unbounded(model: Gibbs) -> str | None:
+    """Return why the theorem says nothing about a Gibbs model, or None."""
+    if math.isfinite(model.constants.bound):
+        return None
+    return "the loss is unbounded on this domain; truncate the prior: sf.priors.Ball(prior, radius=...)"
 
 
 def price(model: Any, n: int, power: float, draws: int, strength: float = 1.0) -> Guarantee:
     """2 power Delta bounded range, times the draws; of a family the exact supremum."""
     if isinstance(model, Family):
         return _family.price(model, n, draws, power, strength)
-    return exponential.exponential_mechanism(power=power, sensitivity=model.constants.bound, draws=draws)
+    return exponential.exponential_mechanism(power=power, sensitivity=_lattice.sensitivity(model, power), draws=draws)
 
 
 def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) -> Plan:
@@ -49,6 +54,7 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     family = isinstance(model, Family)
     highest = model.highest_power if family else _gibbs.HIGHEST_POWER
     power = largest(lambda p: price(model, n, p, draws), limit, _gibbs.LOWEST_POWER, highest, "power")
+    second = ("strength", 1.0) if family else ("points", _lattice.axis_points(model.dimension, n))
     return Plan(
         NAME,
         model,
@@ -56,7 +62,7 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
         draws,
         "draws",
         tuple(options.get("keep", ())),
-        (("power", power), ("strength", 1.0)) if family else (("power", power),),
+        (("power", power), second),
         price(model, n, power, draws),
         _family.expected(model, n, power, 1.0) if family else _gibbs.expected_of_power(power),
         Cost(1),
@@ -64,11 +70,13 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     )
 
 
-def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
-    """Draw a family's tempered posterior; for a Gibbs model the chain that carries this plan out is not built yet."""
+def draw(plan: Plan, engine: Any, randomness: Any, report: Report = silent) -> Draws:
+    """Draw a family's tempered posterior, or a point of a Gibbs model's lattice."""
     if isinstance(plan.model, Family):
         return _family.draw_planned(plan, engine, randomness)
-    raise MechanismRefused(f"mechanism {NAME!r} cannot draw from {plan.model} yet; it can be planned and compared.")
+    power, per_axis = float(plan["power"]), int(plan["points"])
+    found = _lattice.draw(plan.model, plan.n, power, per_axis, plan.draws, engine, randomness)
+    return Draws(found[None], engine.labels)
 
 
 def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:

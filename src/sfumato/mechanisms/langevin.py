@@ -12,7 +12,7 @@ from sfumato.mechanisms import _gibbs
 from sfumato.mechanisms.plan import Cost, Plan
 from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.samplers.langevin import last_iterate
+from sfumato.samplers.langevin import Report, last_iterate, silent
 from sfumato.theorems import finite_step
 
 NAME = "langevin"
@@ -82,7 +82,7 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     )
 
 
-def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
+def draw(plan: Plan, engine: Any, randomness: Any, report: Report = silent) -> Draws:
     """Run the chains from the public start and keep their last iterates, on a public grid."""
     model, power, steps = plan.model, float(plan["power"]), int(plan["steps"])
     theta = last_iterate(
@@ -92,6 +92,7 @@ def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
         float(plan["step"]),
         steps,
         randomness,
+        report,
     )
     return Draws(theta[:, None, :], engine.labels)
 

@@ -10,13 +10,16 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from sfumato.calibrate import Target, smallest
 from sfumato.draws import Draws
 from sfumato.mechanisms import _gibbs
 from sfumato.mechanisms.plan import Cost, Expected, Plan
 from sfumato.models.gibbs import Gibbs
+from sfumato.models.priors import Ball
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.samplers.langevin import noisy_path
+from sfumato.samplers.langevin import Recursion, Report, gradient_grid, noisy_path, silent
 from sfumato.theorems import path
 from sfumato.tune import path_schedule
 
@@ -28,8 +31,11 @@ def refuses(model: Any, goal: str) -> str | None:
     if goal != "estimate":
         return "its tail average is an estimate; use goal='estimate' (for draws use 'langevin')"
     reason = _gibbs.not_gibbs(model)
-    if reason is None and isinstance(model, Gibbs) and not math.isfinite(model.constants.difference):
-        return "the per-record gradients are unbounded; use a clipped loss"
+    if reason is None and isinstance(model, Gibbs):
+        if not math.isfinite(model.constants.difference):
+            return "the per-record gradients are unbounded; use a clipped loss"
+        if not math.isfinite(model.constants.lipschitz):
+            return "the roundings of a sum cannot be bounded on all of R^d; truncate the prior: sf.priors.Ball(prior, radius=...)"
     return reason
 
 
@@ -42,7 +48,7 @@ def price(model: Gibbs, n: int, sigma: float, eta: float, steps: int, chains: in
         steps=steps,
         chains=chains,
         momentum=momentum,
-        float_error=eta / n * _gibbs.summation_error(model, n),
+        float_error=eta * _gibbs.noisy_mean_error(model, n, sigma),
     )
 
 
@@ -94,22 +100,46 @@ def _admitted_mu(model: Gibbs, n: int, limit: Target, draws: int) -> float:
     )
 
 
-def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
-    """Run the chains from the public start on noisy gradients, and average the tail of each."""
-    model, n = plan.model, plan.n
-    found = noisy_path(
-        lambda theta: engine.gradient(theta) / n + model.prior.gradient(theta) / n,
+def recursion(model: Gibbs, n: int, chains: int, dimension: int, parameters: Mapping[str, Any]) -> Recursion:
+    """What the chains do with their noisy gradients, from public numbers alone."""
+    return Recursion(
+        lambda theta: model.prior.gradient(theta) / n,
         model.prior.project,
-        _gibbs.public_start(model, plan.draws, engine.dimension),
-        float(plan["learning_rate"]),
+        _gibbs.public_start(model, chains, dimension),
+        float(parameters["learning_rate"]),
+        float(parameters["momentum"]),
+        int(parameters["steps"]),
+        int(parameters["tail"]),
+    )
+
+
+def draw(plan: Plan, engine: Any, randomness: Any, report: Report = silent) -> Draws:
+    """Run the chains from the public start on noisy gradients, and average the tail of each."""
+    found = noisy_path(
+        lambda theta: engine.gradient(theta) / plan.n,
+        recursion(plan.model, plan.n, plan.draws, engine.dimension, dict(plan.parameters)),
         float(plan["noise"]),
-        float(plan["momentum"]),
-        int(plan["steps"]),
-        int(plan["tail"]),
         randomness,
         "transcript" in plan.keep,
+        report,
     )
-    return Draws(found.average[:, None, :], engine.labels)
+    return Draws(found.average[:, None, :], engine.labels, found.transcript)
+
+
+def retells(model: Gibbs, n: int, parameters: Mapping[str, Any], draws: Draws) -> bool:
+    """Whether the published gradients lie on their grid and lead to the published averages.
+
+    The arithmetic is that of the run, entry by entry and the same on every machine; only norms (a ball) and products (a
+    precision matrix) are summed in an order that may differ, and leave room for it.
+    """
+    told = draws.transcript
+    if told is None or told.shape[1] != int(parameters["steps"]):
+        return False
+    grid = float(gradient_grid(float(parameters["noise"])))
+    again = recursion(model, n, told.shape[0], told.shape[2], parameters).retrace(told)
+    summed = isinstance(model.prior, Ball) or np.ndim(getattr(model.prior, "precision", 0.0)) == 2
+    room = 1e-9 if summed else 0.0
+    return bool((np.rint(told / grid) * grid == told).all()) and np.allclose(again, draws.values[:, 0], room, room)
 
 
 def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:

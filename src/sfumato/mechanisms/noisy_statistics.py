@@ -17,6 +17,7 @@ from sfumato.mechanisms.plan import Cost, Expected, Plan
 from sfumato.models.families._family import Family
 from sfumato.privacy.curves import BoundedRange, Gaussian, Pure
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.samplers.langevin import Report, silent
 from sfumato.theorems._hypotheses import Hypotheses
 
 NAME = "noisy-statistics"
@@ -35,7 +36,7 @@ def refuses(model: Any, goal: str) -> str | None:
     return None if goal == "draws" else "it releases draws; use goal='draws'"
 
 
-def price(noise: float, sensitivity: float = 1.0) -> Guarantee:
+def price(noise: float, sensitivity: float = 1.0, draws: int = 1) -> Guarantee:
     """Mu = sensitivity/noise: Renyi(a) = a sensitivity^2/(2 noise^2) (Geumlek's baseline prints twice that).
 
     The noisy total is an exact sample of the normal rounded to a public grid, a post-processing of the continuous one.
@@ -43,7 +44,7 @@ def price(noise: float, sensitivity: float = 1.0) -> Guarantee:
     h = Hypotheses("Gaussian mechanism, rounded to a public grid", "Dong, Roth and Su 2022; Karney 2016")
     sigma = h.number(noise, "noise", "sigma", "finite and greater than 0", "Add positive noise.")
     width = h.number(sensitivity, "sensitivity", "Delta", "finite and greater than 0", "Declare the bounds.", "schema")
-    return h.guarantee(Gaussian(width / sigma * (1 + 1e-15)))
+    return h.guarantee(Gaussian(width / sigma * (1 + 1e-15)), draws=draws)
 
 
 def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) -> Plan:
@@ -61,7 +62,9 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     else:
         goal, expected = "draws", _family.expected(model, n, 1.0, 1.0, noise * model.reach)
     keep = tuple(options.get("keep", ()))
-    return Plan(NAME, model, n, draws, goal, keep, (("noise", noise),), price(noise), expected, Cost(1), limit)
+    return Plan(
+        NAME, model, n, draws, goal, keep, (("noise", noise),), price(noise, draws=draws), expected, Cost(1), limit
+    )
 
 
 def spacing(deviation: float) -> Fraction:
@@ -69,7 +72,7 @@ def spacing(deviation: float) -> Fraction:
     return Fraction(2) ** (math.frexp(deviation / _STEPS)[1] - 1)
 
 
-def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
+def draw(plan: Plan, engine: Any, randomness: Any, report: Report = silent) -> Draws:
     """Add exact rounded normal noise to the exact totals; what follows is post-processing."""
     from sfumato.samplers.bits import BufferedBits
     from sfumato.samplers.normal import rounded_normal
@@ -88,4 +91,4 @@ def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
 
 def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
     """Price again from the recorded noise."""
-    return price(parameters["noise"])
+    return price(parameters["noise"], draws=draws)

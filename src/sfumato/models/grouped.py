@@ -29,6 +29,8 @@ from sfumato.schema import Boolean, Category, Schema
 
 def grouped(model: Family, by: str, levels: Sequence[Any]) -> Grouped:
     """The model in each of the groups that the column `by` names; `levels` are public, as they stand in the schema."""
+    if not isinstance(by, str) or isinstance(levels, str):
+        raise ArgumentError(f"by must name a column and levels list its levels; got by={by!r} and levels={levels!r}.")
     return Grouped(model, by, tuple(levels))
 
 
@@ -89,12 +91,17 @@ class Grouped(Family):
         elif isinstance(found, Boolean):
             known = (False, True)
         else:
+            kind = "no column" if found is None else f"a {type(found).__name__}"
+            fit = [name for name, column in schema.columns.items() if isinstance(column, (Category, Boolean))]
             raise ArgumentError(
-                f"by must name a Category or Boolean column of schema {schema.name!r}; got {self.by!r}."
+                f"by must name a Category or Boolean column of schema {schema.name!r} ({', '.join(fit) or 'it has none'}); "
+                f"{self.by!r} is {kind}."
             )
         if known != self.levels:
+            strange = [level for level in self.levels if level not in known]
+            why = f"{strange[0]!r} is not among them" if strange else "they are not all there in the same order"
             raise ArgumentError(
-                f"the levels of column {self.by!r} in the schema are not the model's, in the same order. "
+                f"the model's groups are not the levels of column {self.by!r} in the schema: {why}. "
                 f"Use levels=schema.columns[{self.by!r}].levels."
             )
         rest = {name: column for name, column in schema.columns.items() if name != self.by}

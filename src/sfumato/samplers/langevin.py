@@ -65,37 +65,52 @@ class Path:
     transcript: Array | None
 
 
-def noisy_path(
-    gradient: Field,
-    project: Field,
-    start: Array,
-    rate: float,
-    noise: float,
-    momentum: float,
-    steps: int,
-    tail: int,
-    source: Any,
-    keep: bool = False,
-    report: Report = silent,
-) -> Path:
-    """Descent on noisy mean gradients: velocity <- momentum velocity + g, theta <- theta - rate velocity.
+@dataclass(frozen=True)
+class Recursion:
+    """What follows from noisy gradients alone: velocity <- momentum velocity + g + pull(theta), theta <- theta - rate velocity.
 
-    g is the mean gradient plus `noise` times a normal, rounded to the grid of `gradient_grid(noise)`; the average is over
-    the last `tail` iterates.
+    `pull` and `project` are the prior's, public functions; the average is over the last `tail` of `steps` iterates.
     """
+
+    pull: Field
+    project: Field
+    start: Array
+    rate: float
+    momentum: float
+    steps: int
+    tail: int
+
+    def run(self, noisy: Callable[[Array, int], Array]) -> Array:
+        """Tail average of every chain, with `noisy(theta, step)` as the gradients; all else is fixed beforehand."""
+        theta, velocity, total = self.start, np.zeros_like(self.start), np.zeros_like(self.start)
+        for done in range(1, self.steps + 1):
+            velocity = self.momentum * velocity + noisy(theta, done) + self.pull(theta)
+            theta = self.project(theta - self.rate * velocity)
+            if done > self.steps - self.tail:
+                total = total + theta
+        return np.asarray(total / self.tail)
+
+    def retrace(self, transcript: Array) -> Array:
+        """The tail average that belongs to published gradients (chains, steps, d)."""
+        return self.run(lambda theta, done: transcript[:, done - 1])
+
+
+def noisy_path(
+    gradient: Field, recursion: Recursion, noise: float, source: Any, keep: bool = False, report: Report = silent
+) -> Path:
+    """Descent on noisy gradients: `gradient` plus `noise` times a normal, rounded to the grid of `gradient_grid(noise)`."""
     grid = float(gradient_grid(noise))
-    theta, velocity, total = start, np.zeros_like(start), np.zeros_like(start)
     kept: list[Array] = []
-    for done in range(1, steps + 1):
-        noisy = np.rint((gradient(theta) + noise * source.normal(theta.shape)) / grid) * grid
-        velocity = momentum * velocity + noisy
-        theta = project(theta - rate * velocity)
-        if done > steps - tail:
-            total = total + theta
+
+    def noisy(theta: Array, done: int) -> Array:
+        found: Array = np.rint((gradient(theta) + noise * source.normal(theta.shape)) / grid) * grid
         if keep:
-            kept.append(noisy)
-        report(done, steps)
-    return Path(total / tail, np.stack(kept, axis=1) if keep else None)
+            kept.append(found)
+        report(done, recursion.steps)
+        return found
+
+    average = recursion.run(noisy)
+    return Path(average, np.stack(kept, axis=1) if keep else None)
 
 
 def gradient_grid(noise: float) -> Fraction:

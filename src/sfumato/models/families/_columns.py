@@ -7,10 +7,17 @@ from sfumato.schema import Number, Schema
 
 
 def only_column(schema: Schema, kind: type, family: str) -> str:
-    """Return the target if it is of this kind, else the only column of this kind; anything else is refused."""
-    if schema.target is not None and isinstance(schema.columns[schema.target], kind):
-        return schema.target
+    """Return the target, or without one the only column of this kind; anything else is refused."""
     found = [name for name, column in schema.columns.items() if isinstance(column, kind)]
+    if schema.target is not None:
+        if isinstance(schema.columns[schema.target], kind):
+            return schema.target
+        given = type(schema.columns[schema.target]).__name__
+        others = f" Columns of that kind: {', '.join(map(repr, found))}." if found else ""
+        raise ArgumentError(
+            f"{family} needs a {kind.__name__} column, and the target {schema.target!r} of schema {schema.name!r} is a {given}. "
+            f"Declare the column that the model is of as the target.{others}"
+        )
     if len(found) != 1:
         listed = ", ".join(map(repr, found)) if found else "none"
         raise ArgumentError(

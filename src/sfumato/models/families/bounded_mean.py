@@ -69,6 +69,12 @@ class BoundedMean(Family):
             number_within(schema, self.lower, self.upper, self.name, f"BoundedMean({self.lower:g}, {self.upper:g})"),
         )
 
+    def updated(self, totals: Sequence[Fraction], n: int) -> BoundedMean:
+        """Refuse: there is no prior."""
+        raise ArgumentError(
+            "BoundedMean has no prior that public records could change; use NormalMean, or publish both means."
+        )
+
     def estimate(self, totals: Sequence[Fraction], n: int) -> list[float]:
         """The mean that belongs to a (noisy) total in units of the range: lower + (upper - lower) total/n."""
         low, high = Fraction(self.lower), Fraction(self.upper)

@@ -1,0 +1,76 @@
+"""Sums of loss values at public points, in whole numbers: exact, so that no order of the rows changes them.
+
+What a record adds at a point is l(theta, x) - l(0, x), clipped to a public bound and rounded to a multiple of a public unit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.dataset import Dataset
+from sfumato.engines.design import coordinates, feature_blocks
+from sfumato.models.losses.protocol import LABEL, ROW
+from sfumato.models.losses.softmax import Softmax
+
+Array = NDArray[np.float64]
+# Values held at a time: rows of a part times points.
+_HELD, _ROWS = 1 << 20, 1 << 14
+
+
+class ValuesEngine:
+    """Totals over the rows of bounded whole numbers per record and point, and nothing else."""
+
+    def __init__(self, dataset: Dataset, model: Any) -> None:
+        """Hold the blocks; the rows are read when totals are asked for."""
+        self._model = model
+        self._blocks = list(feature_blocks(dataset, model))
+        self.n: int = dataset.n
+        self.labels, self.dimension = coordinates(dataset, model)
+
+    def totals(self, points: Array, unit: float, bound: float) -> list[int]:
+        """Sum over the records of round(clip(l(theta, x) - l(0, x), -bound, bound)/unit) at each of (points, d)."""
+        found = [0] * len(points)
+        with np.errstate(all="ignore"):
+            for rows, labels in self._blocks:
+                size = max(rows.shape[0], len(labels))
+                for start in range(0, size, _ROWS):
+                    self._add(found, rows[start : start + _ROWS], labels[start : start + _ROWS], points, unit, bound)
+        return found
+
+    def _add(self, found: list[int], rows: Any, labels: Array, points: Array, unit: float, bound: float) -> None:
+        step = max(1, _HELD // max(rows.shape[0], len(labels)))
+        for first in range(0, len(points), step):
+            gap = np.nan_to_num(self._gap(rows, labels, points[first : first + step]), nan=0.0)
+            whole = np.rint(np.clip(gap, -bound, bound) / unit).astype(np.int64).sum(axis=0)
+            for place, value in enumerate(whole.tolist(), first):
+                found[place] += value
+
+    def _gap(self, rows: Any, labels: Array, points: Array) -> Array:
+        """l(theta, x) - l(0, x), shaped (rows, points); the part |theta|^2/2 of a mean's loss is public and left out."""
+        loss, intercept = self._model.loss, self._model.intercept
+        if loss.record == LABEL:
+            scores = np.broadcast_to(points[:, 0], (len(labels), len(points)))
+            return self._difference(scores, labels[:, None])
+        if loss.record == ROW:
+            return -np.asarray(rows @ points.T)
+        width = rows.shape[1]
+        if isinstance(loss, Softmax):
+            matrices = points.reshape(len(points), loss.classes, -1)
+            scores = np.stack([np.asarray(rows @ matrix[:, :width].T) for matrix in matrices], axis=1)
+            if intercept:
+                scores = scores + matrices[:, :, width] * intercept
+            return np.asarray(loss.value_at(scores, labels[:, None]) - np.log(loss.classes))
+        scores = np.asarray(rows @ points[:, :width].T)
+        if intercept:
+            scores = scores + points[:, width] * intercept
+        return self._difference(scores, labels[:, None])
+
+    def _difference(self, scores: Array, labels: Array) -> Array:
+        loss = self._model.loss
+        return np.asarray(loss.value(scores, labels) - loss.value(np.zeros_like(labels), labels))
+
+    def __repr__(self) -> str:
+        return f"ValuesEngine(n={self.n})"

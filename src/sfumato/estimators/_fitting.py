@@ -1,0 +1,135 @@
+"""What every estimator shares: declare, plan, publish, and bring the released parameter back to the user's units."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_consistent_length, check_is_fitted  # type: ignore[import-untyped]
+
+from sfumato.dataset import Dataset
+from sfumato.errors import ArgumentError
+from sfumato.estimators import _arguments
+from sfumato.estimators._rows import Recipe
+from sfumato.estimators._tables import read_features, read_labels
+from sfumato.models import priors
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses import Loss
+from sfumato.planning import plan
+from sfumato.publishing import publish
+from sfumato.schema.columns import Column
+
+Array = NDArray[np.float64]
+# The prior that is used when none is given, as a share of the largest curvature of one record's loss: a twenty-fifth of a
+# record is felt only where the records say nothing.
+_PRIOR_SHARE = 1 / 25
+
+
+@dataclass(frozen=True)
+class Scores:
+    """From the model's scores to the user's: offset + factor * score, for `outputs` scores per row."""
+
+    outputs: int = 1
+    offset: float = 0.0
+    factor: float = 1.0
+
+
+class PrivateLinear(BaseEstimator):  # type: ignore[misc]
+    """A linear model released by a noisy-gradient path whose every step is paid for."""
+
+    def _read(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """Features and labels, their structure checked and no cell judged."""
+        if y is None:
+            raise ArgumentError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        features = read_features(self, X, reset=True)
+        labels = read_labels(y)
+        check_consistent_length(features, labels)
+        return features, labels
+
+    def _release(
+        self, features: Any, labels: Any, column: Column, loss: Callable[[float], Loss], scores: Scores
+    ) -> None:
+        """Plan from the declarations and the number of records, publish, and keep what was released."""
+        recipe = Recipe.of(self, features.shape[1])
+        model = self._model(loss(recipe.radius), recipe, scores)
+        n = int(features.shape[0])
+        chosen = plan(model, n, float(self.epsilon), float(self.delta), mechanism="langevin-path", goal="estimate")
+        schema = recipe.schema(column, _named(self.ledger_name or "data", recipe, scores))
+        data = Dataset.from_arrays(recipe.prepare(features), labels, schema=schema)
+        self.release_ = publish(
+            chosen,
+            data,
+            ledger=self.ledger,
+            name=self.ledger_name,
+            request_id=self.request_id,
+            randomness=_arguments.stream(self),
+        )
+        self.plan_, self.guarantee_ = chosen, self.release_.guarantee
+        self.n_iter_ = int(chosen["steps"])
+        self._recipe, self._scores = recipe, scores
+        parameter = self.release_.mean().reshape(scores.outputs, recipe.size)
+        coefficients, intercepts = recipe.to_user(parameter)
+        self.coef_: Array = coefficients * scores.factor
+        self.intercept_: Any = intercepts * scores.factor + scores.offset
+
+    def _model(self, loss: Loss, recipe: Recipe, scores: Scores) -> Gibbs:
+        dimension = scores.outputs * recipe.size
+        prior = self.prior
+        if not isinstance(prior, priors.Prior):
+            mean = None if prior is None else self._public_mean(prior, recipe, scores)
+            prior = priors.Gaussian(loss.constants(dimension).smoothness * _PRIOR_SHARE, mean)
+        return Gibbs(loss, prior, dimension, recipe.intercept)
+
+    def _public_mean(self, mean: Any, recipe: Recipe, scores: Scores) -> Array:
+        """A public guess of (coef_, intercept_), in the user's units, as the model's parameter."""
+        shape = (scores.outputs, recipe.size)
+        try:
+            given = np.asarray(mean, dtype=np.float64).reshape(shape)
+        except (TypeError, ValueError):
+            what = "the coefficients and, last, the intercept" if recipe.constant > 0 else "the coefficients"
+            raise ArgumentError(
+                f"prior must be one of sf.priors, or a public guess of shape {shape}: {what}; got {mean!r}."
+            ) from None
+        intercepts = given[:, recipe.width] if recipe.constant > 0 else np.full(len(given), scores.offset)
+        inner = given[:, : recipe.width] / scores.factor
+        return recipe.from_user(inner, (intercepts - scores.offset) / scores.factor).ravel()
+
+    def _linear(self, X: Any) -> Array:
+        """Scores of public rows in the user's units, (rows, outputs)."""
+        check_is_fitted(self, "release_")
+        features = read_features(self, X, reset=False)
+        recipe, scores = self._recipe, self._scores
+        coefficients = np.atleast_2d(self.coef_)
+        intercepts = np.atleast_1d(self.intercept_)
+        if recipe.rows == "clip":
+            return recipe.scores(features, np.empty(0), coefficients, intercepts)
+        inner, shift = coefficients / scores.factor, (intercepts - scores.offset) / scores.factor
+        found = recipe.scores(features, recipe.from_user(inner, shift), inner, shift)
+        return found * scores.factor + scores.offset
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A cell that is no finite number counts as 0 or as the middle of its bounds: an error would tell of a record.
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.sparse = self.bounds is None
+        return tags
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        said = super().__repr__(N_CHAR_MAX)
+        release = self.__dict__.get("release_")
+        return said if release is None or release.private else f"{said}  # NOT PRIVATE: fitted with a seed"
+
+
+def _named(name: str, recipe: Recipe, scores: Scores) -> str:
+    """The name of the data set; with a digest of the scales, so that a request repeated under other bounds is refused."""
+    if recipe.lower is None and scores == Scores(scores.outputs):
+        return name
+    ends = [] if recipe.lower is None or recipe.upper is None else [recipe.lower.tolist(), recipe.upper.tolist()]
+    text = repr((ends, recipe.constant, scores.offset, scores.factor))
+    return f"{name}, scaled by bounds {hashlib.sha256(text.encode()).hexdigest()[:12]}"

@@ -1,0 +1,198 @@
+"""The public recipe from a user's row to the row that a model sees, and from its parameter back to the user's units.
+
+With bounds a feature becomes (x - centre)/span, in [-1/2, 1/2]; a cell that is no finite number becomes 0. The intercept is
+a constant c beside the features, and it is paid for: under rows="clip" the features are clipped to data_norm and the loss
+sees sqrt(data_norm^2 + c^2); under rows="normalise" the constant is one of the features BEFORE the row is brought to
+data_norm, so the loss sees data_norm and the sign of a score is that of an affine function of the user's row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import _validate
+from sfumato.errors import ArgumentError
+from sfumato.estimators._tables import numbers
+from sfumato.models.losses import radius_with_intercept
+from sfumato.schema import Schema
+from sfumato.schema.columns import Column
+from sfumato.schema.norms import bound_rows, bound_sparse_rows
+
+Array = NDArray[np.float64]
+
+
+class Prepared(list[Any]):
+    """A list of rows that are prepared when a slice of them is asked for: the matrix is never held twice."""
+
+    def __init__(self, matrix: Any, encode: Callable[[Any], Array]) -> None:
+        self._matrix, self._encode = matrix, encode
+
+    def __len__(self) -> int:
+        return int(self._matrix.shape[0])
+
+    def __getitem__(self, part: SupportsIndex | slice) -> Any:
+        return self._encode(self._matrix[part])
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """`width` features, the norm and the treatment of rows, the constant c (0 for none), and the declared bounds."""
+
+    width: int
+    data_norm: float
+    rows: str
+    constant: float
+    lower: Array | None = None
+    upper: Array | None = None
+    centred: bool = True
+
+    @classmethod
+    def of(cls, estimator: Any, width: int) -> Recipe:
+        """Read the declarations of an estimator for rows of `width` features."""
+        lower = upper = None
+        longest = math.nextafter(math.sqrt(width) / 2, math.inf)  # of a row of numbers in [-1/2, 1/2]
+        # Where all rows are brought to one norm, 1 is as good as any.
+        norm = 1.0 if estimator.rows == "normalise" else longest
+        if estimator.data_norm is not None:
+            norm = _validate.positive("data_norm", estimator.data_norm)
+        if estimator.bounds is not None:
+            lower, upper = feature_bounds(estimator.bounds, width)
+        # Half of what a row may be before its norm is bounded.
+        constant = (longest if estimator.bounds is not None and estimator.rows == "normalise" else norm) / 2
+        with_one = estimator.fit_intercept
+        return cls(width, norm, estimator.rows, constant if with_one else 0.0, lower, upper, with_one)
+
+    @property
+    def centre(self) -> Array:
+        """What is taken from each feature; nothing without an intercept, which would be shifted by it."""
+        if self.lower is None or self.upper is None or not self.centred:
+            return np.zeros(self.width)
+        return self.lower / 2 + self.upper / 2
+
+    @property
+    def span(self) -> Array:
+        """What each feature is divided by, so that it lies in [-1/2, 1/2]."""
+        if self.lower is None or self.upper is None:
+            return np.ones(self.width)
+        if self.centred:
+            return self.upper - self.lower
+        return 2 * np.maximum(np.abs(self.lower), np.abs(self.upper))
+
+    @property
+    def appended(self) -> bool:
+        """Whether the constant is a feature of the rows themselves, to be normalised with them."""
+        return self.rows == "normalise" and self.constant > 0
+
+    @property
+    def size(self) -> int:
+        """Length of one parameter vector: a coefficient for every feature, and for the constant."""
+        return self.width + (1 if self.constant > 0 else 0)
+
+    @property
+    def radius(self) -> float:
+        """The norm that the loss sees, intercept included."""
+        if self.constant == 0 or self.appended:
+            return self.data_norm
+        return radius_with_intercept(self.data_norm, self.constant)
+
+    @property
+    def intercept(self) -> float:
+        """The constant that the model itself appends."""
+        return 0.0 if self.appended else self.constant
+
+    def schema(self, target: Column, name: str) -> Schema:
+        """The schema of the rows that the model sees."""
+        width = self.width + (1 if self.appended else 0)
+        return Schema.vector(width, data_norm=self.data_norm, target=target, name=name, rows=self.rows)
+
+    def prepare(self, matrix: Any) -> Any:
+        """Return the rows for a data set: the matrix itself where nothing is to be scaled or appended."""
+        if not isinstance(matrix, np.ndarray):
+            return self._sparse(matrix)
+        return matrix if self.lower is None and not self.appended else Prepared(matrix, self._encode)
+
+    def _encode(self, matrix: Any) -> Array:
+        values = numbers(np.asarray(matrix))
+        if self.lower is not None:
+            unusable = ~np.isfinite(values)
+            # Clipped before they are scaled: a number outside its bounds counts as the nearest bound.
+            values = np.clip(values, self.lower, self.upper)
+            values = np.clip((values - self.centre) / self.span, -0.5, 0.5)
+            values[unusable] = 0.0
+        if self.appended:
+            values = np.column_stack([values, np.full(len(values), self.constant)])
+        return values
+
+    def _sparse(self, matrix: Any) -> Any:
+        from scipy.sparse import csr_array, hstack
+
+        if self.lower is not None:
+            raise ArgumentError(
+                "a sparse X cannot be scaled by bounds without filling it: give data_norm, or X.toarray()."
+            )
+        if not self.appended:
+            return matrix
+        return hstack([matrix, csr_array(np.full((matrix.shape[0], 1), self.constant))], format="csr")
+
+    def scores(self, matrix: Any, parameter: Array, coefficients: Array, intercepts: Array) -> Array:
+        """Scores (rows, outputs) of public rows: affine under "clip"; under "normalise" of the row brought to its norm."""
+        dense = isinstance(matrix, np.ndarray)
+        if self.rows == "clip":
+            if not dense:
+                return np.asarray(_finite_sparse(matrix) @ coefficients.T) + intercepts
+            values = numbers(matrix)
+            values = np.where(np.isfinite(values), values, self.centre)
+            return np.asarray(values @ coefficients.T) + intercepts
+        prepared = self._encode(matrix) if dense else _finite_sparse(self._sparse(matrix))
+        if dense:
+            prepared[~np.isfinite(prepared)] = 0.0
+            bound_rows(prepared, self.data_norm, self.rows)
+        else:
+            bound_sparse_rows(prepared, self.data_norm, self.rows)
+        return np.asarray(prepared @ parameter.T)
+
+    def to_user(self, parameter: Array) -> tuple[Array, Array]:
+        """Coefficients and intercepts with parameter . (scaled row, c) = coefficients . x + intercept."""
+        coefficients = parameter[:, : self.width] / self.span
+        constant = parameter[:, self.width] * self.constant if self.constant > 0 else np.zeros(len(parameter))
+        return coefficients, constant - coefficients @ self.centre
+
+    def from_user(self, coefficients: Array, intercepts: Array) -> Array:
+        """The parameter of an affine function of the user's row."""
+        inner = coefficients * self.span
+        if self.constant == 0:
+            return inner
+        return np.column_stack([inner, (intercepts + coefficients @ self.centre) / self.constant])
+
+
+def _finite_sparse(matrix: Any) -> Any:
+    from scipy.sparse import csr_array
+
+    clean = csr_array(matrix, dtype=np.float64, copy=True)
+    clean.sum_duplicates()
+    clean.data[~np.isfinite(clean.data)] = 0.0
+    return clean
+
+
+def feature_bounds(bounds: Any, width: int) -> tuple[Array, Array]:
+    """Read (lower, upper), a tuple of two numbers or arrays, or a list or array of one pair per feature."""
+    try:
+        if isinstance(bounds, tuple):
+            lower, upper = bounds
+        else:
+            lower, upper = np.asarray(bounds, dtype=np.float64).reshape(-1, 2).T
+        ends = [np.array(np.broadcast_to(np.asarray(end, dtype=np.float64), (width,))) for end in (lower, upper)]
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"bounds must be a tuple (lower, upper) of numbers or arrays of length {width}, or a list of {width} pairs; "
+            f"got {bounds!r}."
+        ) from None
+    if not (np.isfinite(ends).all() and (ends[0] < ends[1]).all() and np.isfinite(ends[1] - ends[0]).all()):
+        raise ArgumentError(f"bounds must be finite, every lower one below its upper one; got {bounds!r}.")
+    return ends[0], ends[1]

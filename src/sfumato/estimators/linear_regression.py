@@ -1,0 +1,35 @@
+"""Private linear regression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sfumato.estimators._regressor import Labels, PrivateRegressor
+from sfumato.models.losses import Huber, Loss
+
+# A residual counts at most as a quarter of the width of the bounds; here in units of half that width. The noise grows with
+# it, and a target that fills its bounds evenly has a standard deviation of 0.29 of the width before anything is explained.
+_CLIP = 0.5
+
+
+class PrivateLinearRegression(PrivateRegressor):
+    """Least squares with clipped residuals, under (epsilon, delta)-differential privacy.
+
+    A residual beyond a quarter of the width of `bounds_y` counts as that quarter; up to there the loss is the square.
+
+    epsilon, delta: the price of the fit. delta has no default: choose it far below one in the number of records.
+    data_norm: the largest Euclidean norm of a row; or
+    bounds: (lower, upper), a tuple of numbers or arrays, or a list of one pair per feature; features are scaled to
+        [-1/2, 1/2], and data_norm, if given too, is then the norm of the scaled row.
+    bounds_y: (lower, upper) of the target. Labels outside are clipped; one that is no number counts as the middle.
+    fit_intercept: whether there is a constant term. It is counted in the radius that the price rests on.
+    rows: "clip" shortens rows longer than data_norm; "normalise" brings all rows, the constant included, to one norm.
+    prior: None, one of sf.priors in the model's own coordinates, or a public guess: `coef_` with `intercept_` last.
+    ledger, ledger_name, request_id: where the price is charged before anything is drawn.
+    random_state: None for a private fit. A whole number makes a fit that can be repeated and is NOT PRIVATE.
+
+    After `fit`: release_, plan_, guarantee_, coef_ (features,), intercept_, n_iter_, n_features_in_, feature_names_in_.
+    """
+
+    def _loss(self, labels: Labels) -> Callable[[float], Loss]:
+        return lambda radius: Huber(radius=radius, clip=_CLIP)

@@ -1,0 +1,39 @@
+"""Progress of a run for whoever waits at the terminal: step k of T, both public, and nothing else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Report = Callable[[int, int], None]
+
+
+@contextmanager
+def shown(wanted: bool) -> Iterator[Report]:
+    """Yield a function of (steps done, steps in all) that keeps a line of the terminal up to date; silent unless wanted."""
+    if not wanted:
+        yield _nothing
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+    except ImportError:
+        yield _plain
+        sys.stderr.write("\n")
+        return
+    text = TextColumn("step {task.completed:.0f} of {task.total:.0f}")
+    with Progress(BarColumn(), text, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=1)
+        yield lambda done, steps: bar.update(task, completed=done, total=steps)
+
+
+def _nothing(done: int, steps: int) -> None:
+    """Say nothing."""
+
+
+def _plain(done: int, steps: int) -> None:
+    """Write over the last line, about a hundred times in all: a run may have many thousand steps."""
+    if done == steps or done % max(1, steps // 100) == 0:
+        sys.stderr.write(f"\rstep {done} of {steps}")
+        sys.stderr.flush()

@@ -1,0 +1,206 @@
+"""`sf.rehearse`: the plan carried out on invented public data of the same shape, before anything is spent.
+
+A parameter is drawn from the prior; features are uniform on the sphere of the loss's radius; labels follow the model at that
+parameter, with probabilities proportional to exp(-loss). The streams are seeded, no ledger is asked, and no private record
+is near: what comes out is what the plan can be expected to get wrong if the model is right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import _validate
+from sfumato.dataset import Dataset
+from sfumato.errors import ArgumentError
+from sfumato.mechanisms.plan import Plan
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses.labels import LabelSet
+from sfumato.models.losses.protocol import LABEL, ROW
+from sfumato.models.losses.softmax import Softmax
+from sfumato.models.priors import Ball, Box, Gaussian
+from sfumato.publishing import publish
+from sfumato.randomness import seeded
+from sfumato.schema import Boolean, Category, Number, Schema
+
+Array = NDArray[np.float64]
+# Fresh rows on which predictions are judged.
+_JUDGED = 2_000
+# A Huber loss is made for normal noise of this share of its clipping level.
+_HUBER = 1 / 1.345
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What to expect: mean distance of a draw from the truth, beside that of the public start, which costs nothing.
+
+    `excess` is for classifiers: how much more often a released classifier errs than the best one. `error_spread` and
+    `excess_spread` are the standard errors of the means over `runs`.
+    """
+
+    runs: int
+    error: float
+    error_spread: float
+    start_error: float
+    excess: float | None
+    excess_spread: float | None
+
+    def __str__(self) -> str:
+        lines = [
+            f"rehearsal of {self.runs} runs on invented public data",
+            f"distance to the true parameter {self.error:.4g} +- {self.error_spread:.2g} (start: {self.start_error:.4g})",
+        ]
+        if self.excess is not None:
+            lines.append(f"errors beyond the best classifier {self.excess:.4g} +- {self.excess_spread:.2g}")
+        return "\n".join(lines)
+
+
+def rehearse(plan: Plan, runs: int = 20, *, dimension: int | None = None, seed: int = 0) -> Rehearsal:
+    """Run the plan `runs` times on invented data; `dimension` is the parameter's, where the model leaves it open."""
+    if not isinstance(plan, Plan):
+        raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
+    if not isinstance(plan.model, Gibbs):
+        raise ArgumentError("rehearse serves sf.Gibbs models; what a family's plan brings is in plan.expected.")
+    count, first = _validate.whole("runs", runs), _validate.whole("seed", seed, minimum=0)
+    given = plan.model.dimension if dimension is None else _validate.whole("dimension", dimension)
+    if given is None:
+        raise ArgumentError("the model leaves its dimension open: give rehearse(plan, dimension=...).")
+    if plan.model.dimension not in (None, given):
+        raise ArgumentError(f"dimension must be the model's, {plan.model.dimension}; got {given}.")
+    found = [_one(plan, given, [first, run]) for run in range(count)]
+    errors, starts, extra = (np.array(column, dtype=np.float64) for column in zip(*found, strict=True))
+    judged = not np.isnan(extra).any()
+    return Rehearsal(
+        count,
+        float(errors.mean()),
+        _spread(errors),
+        float(starts.mean()),
+        float(extra.mean()) if judged else None,
+        _spread(extra) if judged else None,
+    )
+
+
+def _spread(values: Array) -> float:
+    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.inf
+
+
+def _one(plan: Plan, dimension: int, seed: list[int]) -> tuple[float, float, float]:
+    """Distance of the draws, distance of the start, and excess errors (NaN where nothing is classified) of one run."""
+    rng, model = np.random.default_rng(seed), plan.model
+    truth = _parameter(model, dimension, rng)
+    data, judge = _invent(model, truth, plan.n, rng)
+    release = publish(plan, data, randomness=seeded(int(rng.integers(1 << 62))))
+    draws = release.draws.pooled().reshape(-1, dimension)
+    start = np.zeros(dimension) if model.prior.start is None else np.array(model.prior.start)
+    distance = float(np.linalg.norm(draws - truth, axis=1).mean())
+    excess = math.nan if judge is None else float(np.mean([judge(theta) for theta in draws[:50]]))
+    return distance, float(np.linalg.norm(start - truth)), excess
+
+
+def _parameter(model: Gibbs, dimension: int, rng: np.random.Generator) -> Array:
+    """A draw from the prior, moved into its domain; a flat prior is uniform there."""
+    prior: Any = model.prior
+    inner = prior.prior if isinstance(prior, Ball | Box) else prior
+    if isinstance(inner, Gaussian):
+        precision = np.asarray(inner.precision)
+        whole = precision if precision.ndim == 2 else np.eye(dimension) * precision
+        found = np.linalg.solve(np.linalg.cholesky(whole).T, rng.normal(size=dimension))
+        found = found + (0.0 if inner.mean is None else np.array(inner.mean))
+    elif isinstance(prior, Box):
+        found = rng.uniform(prior.lower, prior.upper)
+    else:
+        radius = prior.radius if isinstance(prior, Ball) else model.loss.radius  # type: ignore[attr-defined]
+        found = _on_sphere(1, dimension, radius, rng)[0] * rng.random() ** (1 / dimension)
+        found = found + np.array(getattr(prior, "centre", None) or [0.0])
+    found = prior.project(found)
+    if model.loss.record == ROW:
+        found = found * min(1.0, model.loss.radius / 2 / max(float(np.linalg.norm(found)), 1e-300))  # type: ignore[attr-defined]
+    return np.asarray(found, dtype=np.float64)
+
+
+def _on_sphere(count: int, dimension: int, radius: float, rng: np.random.Generator) -> Array:
+    rows = rng.normal(size=(count, dimension))
+    return np.asarray(rows * (radius * (1 - 1e-12) / np.linalg.norm(rows, axis=1, keepdims=True)))
+
+
+def _invent(
+    model: Gibbs, truth: Array, n: int, rng: np.random.Generator
+) -> tuple[Dataset, Callable[[Array], float] | None]:
+    """A public data set of n records that follow the model at `truth`, and a judge of classifiers."""
+    loss: Any = model.loss
+    if loss.record == LABEL:
+        schema = Schema({"y": Boolean()}, target="y")
+        yes = rng.random(n) < 1 / (1 + np.exp(-np.clip(truth[0], -500, 500)))
+        return Dataset.from_table({"y": yes}, schema=schema), None
+    if loss.record == ROW:
+        # Rows whose mean is the parameter: it lies within half the radius, and the noise keeps within the rest.
+        rows = truth + _on_sphere(n, len(truth), min(math.sqrt(len(truth)), loss.radius / 2), rng)
+        return Dataset.from_arrays(rows, schema=Schema.vector(len(truth), data_norm=loss.radius)), None
+    classes = loss.classes if isinstance(loss, Softmax) else 1
+    width = len(truth) // classes - (1 if model.intercept else 0)
+    square = loss.radius**2 - model.intercept**2
+    if width < 1 or square <= 0:
+        raise ArgumentError(f"{model} leaves no room for a feature beside its intercept; nothing can be rehearsed.")
+    norm = math.sqrt(square) * (1 - 1e-12)
+    rows, fresh = _on_sphere(n, width, norm, rng), _on_sphere(_JUDGED, width, norm, rng)
+    values = _scores(model, rows, truth)
+    if not isinstance(loss.label_domain, LabelSet):
+        labels = _numbers(loss, values, rng)
+        column = Number(*_bounds(loss, labels))
+        return Dataset.from_arrays(rows, labels, schema=Schema.vector(width, data_norm=norm, target=column)), None
+    shares = _shares(loss, values)
+    codes = (shares.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(0, shares.shape[1] - 1)
+    schema = Schema.vector(width, data_norm=norm, target=Category(list(range(shares.shape[1]))))
+    best = _shares(loss, _scores(model, fresh, truth))
+
+    def judge(theta: Array) -> float:
+        chosen = _shares(loss, _scores(model, fresh, theta)).argmax(axis=1)
+        return float((best.max(axis=1) - best[np.arange(_JUDGED), chosen]).mean())
+
+    return Dataset.from_arrays(rows, codes, schema=schema), judge
+
+
+def _scores(model: Gibbs, rows: Array, theta: Array) -> Array:
+    """Scores of rows: one each, or one per class."""
+    whole = np.column_stack([rows, np.full(len(rows), model.intercept)]) if model.intercept else rows
+    return whole @ (theta.reshape(model.loss.classes, -1).T if isinstance(model.loss, Softmax) else theta)
+
+
+def _shares(loss: Any, scores: Array) -> Array:
+    """Probabilities of the labels, proportional to exp(-loss), shaped (rows, labels)."""
+    values = np.array(loss.label_domain.values)
+    if isinstance(loss, Softmax):
+        costs = np.stack([loss.value_at(scores, np.full(len(scores), value)) for value in values], axis=1)
+    else:
+        costs = np.stack([loss.value(scores, np.full(len(scores), value)) for value in values], axis=1)
+    weights = np.exp(costs.min(axis=1, keepdims=True) - costs)
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _numbers(loss: Any, scores: Array, rng: np.random.Generator) -> Array:
+    """Labels that are numbers: Poisson counts, an asymmetric Laplace about a quantile, normal noise; else a grid of labels."""
+    if loss.name == "clipped-poisson":
+        counts = rng.poisson(np.exp(np.clip(scores, -30, 30)))
+        return np.minimum(counts, math.inf if loss.label_bound is None else loss.label_bound).astype(np.float64)
+    if loss.name in ("quantile", "smoothed-quantile"):
+        above, below = rng.exponential(size=(2, len(scores)))
+        return np.asarray(scores + above / loss.quantile - below / (1 - loss.quantile))
+    if loss.name == "huber":
+        return np.asarray(scores + _HUBER * loss.clip * rng.normal(size=len(scores)))
+    grid = np.linspace(loss.label_domain.lower, loss.label_domain.upper, 201)
+    costs = loss.value(scores[:, None], grid[None, :])
+    shares = np.exp(costs.min(axis=1, keepdims=True) - costs).cumsum(axis=1)
+    places = (shares < rng.random((len(scores), 1)) * shares[:, -1:]).sum(axis=1)
+    return np.asarray(grid[places.clip(0, 200)])
+
+
+def _bounds(loss: Any, labels: Array) -> tuple[float, float]:
+    """Bounds of invented labels: the loss's own where it has them, else wide enough for all."""
+    domain = loss.label_domain
+    lower = domain.lower if math.isfinite(domain.lower) else float(labels.min()) - 1
+    return lower, domain.upper if math.isfinite(domain.upper) else float(labels.max()) + 1
