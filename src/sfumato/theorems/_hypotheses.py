@@ -70,6 +70,22 @@ class Hypotheses:
         """Check a declared property: it must be exactly True."""
         self.holds(value is True, name, symbol, required, value, remedy, origin)
 
+    def tempering(self, power: float, strength: float, draws: int) -> tuple[float, float, int]:
+        """Check how a posterior is tempered and strengthened, and how often it is drawn."""
+        positive = "finite and greater than 0"
+        r = self.number(
+            power, "power of the likelihood", "r", positive, "Choose a positive power; 1 is the true posterior."
+        )
+        s = self.number(
+            strength, "strength of the prior", "1/m", positive, "Choose a positive strength; 1 is the true posterior."
+        )
+        return r, s, self.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+
+    def drawing_error(self, log_error: float) -> float:
+        """Check the bound on how far the log of a drawn point's mass is from the exact one."""
+        rule = "finite and 0 or greater"
+        return self.number(log_error, "error of a drawn log mass", "e", rule, "Give a finite bound.")
+
     def guarantee(
         self,
         curve: Curve,

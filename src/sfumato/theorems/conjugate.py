@@ -49,19 +49,10 @@ def largest_order(cells: Sequence[float], power: float = 1.0, strength: float = 
     return 1.0 + strength * min(cells) / power
 
 
-def _tempering(h: Hypotheses, power: float, strength: float, draws: int) -> tuple[float, float, int]:
-    r = h.number(power, "power of the likelihood", "r", _POSITIVE, "Choose a positive power; 1 is the true posterior.")
-    s = h.number(
-        strength, "strength of the prior", "1/m", _POSITIVE, "Choose a positive strength; 1 is the true posterior."
-    )
-    return r, s, h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
-
-
 def _with_error(h: Hypotheses, values: dict[str, float | int], log_error: float) -> dict[str, float | int]:
     """The numbers of a profile, and the stated error of a draw's log probability where there is one."""
     if log_error != 0:
-        rule = "finite and greater than 0"
-        values["error"] = h.number(log_error, "error of a drawn log mass", "e", rule, "Give a finite bound.")
+        values["error"] = h.drawing_error(log_error)
     return values
 
 
@@ -87,7 +78,7 @@ def beta_bernoulli(
     b = h.number(beta, "prior cell", "beta", _POSITIVE, "Use a proper prior: beta > 0.", origin="prior")
     count = h.count(n, "number of records", "n", 1, "State the public number of records.")
     bits = h.count(trials, "trials per record", "m", 1, "State the public number of trials.")
-    r, s, k = _tempering(h, power, strength, draws)
+    r, s, k = h.tempering(power, strength, draws)
     values: dict[str, float | int] = {"alpha": a * s, "beta": b * s, "n": count, "power": r, "draws": k}
     if bits > 1:
         values["trials"] = bits
@@ -101,7 +92,7 @@ def beta_any_n(
     h = Hypotheses("exact profile (Beta-Bernoulli, any n)", SOURCE)
     a = h.number(alpha, "prior cell", "alpha", _POSITIVE, "Use a proper prior: alpha > 0.", origin="prior")
     b = h.number(beta, "prior cell", "beta", _POSITIVE, "Use a proper prior: beta > 0.", origin="prior")
-    r, s, k = _tempering(h, power, strength, draws)
+    r, s, k = h.tempering(power, strength, draws)
     return h.guarantee(_beta_pair(a * s, b * s, r, k), unit=unit, draws=k)
 
 
@@ -130,7 +121,7 @@ def dirichlet(
     )
     for cell in cells:
         h.number(cell, "prior cell", "alpha", _POSITIVE, "Use a proper prior: every cell > 0.", origin="prior")
-    r, s, k = _tempering(h, power, strength, draws)
+    r, s, k = h.tempering(power, strength, draws)
     small, next_small = sorted(map(float, cells))[:2]
     values: dict[str, float | int] = {"a": small * s, "b": next_small * s, "power": r, "draws": k}
     return h.guarantee(Profile("beta-pair", _with_error(h, values, log_error)), unit=unit, draws=k)
@@ -152,7 +143,7 @@ def gamma_poisson(
     top = h.number(
         bound, "bound on a count", "B", _POSITIVE, "Declare the largest count; larger ones are clipped.", "schema"
     )
-    r, s, k = _tempering(h, power, strength, draws)
+    r, s, k = h.tempering(power, strength, draws)
     values: dict[str, float | int] = {"shape": a * s, "shift": r * top, "draws": k}
     return h.guarantee(Profile("gamma-shape", _with_error(h, values, log_error)), unit=unit, draws=k)
 
@@ -182,7 +173,7 @@ def gamma_rate(
         bound, "bound on a record's statistic", "B", _POSITIVE, "Declare the bound; records are clipped.", "schema"
     )
     q = h.number(shape_per_record, "shape per record", "q", _POSITIVE, "1 for exponential data, 1/2 for a precision.")
-    r, s, k = _tempering(h, power, strength, draws)
+    r, s, k = h.tempering(power, strength, draws)
     values: dict[str, float | int] = {"shape": a * s + r * count * q, "rate": b * s, "shift": r * top, "draws": k}
     return h.guarantee(Profile("gamma-rate", _with_error(h, values, log_error)), unit=unit, draws=k)
 
@@ -207,10 +198,12 @@ def network(
     h.holds(len(smallest_cells) >= 1, "number of nodes", "K", "at least 1", len(smallest_cells), "Name the nodes.")
     for cell in smallest_cells:
         h.number(cell, "smallest prior cell of a node", "x_k", _POSITIVE, "Use a proper prior.", origin="prior")
-    r, s, k = _tempering(h, power, strength, draws)
+    r, s, k = h.tempering(power, strength, draws)
     counts = Counter(float(cell) * s for cell in smallest_cells)
     curves: list[Curve] = []
     for cell, times in counts.items():
-        values: dict[str, float | int] = {"a": cell, "b": cell, "power": r, "draws": k * times}
-        curves.append(Profile("beta-pair", _with_error(h, values, log_error / len(smallest_cells))))
+        # Different cells enter as single draws, counted, so that all of them are convolved at once.
+        alike, repeats = (k * times, 1) if len(counts) == 1 else (1, k * times)
+        values: dict[str, float | int] = {"a": cell, "b": cell, "power": r, "draws": alike}
+        curves.append(repeats * Profile("beta-pair", _with_error(h, values, log_error / len(smallest_cells))))
     return h.guarantee(reduce(lambda x, y: x + y, curves), unit=unit, draws=k)

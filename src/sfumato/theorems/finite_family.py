@@ -69,7 +69,7 @@ def posterior_draws(
         form,
         "Name one.",
     )
-    off = h.number(log_error, "error of a drawn log mass", "e", "finite and 0 or greater", "Give a finite bound.")
+    off = h.drawing_error(log_error)
     interval = r * largest_range(log_likelihood=table) * (1 + 4 * UNIT)
     possible = enumerable(levels=table.shape[1], parameters=len(table), n=count)
     if form == "pure":
@@ -131,7 +131,7 @@ def finite_metric(
     h.holds(named, "distance between records", "rho", "a name such as '|t(x) - t(y)|'", distance, "Say which is meant.")
     r = h.number(power, "power of the likelihood", "r", _POSITIVE, "Choose a positive power.")
     k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
-    off = h.number(log_error, "error of a drawn log mass", "e", "finite and 0 or greater", "Give a finite bound.")
+    off = h.drawing_error(log_error)
     far = [(x, y) for x, y in pairs if rho[x, y] > 0]
     slope = max((_range(table, x, y) / rho[x, y] for x, y in far), default=0.0)
     nearest = min((rho[x, y] for x, y in far), default=1.0)

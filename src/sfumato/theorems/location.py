@@ -22,16 +22,6 @@ _POSITIVE = "finite and greater than 0"
 _NOT_NEGATIVE = "finite and 0 or greater"
 
 
-def _tempering(h: Hypotheses, power: float, strength: float, draws: int, log_error: float) -> tuple[float, float, int]:
-    r = h.number(power, "power of the likelihood", "r", _POSITIVE, "Choose a positive power; 1 is the true posterior.")
-    s = h.number(
-        strength, "strength of the prior", "1/m", _POSITIVE, "Choose a positive strength; 1 is the true posterior."
-    )
-    count = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
-    h.number(log_error, "error of a drawn log mass", "e", _NOT_NEGATIVE, "Give a finite bound.")
-    return r, s, count
-
-
 def _curve(mu: float, draws: int, log_error: float) -> Curve:
     """sqrt(N) mu, and the stated error of every drawn mass where there is one."""
     if log_error == 0:
@@ -75,7 +65,8 @@ def gaussian_location(
     width = h.number(
         reach, "how far one record moves the sum", "D", _POSITIVE, "Declare bounds or a norm.", origin="schema"
     )
-    r, s, k = _tempering(h, power, strength, draws, log_error)
+    r, s, k = h.tempering(power, strength, draws)
+    h.drawing_error(log_error)
     steepest = max(a / math.sqrt(s * prior + r * count * a) for a, prior in zip(curvatures, precisions, strict=True))
     # Ten operations, each rounded once, make the product.
     return h.guarantee(_curve(r * width * steepest * (1 + 16 * UNIT), k, log_error), unit=unit, draws=k)
@@ -102,5 +93,6 @@ def logit_draw(
     """
     h = Hypotheses("sharp theorem (log odds)", "Gopi, Lee and Liu 2022, Theorem 4; Minami et al. 2016, Example 17")
     prior = h.number(precision, "precision of the prior", "l", _POSITIVE, "Use a proper normal prior.", origin="prior")
-    r, s, k = _tempering(h, power, strength, draws, log_error)
+    r, s, k = h.tempering(power, strength, draws)
+    h.drawing_error(log_error)
     return h.guarantee(_curve(r / math.sqrt(s * prior) * (1 + 8 * UNIT), k, log_error), unit=unit, draws=k)

@@ -14,9 +14,7 @@ Source: Dimitrakakis et al. 2017, Lemma 24; Geumlek et al. 2017, section 3. Proo
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
-from functools import reduce
 
 import numpy as np
 
@@ -24,7 +22,6 @@ from sfumato.privacy.curves import BoundedRange
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.pair_losses import Array
 from sfumato.privacy.pairs import log_gamma_ratio
-from sfumato.privacy.profiles import Profile
 from sfumato.privacy.renyi import Renyi
 from sfumato.theorems import conjugate, metric_examples
 from sfumato.theorems._hypotheses import Hypotheses
@@ -65,17 +62,7 @@ def table_draws(
         smallest_cells=cells, power=power, strength=strength, draws=draws, log_error=log_error, unit=unit
     )
     h.checked.extend(whole.assumptions)
-    if len(set(cells)) == 1:
-        return h.guarantee(whole.curve, adjacency, unit, draws=whole.draws)
-    # Different cells: single draws, counted, so that all of them are convolved at once.
-    error = {"error": log_error / len(cells)} if log_error else {}
-    singles = [
-        times
-        * draws
-        * Profile("beta-pair", {"a": x * strength, "b": x * strength, "power": power, "draws": 1, **error})
-        for x, times in Counter(cells).items()
-    ]
-    return h.guarantee(reduce(lambda one, other: one + other, singles), adjacency, unit, draws=whole.draws)
+    return h.guarantee(whole.curve, adjacency, unit, draws=whole.draws)
 
 
 def truncated_draws(
@@ -100,7 +87,7 @@ def truncated_draws(
     h = Hypotheses(exact.theorem, exact.source)
     h.checked.extend(exact.assumptions)
     k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
-    off = h.number(log_error, "error of a drawn log mass", "e", "finite and 0 or greater", "Give a finite bound.")
+    off = h.drawing_error(log_error)
     reach = exact.curve.renyi(math.inf)
     return h.guarantee(k * BoundedRange(reach + 4 * off), adjacency, unit, draws=k)
 
@@ -128,10 +115,8 @@ def trajectory_draws(
     )
     cell = h.number(next_cell, "smallest prior cell of a transition", "x", _POSITIVE, "Use a proper prior.", "prior")
     most = h.count(moves, "transitions of one trajectory", "m", 1, "Declare the largest length.")
-    r = h.number(power, "power of the likelihood", "r", _POSITIVE, "Choose a positive power; 1 is the true posterior.")
-    s = h.number(strength, "strength of the prior", "1/m", _POSITIVE, "Choose a positive strength.")
-    k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
-    off = h.number(log_error, "error of a drawn log mass", "e", "finite and 0 or greater", "Give a finite bound.")
+    r, s, k = h.tempering(power, strength, draws)
+    off = h.drawing_error(log_error)
     room = min(s * start / r, s * cell / (most * r))
     listed = {1 + room * share for share in _SHARES} | {a for a in _ORDERS if a < 1 + room}
     orders = np.array(sorted(a for a in listed if a > 1) or [2.0])

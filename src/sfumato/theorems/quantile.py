@@ -27,7 +27,7 @@ def quantile_draws(
     h = Hypotheses("private quantile", "McSherry and Talwar 2007; Smith 2011")
     h.count(candidates, "number of public candidates", "m", 1, "List candidates that were chosen without the data.")
     beta = h.number(power, "power", "beta", "finite and greater than 0", "Choose a positive power.")
-    off = h.number(log_error, "error of a drawn log mass", "e", "finite and 0 or greater", "Give a finite bound.")
+    off = h.drawing_error(log_error)
     claim = exponential_mechanism(power=beta, sensitivity=1.0 + 2 * off / beta, draws=draws, unit=unit)
     h.checked.extend(claim.assumptions)
     return h.guarantee(claim.curve, unit=unit, draws=claim.draws)

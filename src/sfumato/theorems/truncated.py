@@ -87,7 +87,7 @@ def beta(
     )
     k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
     bits = h.count(trials, "trials per record", "m", 1, "State the public number of trials.")
-    off = h.number(log_error, "error of a drawn log mass", "e", "finite and 0 or greater", "Give a finite bound.")
+    off = h.drawing_error(log_error)
     half = math.log1p(-f) - math.log(f)
     move, everyone = r * bits, r * bits * count
     if form == "bounded range":
@@ -122,7 +122,7 @@ def dirichlet(
         f * size < 1, "truncation", "f", "less than 1/K", f, "Keep every cell at least f, 0 < f < 1/K.", origin="prior"
     )
     k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
-    off = h.number(log_error, "error of a drawn log mass", "e", "finite and 0 or greater", "Give a finite bound.")
+    off = h.drawing_error(log_error)
     curve: Curve = BoundedRange(2 * r * math.log((1 - (size - 1) * f) / f) * (1 + 1e-14) + 4 * off)
     return h.guarantee(k * curve, unit=unit, draws=k)
 
@@ -162,13 +162,11 @@ def gamma(
     high = h.number(upper, "truncation", "upper", _POSITIVE, trim, origin="prior")
     h.holds(low < high, "truncation", "upper", "greater than lower", high, trim, origin="prior")
     q = h.number(shape_per_record, "shape per record", "q", _POSITIVE, "1 for exponential data, 1/2 for a precision.")
-    r = h.number(power, "power of the likelihood", "r", _POSITIVE, "Choose a positive power.")
-    s = h.number(strength, "strength of the prior", "1/m", _POSITIVE, "Choose a positive strength.")
-    k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    r, s, k = h.tempering(power, strength, draws)
     h.holds(
         form in ("pure", "bounded range"), "form", "form", "'pure' or 'bounded range'", form, "Name one of the two."
     )
-    off = h.number(log_error, "error of a drawn log mass", "e", "finite and 0 or greater", "Give a finite bound.")
+    off = h.drawing_error(log_error)
     move = r * top
     # The ends of the drawn range are floats: each may be off by a few of its last digits.
     most = move * (high - low) * (1 + 1e-15) + 2.0**-49 * move * high
