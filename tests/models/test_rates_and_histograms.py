@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
-from scipy import stats
+from scipy import special, stats
 
 import oracles
 import sfumato as sf
@@ -103,6 +103,38 @@ def test_a_histogram_costs_at_least_every_pair_of_counts(cells, power):
                 worst = max(worst, float(oracles.beta_pair_delta(a, b, power, epsilon)))
         assert curve.delta(epsilon) >= worst * (1 - 1e-9)
         assert curve.delta(epsilon) <= worst * (1 + 1e-6) + 1e-7
+
+
+def pair_deltas(a, b, power, epsilon):
+    """Beta(a + r, b) against Beta(a, b + r) by distribution functions, for arrays: the event is theta above a threshold."""
+    gap = special.betaln(a, b + power) - special.betaln(a + power, b)
+    below = special.expit(-(epsilon - gap) / power)  # 1 - threshold, so that nothing is lost near 1
+    return special.betainc(b, a + power, below) - math.exp(epsilon) * special.betainc(b + power, a, below)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_no_counts_of_thirty_records_cost_more_than_is_claimed(size):
+    """All counts of the other 29 records, random priors from 0.05 and powers from 0.01: the price covers every pair."""
+    generator = np.random.default_rng(size)
+    n, tight = 30, 0
+    for _ in range(40):
+        cells = tuple(10 ** generator.uniform(math.log10(0.05), 1.5, size))
+        power = float(10 ** generator.uniform(-2, 0))
+        epsilon = float(power * 10 ** generator.uniform(-1, 1.5))
+        model = sf.families.DirichletCategorical(size, cells)
+        claimed = _family.price(model, n, 1, power).curve.delta(epsilon)
+        first, second = np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
+        # With a third cell the others may be anywhere; with two they are all in these two.
+        possible = first + second <= n - 1 if size > 2 else first + second == n - 1
+        worst = max(
+            pair_deltas(cells[i] + power * first[possible], cells[j] + power * second[possible], power, epsilon).max()
+            for i, j in itertools.permutations(range(size), 2)
+        )
+        assert claimed >= worst * (1 - 1e-9) - 1e-14
+        tight += claimed <= worst * (1 + 1e-5) + 1e-7
+        half = _family.price(model, n, 1, 0.5 * power).curve.delta(epsilon)
+        assert half < worst or worst < 1e-12
+    assert tight == 40
 
 
 @pytest.mark.parametrize(("parameters", "golden"), [((1, 1, 100, 0.1), 4.299138975), ((1, 1, 5, 0.1), 3.295897)])

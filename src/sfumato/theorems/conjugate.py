@@ -192,7 +192,8 @@ def network(
     Dominated by the product over nodes k of Beta(x_k + r, x_k) against Beta(x_k, x_k + r), x_k the smallest prior cell of
     node k, whether or not the record changes its parents' configuration. N draws: times N. Tables by group, whose sizes are
     private, are the case of one node: a replaced record leaves one group's table and enters another's.
-    `log_error` is for all tables of one draw together.
+    `log_error` bounds the error of all tables of one draw together, and so that of each node's: it is charged to every
+    node in full, because how it divides among them is not known here.
     """
     h = Hypotheses("exact profile (Bayesian network)", SOURCE)
     h.holds(len(smallest_cells) >= 1, "number of nodes", "K", "at least 1", len(smallest_cells), "Name the nodes.")
@@ -205,5 +206,5 @@ def network(
         # Different cells enter as single draws, counted, so that all of them are convolved at once.
         alike, repeats = (k * times, 1) if len(counts) == 1 else (1, k * times)
         values: dict[str, float | int] = {"a": cell, "b": cell, "power": r, "draws": alike}
-        curves.append(repeats * Profile("beta-pair", _with_error(h, values, log_error / len(smallest_cells))))
+        curves.append(repeats * Profile("beta-pair", _with_error(h, values, log_error)))
     return h.guarantee(reduce(lambda x, y: x + y, curves), unit=unit, draws=k)
