@@ -6,7 +6,7 @@ CORE = $(VENV)/.core
 STAMP = $(VENV)/.tests
 WORKERS ?= auto
 
-.PHONY: help demo test test-long test-newest lint bench bench-quick clean
+.PHONY: help demo test test-long test-newest lint bench bench-quick peers bench-speed clean
 
 help:
 	@echo "make demo         set up .venv, print what a private posterior draw costs, and publish two numbers"
@@ -15,6 +15,8 @@ help:
 	@echo "make test-newest  the same suite against the newest releases of every dependency (.venv-newest)"
 	@echo "make lint         ruff and the strict type check"
 	@echo "make bench-quick  import cost and planning times"
+	@echo "make peers        test errors of private regressions beside diffprivlib's (.venv-peers; needs the tables)"
+	@echo "make bench-speed  what a pass over the rows and a default fit cost, with their aims"
 
 # The core is enough for the demo; tests and linters add their own packages to the same environment.
 $(CORE): pyproject.toml constraints.txt
@@ -53,8 +55,21 @@ lint: $(STAMP)
 bench-quick: $(STAMP)
 	@$(BIN)/python benchmarks/quick.py
 
-bench: bench-quick
+bench-speed: $(STAMP)
+	@$(BIN)/python benchmarks/speed.py
+
+bench: bench-quick bench-speed
 	@$(BIN)/python benchmarks/memory.py
 
+# diffprivlib needs an older scikit-learn than ours: an environment of its own.
+PEERS = .venv-peers
+$(PEERS)/.ready:
+	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check 'diffprivlib==0.6.6' 'scikit-learn<1.8'
+	@touch $(PEERS)/.ready
+
+peers: $(STAMP) $(PEERS)/.ready
+	@$(BIN)/python benchmarks/utility.py --peers $(PEERS)/bin/python
+
 clean:
-	rm -rf .venv .venv-newest build dist
+	rm -rf .venv .venv-newest .venv-peers build dist

@@ -15,9 +15,11 @@ from mpmath import mp, mpf
 from scipy import sparse, special
 
 import sfumato as sf
-from sfumato.engines import kernels
+from sfumato.engines import dense, kernels, threads
+from sfumato.engines import sparse as sparse_engine
 from sfumato.engines.dense import DenseEngine
-from sfumato.engines.links import CODES, compiled, slope
+from sfumato.engines.kernels import slope
+from sfumato.engines.links import CODES, compiled
 from sfumato.engines.opening import open_engine
 from sfumato.engines.reference import ReferenceEngine
 from sfumato.engines.sparse import SparseEngine
@@ -92,9 +94,9 @@ def test_every_compiled_loss_is_tested_here():
 @pytest.mark.parametrize("intercept", [0.0, 0.5])
 @pytest.mark.parametrize("name", list(LOSSES))
 def test_dense_sparse_and_reference_agree_with_the_formula(name, intercept):
-    """8,192 is where a part ends and 65,536 where a block does; one chain is fused and several go through products."""
+    """8,192 is where a part ends and 65,536 where a block does; chains go by fours, and the rest one by one."""
     d = 5
-    for n in (1, 3, 8191, 8193):
+    for n in (1, 3, 34, 8191, 8193):
         rows, labels, coded = rows_and_labels(name, n, d)
         model = model_of(name, d, intercept)
         engines = {
@@ -102,7 +104,7 @@ def test_dense_sparse_and_reference_agree_with_the_formula(name, intercept):
             SparseEngine: open_engine(dataset(name, sparse.csr_array(rows), labels), model),
             ReferenceEngine: ReferenceEngine(dataset(name, sparse.csr_array(rows), labels), model),
         }
-        for chains in (1, 3):
+        for chains in (1, 3, 4, 9):
             theta = np.random.default_rng(chains).normal(size=(chains, model.dimension)) * 2
             wanted = expected(name, rows, coded, theta, intercept)
             for kind, engine in engines.items():
@@ -130,7 +132,7 @@ def test_blocks_of_a_data_set_are_all_counted():
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("chains", [1, 4])
+@pytest.mark.parametrize("chains", [1, 4, 6])
 def test_no_number_of_threads_changes_a_bit(kind, chains, monkeypatch):
     rows, labels, _ = rows_and_labels("logistic", 30_000, 7)
     data = dataset("logistic", rows if kind == "dense" else sparse.csr_array(rows), labels)
@@ -139,7 +141,7 @@ def test_no_number_of_threads_changes_a_bit(kind, chains, monkeypatch):
     for count in (1, 2, 3, 64, None):
         monkeypatch.setattr(os, "cpu_count", lambda count=count: count)
         engine = open_engine(data, model_of("logistic", 7))
-        assert engine._threads == min(4, count or 1)
+        assert engine._threads == min(4 if kind == "dense" else 8, count or 1)
         found.add(engine.gradient(theta).tobytes())
     assert len(found) == 1
     with np.errstate(all="ignore"):
@@ -170,10 +172,11 @@ def test_slopes_are_the_losses_own_derivatives_at_the_ends_of_the_range(name):
             found = slope(code, u, y, first, second)
             assert found == pytest.approx(float(loss.derivative(u, y)), rel=1e-12, abs=1e-290)
             assert abs(found) <= BOUND[name]
-            many = np.full((3, 9), u)
-            kernels.slopes(many, np.full(3, y), code, first, second)
-            assert many == pytest.approx(found, rel=1e-12, abs=1e-290)
-            assert (np.abs(many) <= BOUND[name]).all()
+            # One row of one feature 1 and theta = u: what a kernel adds to the sum is the slope itself.
+            sums = np.zeros((5, 1))
+            kernels.dense_gradients(np.ones((1, 1)), np.array([y]), np.full((5, 1), u), 0.0, code, first, second, sums)
+            assert sums == pytest.approx(found, rel=1e-12, abs=1e-290)
+            assert (np.abs(sums) <= BOUND[name]).all()
 
 
 @pytest.mark.parametrize("name", list(LOSSES))
@@ -334,6 +337,23 @@ def test_the_charged_rounding_error_covers_the_real_one_in_any_order():
                 worst = max(worst, math.hypot(*off))
     assert worst <= bound
     assert worst > bound / 1e4
+
+
+def additions(n: int, part: int, run: int) -> int:
+    """The most additions that a record takes part in: within its part, its run of parts, and over the runs."""
+    parts = -(-65_536 // part) * (n // 65_536) + -(-(n % 65_536) // part)
+    return part + min(parts, run) + -(-parts // run)
+
+
+@pytest.mark.parametrize("n", [1, 8_192, 65_537, 30_000_000, 10**12])
+@pytest.mark.parametrize("d", [1, 64, 65, 105, 1_000, 2_047, 10**6])
+def test_no_record_takes_part_in_more_additions_than_are_charged(n, d):
+    charged = _gibbs.summation_error(sf.Gibbs(sf.losses.Hinge(1.0), sf.priors.Gaussian(1.0), d), n) / (2.4e-16 * n)
+    for part in (dense.part_rows(d), sparse_engine._PART):
+        assert part % 32 == 0
+        assert additions(n, part, threads._RUN) <= charged * (1 + 1e-9)
+    if n > 10**9 and dense.part_rows(d) < 8_192:
+        assert additions(n, dense.part_rows(d), 10**12) > charged, "the planted fault: small parts in one long run"
 
 
 def exact_step(model, rows, labels, theta, noise, power, step):

@@ -1,18 +1,61 @@
 """The compiled passes over the rows: link, clipped derivative and gradient sum in one read of the matrix.
 
 Kernels hold no interpreter lock and no state; which rows they see, and in which order their sums are added, is fixed by
-the engine that calls them, so that threads change nothing.
+the engine that calls them, so that threads change nothing. All that they call stands in this file: the compiler keeps
+kernels on disk and makes them anew when this file changes, and only then.
 """
 
 from __future__ import annotations
+
+import math
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.links import FAST, slope
-
 Array = NDArray[np.float64]
+# A compiler may reorder sums and contract products, which moves a dot product by roundings that are charged; it must keep
+# infinities and NaN, so "fast" as a whole is not allowed.
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+# Sums over scattered places are written out instead: left to reorder them, a compiler takes the processor's gather
+# instructions, which are three times as slow as plain loads where they are mended against speculation.
+SCATTERED = {"contract", "nsz", "arcp"}
+# Rows of a tile: what stays in the cache while every chain passes over it.
+_TILE = 32
+
+
+@numba.njit(inline="always", fastmath=FAST)
+def slope(code: int, u: float, y: float, first: float, second: float) -> float:
+    """phi'(u, y) of the loss with this code; a value that could leave its bound by a rounding is clipped to it."""
+    if code == 0:  # logistic
+        return -y / (1.0 + math.exp(y * u)) if y * u < 700.0 else 0.0
+    if code == 1:  # Huber: first = clip
+        return min(max(u - y, -first), first)
+    if code == 2:  # smoothed hinge: first = width
+        return -y * (min(max(1.0 - y * u, 0.0), first) / first)
+    if code == 3:  # hinge
+        return -y if y * u < 1.0 else 0.0
+    if code == 4:  # quantile: first = level
+        return -first if u < y else 1.0 - first
+    if code == 5:  # smoothed quantile: first = level, second = width
+        return min(max((u - y) / second, -first), 1.0 - first)
+    if code == 6:  # Poisson: first = clip
+        return min(max(math.exp(min(u, 700.0)) - y, -first), first)
+    if code == 7:  # cloglog, labels 0 and 1: first = clip
+        rate = math.exp(min(u, 700.0))
+        if y > 0.5:
+            steep = rate / math.expm1(rate) if 0.0 < rate < 700.0 else (0.0 if rate >= 700.0 else 1.0)
+            return -min(first, steep)
+        return min(first, rate)
+    # clipped probit: first = clip; the ratio phi(v)/Phi(v) by its asymptotic series far on the left, where the next term
+    # is below a rounding.
+    v = y * u
+    if v < -37.0:
+        w = 1.0 / (v * v)
+        ratio = -v * (1.0 + w * (1.0 - w * (2.0 - w * (10.0 - w * (74.0 - w * 706.0)))))
+    else:
+        ratio = math.exp(-0.5 * v * v) / (math.sqrt(2.0 * math.pi) * 0.5 * math.erfc(-v / math.sqrt(2.0)))
+    return -y * min(first, ratio)
 
 
 @numba.njit(nogil=True, fastmath=FAST, cache=True)
@@ -55,22 +98,85 @@ def dense_gradient(
 
 
 @numba.njit(nogil=True, fastmath=FAST, cache=True)
-def slopes(scores: Array, labels: Array, code: int, first: float, second: float) -> None:
-    """Replace scores (rows, chains) by phi'(u, y), in place: the middle of a pass for many chains."""
-    n, chains = scores.shape
-    for i in range(n):
-        y = labels[i]
-        for k in range(chains):
-            scores[i, k] = slope(code, scores[i, k], y, first, second)
+def _four_scores(rows: Array, theta: Array, scores: Array) -> None:
+    """scores[c, i] = <row i, theta[c]> for four chains, two rows at a time: each number that is read is used in full."""
+    n, d = rows.shape
+    for i in range(0, n - 1, 2):
+        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
+        for j in range(d):
+            a, b = rows[i, j], rows[i + 1, j]
+            t0, t1, t2, t3 = theta[0, j], theta[1, j], theta[2, j], theta[3, j]
+            a0 += a * t0
+            a1 += a * t1
+            a2 += a * t2
+            a3 += a * t3
+            b0 += b * t0
+            b1 += b * t1
+            b2 += b * t2
+            b3 += b * t3
+        scores[0, i], scores[1, i], scores[2, i], scores[3, i] = a0, a1, a2, a3
+        scores[0, i + 1], scores[1, i + 1], scores[2, i + 1], scores[3, i + 1] = b0, b1, b2, b3
+    if n % 2:
+        for c in range(4):
+            a0 = 0.0
+            for j in range(d):
+                a0 += rows[n - 1, j] * theta[c, j]
+            scores[c, n - 1] = a0
 
 
 @numba.njit(nogil=True, fastmath=FAST, cache=True)
+def _four_sums(rows: Array, slopes: Array, out: Array) -> None:
+    """Add to out[c] the sum over rows of slopes[c, i] times row i for four chains, four rows at a time."""
+    n, d = rows.shape
+    for i in range(0, n - 3, 4):
+        a0, a1, a2, a3 = slopes[0, i], slopes[0, i + 1], slopes[0, i + 2], slopes[0, i + 3]
+        b0, b1, b2, b3 = slopes[1, i], slopes[1, i + 1], slopes[1, i + 2], slopes[1, i + 3]
+        c0, c1, c2, c3 = slopes[2, i], slopes[2, i + 1], slopes[2, i + 2], slopes[2, i + 3]
+        e0, e1, e2, e3 = slopes[3, i], slopes[3, i + 1], slopes[3, i + 2], slopes[3, i + 3]
+        for j in range(d):
+            w, x, y, z = rows[i, j], rows[i + 1, j], rows[i + 2, j], rows[i + 3, j]
+            out[0, j] += a0 * w + a1 * x + a2 * y + a3 * z
+            out[1, j] += b0 * w + b1 * x + b2 * y + b3 * z
+            out[2, j] += c0 * w + c1 * x + c2 * y + c3 * z
+            out[3, j] += e0 * w + e1 * x + e2 * y + e3 * z
+    for i in range(n - n % 4, n):
+        for c in range(4):
+            for j in range(d):
+                out[c, j] += slopes[c, i] * rows[i, j]
+
+
+@numba.njit(nogil=True, fastmath=FAST, cache=True)
+def dense_gradients(
+    rows: Array, labels: Array, theta: Array, intercept: float, code: int, first: float, second: float, out: Array
+) -> None:
+    """The same for theta and out of shape (chains, d): four chains at a time over each tile of rows, the rest one by one."""
+    n, d = rows.shape
+    chains = len(theta)
+    fours = chains - chains % 4
+    slopes = np.empty((4, _TILE))
+    for start in range(0, n, _TILE):
+        tile, known = rows[start : start + _TILE], labels[start : start + _TILE]
+        for k in range(0, fours, 4):
+            _four_scores(tile, theta[k : k + 4], slopes)
+            for c in range(4):
+                bias = theta[k + c, d] * intercept if intercept != 0.0 else 0.0
+                total = 0.0
+                for i in range(len(tile)):
+                    found = slope(code, slopes[c, i] + bias, known[i], first, second)
+                    slopes[c, i] = found
+                    total += found
+                if intercept != 0.0:
+                    out[k + c, d] += total * intercept
+            _four_sums(tile, slopes, out[k : k + 4])
+        for k in range(fours, chains):
+            dense_gradient(tile, known, theta[k], intercept, code, first, second, out[k])
+
+
+@numba.njit(nogil=True, fastmath=SCATTERED, cache=True)
 def sparse_gradient(
     data: Array,
-    indices: NDArray[np.int32],
+    columns: NDArray[np.uint32],
     indptr: NDArray[np.int64],
-    start: int,
-    stop: int,
     labels: Array,
     theta: Array,
     intercept: float,
@@ -79,16 +185,58 @@ def sparse_gradient(
     second: float,
     out: Array,
 ) -> None:
-    """The same for rows `start` to `stop` of a CSR matrix; theta and out are (chains, d)."""
-    chains, width = theta.shape
-    d = width - 1 if intercept != 0.0 else width
-    for i in range(start, stop):
+    """The same for the rows of a CSR matrix that `indptr` delimits, one chain."""
+    d = len(theta) - 1
+    bias = theta[d] * intercept if intercept != 0.0 else 0.0
+    total = 0.0
+    for i in range(len(indptr) - 1):
+        start, stop = indptr[i], indptr[i + 1]
+        fours = stop - (stop - start) % 4
+        a = b = c = e = 0.0
+        for p in range(start, fours, 4):
+            a += data[p] * theta[columns[p]]
+            b += data[p + 1] * theta[columns[p + 1]]
+            c += data[p + 2] * theta[columns[p + 2]]
+            e += data[p + 3] * theta[columns[p + 3]]
+        for p in range(fours, stop):
+            a += data[p] * theta[columns[p]]
+        g = slope(code, bias + ((a + b) + (c + e)), labels[i], first, second)
+        for p in range(start, stop):
+            out[columns[p]] += g * data[p]
+        total += g
+    if intercept != 0.0:
+        out[d] += total * intercept
+
+
+@numba.njit(nogil=True, fastmath=SCATTERED, cache=True)
+def sparse_gradients(
+    data: Array,
+    columns: NDArray[np.uint32],
+    indptr: NDArray[np.int64],
+    labels: Array,
+    theta: Array,
+    intercept: float,
+    code: int,
+    first: float,
+    second: float,
+    out: Array,
+) -> None:
+    """The same for theta and out of shape (d, chains), so that what one entry meets lies side by side."""
+    last, chains = len(theta) - 1, theta.shape[1]
+    slopes = np.empty(chains)
+    for i in range(len(indptr) - 1):
         for k in range(chains):
-            u = theta[k, d] * intercept if intercept != 0.0 else 0.0
-            for p in range(indptr[i], indptr[i + 1]):
-                u += data[p] * theta[k, indices[p]]
-            g = slope(code, u, labels[i], first, second)
-            for p in range(indptr[i], indptr[i + 1]):
-                out[k, indices[p]] += g * data[p]
-            if intercept != 0.0:
-                out[k, d] += g * intercept
+            slopes[k] = theta[last, k] * intercept if intercept != 0.0 else 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            x, column = data[p], columns[p]
+            for k in range(chains):
+                slopes[k] += x * theta[column, k]
+        for k in range(chains):
+            slopes[k] = slope(code, slopes[k], labels[i], first, second)
+        for p in range(indptr[i], indptr[i + 1]):
+            x, column = data[p], columns[p]
+            for k in range(chains):
+                out[column, k] += x * slopes[k]
+        if intercept != 0.0:
+            for k in range(chains):
+                out[last, k] += slopes[k] * intercept

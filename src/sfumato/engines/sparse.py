@@ -12,21 +12,22 @@ from sfumato.dataset import Dataset
 from sfumato.engines import kernels
 from sfumato.engines.design import coordinates, feature_blocks
 from sfumato.engines.links import compiled
-from sfumato.engines.threads import in_order
+from sfumato.engines.threads import sum_in_order
 
 Array = NDArray[np.float64]
-_PART = 8192
+# Rows of a part, whatever they hold: how many entries a row has is private.
+_PART = 4096
 
 
 class SparseEngine:
     """Gradient sums over CSR rows for the losses that the kernels know."""
 
     def __init__(self, dataset: Dataset, model: Any) -> None:
-        """Hold the blocks and the row ranges of their parts."""
+        """Hold views of the rows, cut into parts; nothing is copied."""
         self._loss = compiled(model.loss)
         self._intercept = float(model.intercept)
         self._parts = [
-            (rows, labels, start, min(start + _PART, rows.shape[0]))
+            (rows.data, _unsigned(rows.indices), rows.indptr[start : start + _PART + 1], labels[start : start + _PART])
             for rows, labels in feature_blocks(dataset, model)
             for start in range(0, rows.shape[0], _PART)
         ]
@@ -36,18 +37,18 @@ class SparseEngine:
 
     def gradient(self, theta: Array) -> Array:
         """Sum over the records of the loss's gradient at each of (chains, d) parameters."""
-        points = np.ascontiguousarray(theta, dtype=np.float64)
-        sums = in_order(lambda part: self._sum(part, points), self._parts, self._threads)
-        total = np.zeros_like(points)
-        for part_sum in sums:
-            total += part_sum
-        return total
+        points = np.ascontiguousarray(theta[0] if len(theta) == 1 else theta.T, dtype=np.float64)
+        total = sum_in_order(lambda part: self._sum(part, points), self._parts, self._threads, points.shape)
+        return np.ascontiguousarray(total.T).reshape(theta.shape)
 
-    def _sum(self, part: tuple[Any, Array, int, int], points: Array) -> Array:
+    def _sum(self, part: tuple[Array, Any, Any, Array], points: Array) -> Array:
         code, first, second = self._loss  # type: ignore[misc]
-        rows, labels, start, stop = part
+        kernel = kernels.sparse_gradient if points.ndim == 1 else kernels.sparse_gradients
         out = np.zeros_like(points)
-        kernels.sparse_gradient(
-            rows.data, rows.indices, rows.indptr, start, stop, labels, points, self._intercept, code, first, second, out
-        )
+        kernel(*part, points, self._intercept, code, first, second, out)
         return out
+
+
+def _unsigned(columns: Any) -> Any:
+    """The same column numbers without a sign, so that a kernel need not ask whether they count from the end."""
+    return columns.view(np.uint32 if columns.itemsize == 4 else np.uint64)

@@ -59,7 +59,7 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     mu = _admitted_mu(model, n, limit, draws)
     # The rule is written for gradients that differ by at most 2 r; others are brought to its scale.
     scale = 2 * math.sqrt(4 * smooth) / model.constants.difference
-    chosen = path_schedule(n, mu * scale, smooth, options.get("steps"))
+    chosen = path_schedule(n, mu * scale, smooth, model.dimension, options.get("steps"))
     eta, steps, momentum = chosen.rate, chosen.steps, chosen.momentum
 
     def one_step(sigma: float) -> Guarantee:

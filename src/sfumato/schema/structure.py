@@ -12,7 +12,7 @@ from sfumato.schema.columns import Column
 from sfumato.schema.schema import Schema
 
 # Rows that are read and encoded at a time: large enough for numpy, small beside what is kept.
-CHUNK_ROWS = 16_384
+CHUNK_ROWS = 4_096
 # Rows of a sparse matrix at a time, and of one block of a data set.
 BLOCK_ROWS = 65_536
 

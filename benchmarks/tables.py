@@ -1,0 +1,97 @@
+"""The public tables of the benchmarks: features scaled by documented bounds to [-1/2, 1/2], a constant 1/2, rows of norm 1.
+
+They are looked for in $SFUMATO_DATA, then in ../shared/data, compressed with gzip or as their source gives them:
+adult.data and adult.test (UCI Adult), abalone.data (UCI Abalone), mnist_3v8.npz (`images` and `labels` of MNIST's threes and
+eights). Nothing is downloaded. Numeric bounds and levels are those of the code books: adult.names, abalone.names.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+HERE = Path(__file__).resolve().parent
+
+
+def find(name: str) -> Path:
+    """The file of this name, as it is or compressed."""
+    places = [Path(os.environ["SFUMATO_DATA"])] if "SFUMATO_DATA" in os.environ else []
+    for place in (*places, HERE.parent.parent / "shared" / "data"):
+        for candidate in (place / name, place / f"{name}.gz"):
+            if candidate.exists():
+                return candidate
+    raise SystemExit(f"{name} was not found. Put it in a folder and set SFUMATO_DATA to it; {__doc__}")
+
+
+def lines(name: str) -> Iterator[list[str]]:
+    """Cells of every line with more than one."""
+    path = find(name)
+    stored = path.read_bytes()
+    for line in (gzip.decompress(stored) if path.suffix == ".gz" else stored).decode().splitlines():
+        cells = [cell.strip() for cell in line.rstrip().rstrip(".").split(",")]
+        if len(cells) > 1:
+            yield cells
+
+
+def unit_rows(features: Array) -> Array:
+    """Append the constant and bring every row to norm 1."""
+    rows = np.column_stack([features, np.full(len(features), 0.5)])
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def scaled(values: Array, lower: float, upper: float) -> Array:
+    """Numbers between public bounds, in [-1/2, 1/2]."""
+    return np.clip((values - lower) / (upper - lower) - 0.5, -0.5, 0.5)[:, None]
+
+
+def indicators(values: NDArray[np.str_], levels: list[str]) -> Array:
+    """One column for every level: 1/2 where it is the row's own."""
+    return np.stack([(values == level) - 0.5 for level in levels], axis=1)
+
+
+def adult() -> tuple[Array, Array]:
+    """UCI Adult, both files (48,842 rows): does a person earn above 50,000?"""
+    rows = [cells for name in ("adult.data", "adult.test") for cells in lines(name) if len(cells) == 15]
+    columns = [np.array(column) for column in zip(*rows, strict=True)]
+    bounds = {0: (0, 100), 2: (0, 1.5e6), 4: (0, 16), 10: (0, 99_999), 11: (0, 5_000), 12: (0, 100)}
+    parts = [
+        scaled(columns[j].astype(float), *bounds[j]) if j in bounds else indicators(columns[j], sorted(set(columns[j])))
+        for j in range(14)
+    ]
+    return unit_rows(np.hstack(parts)), np.where(columns[14] == ">50K", 1.0, -1.0)
+
+
+def abalone() -> tuple[Array, Array]:
+    """UCI Abalone (4,177 rows): has a shell ten rings or more?"""
+    columns = [np.array(column) for column in zip(*lines("abalone.data"), strict=True)]
+    lower, upper = (0.075, 0.055, 0, 0.002, 0.001, 0.001, 0.002), (0.815, 0.65, 1.13, 2.826, 1.488, 0.76, 1.005)
+    parts = [scaled(columns[j + 1].astype(float), lower[j], upper[j]) for j in range(7)]
+    return unit_rows(np.hstack([indicators(columns[0], ["M", "F", "I"]), *parts])), np.where(
+        columns[8].astype(int) >= 10, 1.0, -1.0
+    )
+
+
+def mnist() -> tuple[Array, Array]:
+    """MNIST's threes and eights (11,982 rows)."""
+    with np.load(find("mnist_3v8.npz")) as stored:
+        return unit_rows(stored["images"] / 255.0 - 0.5), np.where(stored["labels"] == 3, 1.0, -1.0)
+
+
+def digits() -> tuple[Array, Array]:
+    """The 1,797 small digits that come with scikit-learn, ten classes."""
+    from sklearn.datasets import load_digits
+
+    features, labels = load_digits(return_X_y=True)
+    return unit_rows(features / 16 - 0.5), labels
+
+
+def split(n: int, held_out: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows to fit and rows held out, the same for everyone who is compared."""
+    order = np.random.default_rng(seed).permutation(n)
+    return order[held_out:], order[:held_out]
