@@ -57,8 +57,8 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     limit = _gibbs.needs_target(target, NAME)
     smooth = model.constants.smoothness if model.constants.smooth else model.constants.lipschitz**2
     mu = _admitted_mu(model, n, limit, draws)
-    # The rule is written for gradients that differ by at most 2 r; others are brought to its scale.
-    scale = 2 * math.sqrt(4 * smooth) / model.constants.difference
+    # The rule is written for gradients that differ by twice their largest norm; where they differ by less, more is to spend.
+    scale = 2 * model.constants.lipschitz / model.constants.difference
     chosen = path_schedule(n, mu * scale, smooth, model.dimension, options.get("steps"))
     eta, steps, momentum = chosen.rate, chosen.steps, chosen.momentum
 
