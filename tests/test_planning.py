@@ -165,9 +165,9 @@ def test_a_langevin_chain_costs_no_more_than_the_exact_draw():
 
 
 REFUSED = [
-    (regression(), {"mechanism": "exact"}, "langevin"),
+    (regression(loss=sf.losses.Hinge(1.0)), {"mechanism": "exact"}, "smoothed"),
     (regression(), {"mechanism": "exponential"}, "Ball"),
-    (regression(prior=BALL), {"mechanism": "exponential"}, "one or two dimensions"),
+    (regression(prior=BALL), {"mechanism": "exponential"}, "must hold the mode"),
     (regression(prior=BALL, dimension=None), {"mechanism": "exponential"}, "needs the dimension"),
     (regression(loss=sf.losses.Hinge(1.0)), {"mechanism": "diffused"}, "smoothed"),
     (regression(loss=sf.losses.Quantile(1.0, 0.5)), {"mechanism": "concentrated"}, "smoothed"),
@@ -181,7 +181,7 @@ REFUSED = [
     (regression(), {"mechanism": "langevin", "goal": "estimate"}, "langevin-path"),
     (regression(), {"mechanism": "langevin-path"}, "goal='estimate'"),
     (regression(), {"mechanism": "noisy-statistics"}, "sufficient statistic"),
-    (regression(), {"mechanism": "laplace"}, "one of exact"),
+    (regression(), {"mechanism": "laplace"}, "one of langevin"),
     (sf.families.BetaBernoulli(), {"mechanism": "langevin"}, "sf.Gibbs"),
     (sf.families.BetaBernoulli(), {"goal": "estimate"}, "released as draws"),
     (sf.families.BetaBernoulli(), {"mechanism": "diffused", "goal": "estimate"}, "goal='draws'"),

@@ -14,6 +14,8 @@ from sfumato.mechanisms.plan import GOALS, Plan
 from sfumato.privacy.curves import Curve
 
 KEEPABLE = ("transcript",)
+# What a plan may rest on: theorems, or the words of whoever asks for them.
+TRUSTED = ("proved", "assumes converged")
 
 
 def plan(
@@ -28,16 +30,20 @@ def plan(
     goal: str = "draws",
     keep: Sequence[str] = (),
     steps: int | None = None,
+    trust: str = "proved",
 ) -> Plan:
     """Plan a release of `model` fitted to `n` records at a price fixed beforehand.
 
     Give exactly one of (epsilon, delta) and `target`, a curve: `sf.Renyi([2], [0.5])` is Geumlek's (2, 0.5)-RDP. For
     mechanism "exact" the target may be left out: then the plan says what the true posterior costs. The price is for all
-    draws together; `goal` is "draws" or "estimate"; `steps` fixes the length of a Langevin chain.
+    draws together; `goal` is "draws" or "estimate"; `steps` fixes the length of a Langevin chain. `trust` is "proved", slack
+    included; "assumes converged" plans "exponential" or "exact" draws of a Gibbs model at their exact price by a chain that
+    no theorem certifies, and every printed form says so.
     """
     count = _validate.whole("n", n)
     number = _validate.whole("draws", draws)
     _validate.one_of("goal", goal, GOALS)
+    _validate.one_of("trust", trust, TRUSTED)
     for name in keep:
         _validate.one_of("keep", name, KEEPABLE)
     if not hasattr(model, "to_json"):
@@ -49,7 +55,7 @@ def plan(
     else:
         limit = target_of(epsilon, delta, target)
     length = None if steps is None else _validate.whole("steps", steps)
-    return plan_with(mechanism, model, count, limit, number, goal, keep=tuple(keep), steps=length)
+    return plan_with(mechanism, model, count, limit, number, goal, keep=tuple(keep), steps=length, trust=trust)
 
 
 @dataclass(frozen=True)

@@ -87,10 +87,14 @@ def _check_price(plan: Plan) -> None:
     """Price the plan anew from its own numbers: what is charged is what it costs, whatever the object says."""
     found = priced_again(plan.mechanism, plan.model, plan.goal, plan.n, plan.draws, dict(plan.parameters))
     said = plan.guarantee
-    if (found.curve, found.slack, found.draws, found.adjacency) != (said.curve, said.slack, said.draws, said.adjacency):
+    if _terms(found) != _terms(said):
         raise PublishError(
             "the plan's guarantee is not what its parameters cost: it was changed after planning. Plan again."
         )
+
+
+def _terms(guarantee: Guarantee) -> tuple[Any, ...]:
+    return guarantee.curve, guarantee.slack, guarantee.draws, guarantee.adjacency, guarantee.trust
 
 
 def _stamped(guarantee: Guarantee, stream: Randomness, unit: str) -> Guarantee:
@@ -127,7 +131,7 @@ def _drawn(
     receipt: dict[str, Any] | None,
     progress: bool,
 ) -> Release:
-    engine = open_engine(data, plan.model, plan.mechanism in VALUED)
+    engine = open_engine(data, plan.model, any(name in VALUED for name, _ in plan.parameters))
     with shown(progress) as report:
         draws = named(plan.mechanism).draw(plan, engine, stream, report)
     promise = promise_of(plan.to_json(), guarantee)

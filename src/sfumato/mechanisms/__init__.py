@@ -9,7 +9,7 @@ from typing import Any, cast
 from sfumato.calibrate import Target
 from sfumato.draws import Draws
 from sfumato.errors import CalibrationError, FormatError, MechanismRefused
-from sfumato.mechanisms import _family, langevin_path
+from sfumato.mechanisms import _converged, _family, langevin_path
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Mechanism
 from sfumato.models.families._family import Family
@@ -19,16 +19,18 @@ from sfumato.privacy.guarantee import Guarantee
 
 # In the order in which "auto" tries them for a Gibbs model; each name is one file.
 TABLE = {
-    "exact": "sfumato.mechanisms.exact",
     "langevin": "sfumato.mechanisms.langevin",
+    "exact": "sfumato.mechanisms.exact",
     "diffused": "sfumato.mechanisms.diffused",
     "concentrated": "sfumato.mechanisms.concentrated",
     "exponential": "sfumato.mechanisms.exponential",
     "langevin-path": "sfumato.mechanisms.langevin_path",
     "noisy-statistics": "sfumato.mechanisms.noisy_statistics",
 }
-# Mechanisms that ask for sums of loss values where the others ask for sums of gradients.
-VALUED = ("exponential",)
+# Mechanisms that are drawn at their exact price by an uncertified chain, where the plan is asked to trust that it converged.
+REFERENCED = ("exact", "exponential")
+# Numbers by which a plan is known to ask for sums of loss values, where the others ask for sums of gradients.
+VALUED = ("points", "trials", _converged.LENGTH)
 # What a plan may keep beside its draws, and the mechanisms that have it to give.
 KEEPING = {"transcript": ("langevin-path",)}
 # The numbers that a plan of each mechanism records: all that the draw depends on.
@@ -42,11 +44,14 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "langevin": ("power", "step", "steps"),
     "langevin-path": ("power", "step", "steps", "learning_rate", "noise", "momentum", "tail"),
 }
-# The same for Gibbs models, where a chain or a lattice carries the plan out.
-_CHAINED: dict[str, tuple[str, ...]] = {
-    "diffused": ("power", "strength", "step", "steps"),
-    "concentrated": ("power", "strength", "step", "steps"),
-    "exponential": ("power", "points"),
+# The same for Gibbs models, where a chain or a grid carries the plan out: any one of these sets.
+_CHAIN = ("power", "strength", "step", "steps")
+_GRIDS = (("power", "strength", "points"), ("power", "strength", "points", "trials"))
+_CHAINED: dict[str, tuple[tuple[str, ...], ...]] = {
+    "exact": (_CHAIN, *_GRIDS, ("power", "strength", "warmup", _converged.LENGTH)),
+    "diffused": (_CHAIN, *_GRIDS),
+    "concentrated": (_CHAIN, *_GRIDS),
+    "exponential": (("power", "points"), ("power", "trials"), ("power", "warmup", _converged.LENGTH)),
 }
 
 
@@ -68,21 +73,44 @@ def reprice(document: Mapping[str, Any]) -> Guarantee:
 def priced_again(name: str, model: Any, goal: str, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
     """Price of recorded numbers, if the mechanism serves the model at all and the numbers are those it plans with."""
     mechanism = named(name)
-    reason = mechanism.refuses(model, goal)
+    trust = _converged.TRUST if _converged.LENGTH in parameters else "proved"
+    reason = _refusal(name, model, goal, trust)
     if reason:
         raise MechanismRefused(f"mechanism {name!r} cannot serve {model} with goal {goal!r}: {reason}.")
-    known = _CHAINED.get(name, PARAMETERS[name]) if isinstance(model, Gibbs) else PARAMETERS[name]
-    if set(parameters) != set(known):  # a saved document has its keys in another order
-        raise FormatError(f"mechanism {name!r} plans with {', '.join(known)}; the record has {', '.join(parameters)}.")
+    known = _known(name, model)
+    if not any(set(parameters) == set(names) for names in known):  # a saved document has its keys in another order
+        wanted = " or ".join(", ".join(names) for names in known)
+        raise FormatError(f"mechanism {name!r} plans with {wanted}; the record has {', '.join(parameters)}.")
     return mechanism.reprice(model, n, draws, parameters)
+
+
+def _known(name: str, model: Any) -> tuple[tuple[str, ...], ...]:
+    """The sets of numbers with which this mechanism may plan this model."""
+    if not isinstance(model, Gibbs) or name not in _CHAINED:
+        return (PARAMETERS[name],)
+    wrong = set(_GRIDS) if model.constants.smooth else {_CHAIN}
+    return tuple(names for names in _CHAINED[name] if names not in wrong)
+
+
+def _refusal(name: str, model: Any, goal: str, trust: str) -> str | None:
+    """Return why the mechanism cannot serve the model and goal, under the trust that is asked for."""
+    if trust != _converged.TRUST:
+        return named(name).refuses(model, goal)
+    if name not in REFERENCED or not isinstance(model, Gibbs):
+        return f"trust={trust!r} is for Gibbs models with mechanism={' or '.join(map(repr, REFERENCED))}"
+    reason: str | None = import_module(TABLE[name]).refuses(model, goal, trust)
+    return reason
 
 
 def plan_with(name: str, model: Any, n: int, target: Target | None, draws: int, goal: str, **options: Any) -> Plan:
     """Plan with the named mechanism, or with the best proved one for "auto"; the price is checked once more."""
     if name == "auto":
+        if options.get("trust", "proved") != "proved":
+            raise MechanismRefused(f"'auto' takes proved mechanisms only; name one: {' or '.join(REFERENCED)}.")
         return _best(model, n, target, draws, goal, **options)
     mechanism = named(name)
-    reason = mechanism.refuses(model, goal) or _cannot_keep(name, options.get("keep", ()))
+    trust = options.get("trust", "proved")
+    reason = _refusal(name, model, goal, trust) or _cannot_keep(name, options.get("keep", ()))
     if reason:
         raise MechanismRefused(f"mechanism {name!r} cannot serve {model} with goal {goal!r}: {reason}.")
     found = mechanism.plan(model, n, target, draws, **options)
@@ -120,12 +148,21 @@ def _best(model: Any, n: int, target: Target | None, draws: int, goal: str, **op
         return _closest(model, n, target, draws, goal, **options)
     if isinstance(model, Family) and not model.drawn and goal == "draws":
         raise MechanismRefused(f"{model} has no posterior to draw from: it releases an estimate. Add goal='estimate'.")
-    reasons = []
+    reasons: list[str] = []
+    missed: list[CalibrationError] = []
     for name in TABLE:
         reason = named(name).refuses(model, goal) or _cannot_keep(name, options.get("keep", ()))
         if reason is None:
-            return plan_with(name, model, n, target, draws, goal, **options)
+            try:
+                return plan_with(name, model, n, target, draws, goal, **options)
+            except CalibrationError as error:  # a later one may still meet it: a pure target, say
+                missed.append(error)
+                continue
+            except MechanismRefused as error:
+                reason = str(error).rstrip(".")
         reasons.append(f"{name}: {reason}")
+    if missed:
+        raise missed[0]
     raise MechanismRefused(f"no mechanism is proved for {model} with goal {goal!r}. " + "; ".join(reasons) + ".")
 
 

@@ -26,7 +26,7 @@ _FEWEST, _MOST = {1: 257, 2: 33}, {1: 4097, 2: 129}
 # Units of a logarithm in a finite law, and the digits kept of one record's value.
 _LOGS, _DIGITS = 1 << 48, 36
 # Relative error of a computed loss value: a few elementary functions, with room.
-_VALUE_ERROR = 2.0**-42
+VALUE_ERROR = 2.0**-42
 
 
 def refuses(model: Gibbs) -> str | None:
@@ -36,10 +36,7 @@ def refuses(model: Gibbs) -> str | None:
     if model.dimension is None:
         return "its lattice needs the dimension: sf.Gibbs(..., dimension=...)"
     if model.dimension > 2:
-        return (
-            "its exact draw is made on a lattice, in one or two dimensions; beyond, no sampler of it is proved. Use "
-            "'langevin' with a smooth loss, or 'langevin-path' with goal='estimate'"
-        )
+        return "all points of a lattice are drawn from in one or two dimensions only; beyond, a smooth loss is drawn by trials"
     return None
 
 
@@ -49,36 +46,39 @@ def axis_points(dimension: int, n: int) -> int:
     return min(max(most, _FEWEST[dimension]), _MOST[dimension]) // 2 * 2 + 1
 
 
-def _reach(model: Gibbs) -> float:
+def reach_of(model: Gibbs) -> float:
     """Bound on |l(theta, x) - l(0, x)|; of a mean's loss, on what depends on the record."""
     steep = model.loss.radius if model.loss.record == ROW else model.constants.lipschitz  # type: ignore[attr-defined]
     return float(steep * model.prior.domain_radius)
 
 
-def _unit(model: Gibbs) -> float:
+def unit_of(model: Gibbs) -> float:
     """The public unit of loss values, a power of two."""
-    return 2.0 ** (math.frexp(_reach(model))[1] - _DIGITS)
+    return 2.0 ** (math.frexp(reach_of(model))[1] - _DIGITS)
 
 
 def sensitivity(model: Gibbs, power: float) -> float:
     """Delta of the sums as they are computed: two terms of at most Delta between them, their roundings and the weights'."""
-    reach, unit = _reach(model), _unit(model)
+    reach, unit = reach_of(model), unit_of(model)
     # Terms are clipped to +-reach, so that no error of theirs can matter where Delta is already twice that.
-    two = min(2 * reach, model.constants.bound + 2 * _VALUE_ERROR * _magnitude(model, reach))
+    two = min(2 * reach, model.constants.bound + 2 * VALUE_ERROR * magnitude(model))
     return (max(two, model.constants.bound) + unit + 2 * LOG_ERROR / power) * (1 + 1e-14)
 
 
-def _magnitude(model: Gibbs, reach: float) -> float:
+def magnitude(model: Gibbs) -> float:
     """Bound on every number that a value is computed from; infinite for labels without bound."""
     domain = getattr(model.loss, "label_domain", None)
-    if isinstance(domain, LabelInterval):
-        if not domain.bounded:
-            return math.inf
+    radius: float = getattr(model.loss, "radius", 1.0)
+    scores = radius * model.prior.domain_radius
+    settles = getattr(model.loss, "label_reach", None)
+    label: float
+    if settles is not None:
+        label = settles(scores) * (1 + 1e-9)
+    elif isinstance(domain, LabelInterval):
         label = max(abs(domain.lower), abs(domain.upper))
     else:
         label = 1.0
-    radius: float = model.loss.radius  # type: ignore[attr-defined]
-    return (1 + label) * (1 + radius * model.prior.domain_radius) + reach + math.log(getattr(model.loss, "classes", 2))
+    return (1 + label) * (1 + scores) + reach_of(model) + math.log(getattr(model.loss, "classes", 2))
 
 
 def points_of(model: Gibbs, per_axis: int) -> Any:
@@ -98,8 +98,8 @@ def points_of(model: Gibbs, per_axis: int) -> Any:
 
 def draw(model: Gibbs, n: int, power: float, per_axis: int, draws: int, engine: Any, randomness: Any) -> Any:
     """Independent points of the lattice, shaped (draws, d), by exact inversion of whole-number weights."""
-    points, unit = points_of(model, per_axis), _unit(model)
-    totals = engine.totals(points, unit, _reach(model))
+    points, unit = points_of(model, per_axis), unit_of(model)
+    totals = engine.totals(points, unit, reach_of(model))
     inner = model.prior.prior  # type: ignore[attr-defined]
     away = points - (0.0 if inner.start is None else np.array(inner.start))
     public = 0.5 * (away * inner.gradient(points)).sum(axis=1)

@@ -1,7 +1,8 @@
 """The data tempered by a power below 1 (Geumlek Algorithms 2 and 5): the largest power that the target admits.
 
 A family is drawn exactly. A Gibbs model is drawn by the Langevin chain, priced as it runs and as the exact draw that it
-stands for: the power is one at which both prices are admitted, and the larger of them is the guarantee.
+stands for: the power is one at which both prices are admitted, and the larger of them is the guarantee. One with kinks is
+drawn exactly on a public grid, in one or two dimensions.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from sfumato.calibrate import Target, largest
 from sfumato.draws import Draws
-from sfumato.mechanisms import _family, _gibbs, langevin
+from sfumato.mechanisms import _family, _gibbs, _kinked, langevin
 from sfumato.mechanisms.plan import Cost, Plan
 from sfumato.models.families._family import Family
 from sfumato.models.gibbs import Gibbs
@@ -35,11 +36,7 @@ def refuses(model: Any, goal: str) -> str | None:
         if model.strong_convexity(1, 1.0) <= 0:
             return "the sharp theorem needs strong convexity: give the prior a positive precision"
         if not model.constants.smooth:
-            return (
-                "its chain needs a smooth loss, and no exact sampler of a posterior with kinks is proved; use the smoothed "
-                "loss (for Poisson, declare label_bound), 'exponential' with a prior on a ball in one or two dimensions, or "
-                "'langevin-path' with goal='estimate'"
-            )
+            return _kinked.refuses(model)
     return reason
 
 
@@ -82,6 +79,8 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
 
 def price(model: Gibbs, n: int, power: float, draws: int, steps: int | None, step: float | None = None) -> Guarantee:
     """The larger of two prices: of exact draws (sharp theorem), and of the last iterates of the chains that are run."""
+    if not model.constants.smooth:
+        return _kinked.price(model, n, power, draws)
     exact = _gibbs.sharp_price(model, n, power, draws)
     chain = langevin.price(model, n, power, draws, steps, step)
     dearer = max(exact, chain, key=lambda found: found.curve.mu or 0.0)
@@ -95,9 +94,11 @@ def price(model: Gibbs, n: int, power: float, draws: int, steps: int | None, ste
 
 
 def chain_plan(
-    name: str, model: Gibbs, n: int, power: float, strength: float, draws: int, limit: Target, options: Any
+    name: str, model: Gibbs, n: int, power: float, strength: float, draws: int, limit: Target | None, options: Any
 ) -> Plan:
-    """Plan of a Gibbs model at this power: the chain that 'langevin' would run, one for each draw."""
+    """Plan of a Gibbs model at this power: the chain that 'langevin' would run, one for each draw; with kinks, the grid."""
+    if not model.constants.smooth:
+        return _kinked.plan(name, model, n, power, strength, draws, limit, options)
     steps = options.get("steps")
     step, count = langevin.schedule(model, n, power, steps)
     return Plan(
@@ -119,6 +120,8 @@ def draw(plan: Plan, engine: Any, randomness: Any, report: Report = silent) -> D
     """Draw from the planned posterior: a family's exactly, a Gibbs model's by its chain."""
     if isinstance(plan.model, Family):
         return _family.draw_planned(plan, engine, randomness)
+    if not plan.model.constants.smooth:
+        return _kinked.draw(plan, engine, randomness, report)
     return langevin.draw(plan, engine, randomness, report)
 
 
@@ -126,4 +129,6 @@ def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Gu
     """Price again from the recorded numbers."""
     if isinstance(model, Family):
         return _family.price(model, n, draws, parameters["power"], parameters["strength"])
+    if not model.constants.smooth:
+        return _kinked.reprice(model, n, draws, parameters)
     return price(model, n, parameters["power"], draws, int(parameters["steps"]), float(parameters["step"]))

@@ -55,6 +55,10 @@ class Huber:
         bound = _scalar.slope_bound(self.radius, self.clip, domain_radius)
         return _scalar.constants_of_slope(radius=self.radius, slope=self.clip, curvature=1.0, bound=bound)
 
+    def label_reach(self, scores: float) -> float:
+        """At scores of at most this size a label beyond this acts like one at it: every slope is clipped."""
+        return scores + self.clip
+
     def to_json(self) -> dict[str, Any]:
         """{"loss": "huber", "radius": ..., "clip": ...}."""
         return {"loss": self.name, "radius": self.radius, "clip": self.clip}

@@ -53,6 +53,10 @@ class Quantile:
         bound = _scalar.slope_bound(self.radius, slope, domain_radius)
         return _scalar.constants_of_slope(radius=self.radius, slope=slope, curvature=math.inf, bound=bound)
 
+    def label_reach(self, scores: float) -> float:
+        """At scores of at most this size a label beyond it acts like one at it: every score lies on the same side."""
+        return scores
+
     def to_json(self) -> dict[str, Any]:
         """{"loss": "quantile", "radius": ..., "quantile": ...}."""
         return {"loss": self.name, "radius": self.radius, "quantile": self.quantile}

@@ -61,6 +61,10 @@ class SmoothedQuantile:
         curvature = inverse_up(self.width)
         return _scalar.constants_of_slope(radius=self.radius, slope=slope, curvature=curvature, bound=bound)
 
+    def label_reach(self, scores: float) -> float:
+        """At scores of at most this size a label beyond this acts like one at it: every slope is at an end."""
+        return scores + self.width
+
     def to_json(self) -> dict[str, Any]:
         """{"loss": "smoothed-quantile", "radius": ..., "quantile": ..., "width": ...}."""
         return {"loss": self.name, "radius": self.radius, "quantile": self.quantile, "width": self.width}

@@ -1,0 +1,244 @@
+"""An exact draw of a smooth Gibbs posterior on a ball or a box in any dimension: rejection from an envelope on a lattice.
+
+The envelope is a discrete Gaussian at a lattice point near the mode, tilted inwards where the mode lies on a side of a box.
+Lattice, number of descent steps, number of trials and the success of a trial on the worst data set are public; where the
+worst data set would need too many trials the plan is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import MechanismRefused
+from sfumato.mechanisms import _gibbs, _lattice
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses.logistic import Logistic
+from sfumato.models.losses.protocol import ROW
+from sfumato.models.priors import Ball
+from sfumato.samplers import rejection
+from sfumato.samplers.langevin import Report
+from sfumato.theorems import inexact
+from sfumato.theorems.exponential import logistic_map_radius
+from sfumato.theorems.rejection import ball_acceptance, box_acceptance, trials_needed
+
+MOST_TRIALS = 1_000_000
+_MOST_STEPS, _MOST_POINTS = 1_000_000, 1 << 20
+# |r|^2/(2 k m) of the note: small enough that what it costs in trials is not felt.
+_GAP = 0.02
+# Relative errors of a proposal's weight, and what lies below e^-60 of the largest, which is charged absolutely.
+_WEIGHT_ERROR, _TAIL = 2e-13, math.exp(-60)
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """Public numbers of the sampler: curvature, lattice, descent, errors, and the least success of one trial."""
+
+    curvature: float
+    lower: tuple[float, ...]
+    spacing: tuple[float, ...]
+    steps: tuple[int, ...]
+    descent: int
+    gap: float
+    log_error: float
+    trial_error: float
+    acceptance: float
+
+
+def refuses(model: Gibbs) -> str | None:
+    """Return why no envelope serves this model, or None."""
+    if not model.prior.truncated or model.dimension is None:
+        return "it needs a bounded domain and the dimension: sf.Gibbs(loss, sf.priors.Box(...), dimension=...)"
+    if not model.constants.convex or not math.isfinite(model.constants.smoothness):
+        return "beyond two dimensions its exact draw needs a smooth convex loss; use the smoothed variant"
+    if model.strong_convexity(1, 1.0) <= 0:
+        return "beyond two dimensions its exact draw needs strong convexity: give the prior a positive precision"
+    if math.isinf(_lattice.magnitude(model)):
+        return "beyond two dimensions its exact draw needs bounded labels"
+    return None
+
+
+def envelope(model: Gibbs, n: int, power: float) -> Envelope:
+    """The envelope at this power; its success is a lower bound over all data sets."""
+    d = model.dimension or 1
+    m, big_m = model.strong_convexity(n, power), model.smoothness(n, power)
+    share = min(0.1, 0.5 / d)
+    residual = math.sqrt(2 * share * m * _GAP)
+    finest = 1.4 * residual / (big_m * math.sqrt(d))
+    lower, widths = _sides(model)
+    steps = tuple(max(1, math.ceil(width / finest)) for width in widths)
+    if max(steps) > _MOST_POINTS:
+        raise MechanismRefused(f"{_points_needed(steps)}; use a stronger prior, a smaller domain or 'langevin'.")
+    spacing = tuple(width / count for width, count in zip(widths, steps, strict=True))
+    descent, near = _descent(model, n, power, m, big_m, math.hypot(*widths), 0.3 * residual)
+    error = log_error(model, n, power)
+    soft, stiff, gap = (1 - share) * m, big_m + share * m, 2 * (_GAP + error)
+    trial_error = sum((count + 1) * (_TAIL + 2.0**-126) for count in steps) + 2.0**-62
+    if isinstance(model.prior, Ball):
+        away = _mode_distance(model, n, power)
+        if away > model.prior.radius:
+            raise MechanismRefused(
+                f"beyond two dimensions the ball must hold the mode of every data set: radius {away:.6g} or more for this "
+                f"power ({power:.3g}); got {model.prior.radius:.6g}. Or use sf.priors.Box, which need not hold it."
+            )
+        distance = away + near + 0.5 * math.hypot(*spacing)
+        chance = ball_acceptance(
+            strong_convexity=soft, smoothness=stiff, spacing=spacing[0], dimension=d, radius=model.prior.radius,
+            distance=distance, gap=gap,
+        )  # fmt: skip
+    else:
+        chance = box_acceptance(strong_convexity=soft, smoothness=stiff, spacings=spacing, steps=steps, gap=gap)
+    return Envelope(soft, lower, spacing, steps, descent, _GAP + error, error, trial_error, chance)
+
+
+def trials(model: Gibbs, n: int, power: float, failure: float) -> int:
+    """How many trials leave this probability of failure on every data set, or refuse with what it would take."""
+    found = envelope(model, n, power)
+    count = trials_needed(acceptance=found.acceptance, failure=failure) if found.acceptance > 0 else math.inf
+    if count <= MOST_TRIALS:
+        return int(count)
+    m, big_m, d = model.strong_convexity(n, power), model.smoothness(n, power), model.dimension or 2
+    chain = inexact.langevin_schedule(
+        strong_convexity=m, smoothness=big_m, dimension=d, total_variation=min(failure, 0.49)
+    )
+    raise MechanismRefused(
+        f"an exact draw in {d} dimensions would take {count:.3g} trials at power {power:.3g} (M/m = {big_m / m:.3g}), more "
+        f"than {MOST_TRIALS:,}, and a certified chain (Proposition 13) {float(chain.steps):.3g} steps, for a slack of "
+        f"{failure:.2g}. Use a stronger prior, mechanism='langevin', or trust='assumes converged'."
+    )
+
+
+def _points_needed(steps: tuple[int, ...]) -> str:
+    return f"the lattice of an exact draw would need {max(steps):,} points a side, more than {_MOST_POINTS:,}"
+
+
+def _sides(model: Gibbs) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Lower corner and widths of the box, or of the cube around the ball."""
+    prior: Any = model.prior
+    if isinstance(prior, Ball):
+        centre = prior.centre or (0.0,) * (model.dimension or 1)
+        return tuple(c - prior.radius for c in centre), (2 * prior.radius,) * len(centre)
+    return prior.lower, tuple(high - low for low, high in zip(prior.lower, prior.upper, strict=True))
+
+
+def _descent(
+    model: Gibbs, n: int, power: float, m: float, big_m: float, diameter: float, allowed: float
+) -> tuple[int, float]:
+    """Steps of projected descent after which 4 M a + 3 M e is at most `allowed`, and a, the distance from the minimum."""
+    error = _gibbs.step_error(model, n, power, 1.0 / big_m)
+    near = (allowed - 3 * big_m * error) / (4 * big_m)
+    start = near - error * big_m / m
+    if start <= 0:
+        raise MechanismRefused("float64 cannot find the mode closely enough at this n and power; use 'langevin'.")
+    rate = -math.log1p(-m / big_m) if m < big_m else math.inf
+    count = max(1, math.ceil(math.log(max(diameter / start, 1.0)) / rate)) + 1
+    if count > _MOST_STEPS:
+        raise MechanismRefused(f"the mode would take {count:,} steps of descent; use a stronger prior or 'langevin'.")
+    return count, near
+
+
+def _mode_distance(model: Gibbs, n: int, power: float) -> float:
+    """Bound on how far the unconstrained mode of any data set is from the ball's centre."""
+    prior: Any = model.prior
+    mean = prior.prior.start or (0.0,) * (model.dimension or 1)
+    centre = prior.centre or (0.0,) * (model.dimension or 1)
+    size = math.hypot(*mean)
+    bound = power * n * _gibbs.steepest(model, size) / model.strong_convexity(n, power)
+    if isinstance(model.loss, Logistic) and size == 0:
+        per_record = model.prior.strong_convexity / n
+        known = logistic_map_radius(power=power, radius=model.loss.radius, precision_per_record=per_record)
+        bound = min(bound, known)
+    return (bound + math.dist(mean, centre)) * (1 + 1e-12)
+
+
+def log_error(model: Gibbs, n: int, power: float) -> float:
+    """Bound on the error of a computed exponent: two sums of rounded values, and the roundings of public terms."""
+    d, far = model.dimension or 1, model.prior.domain_radius
+    reach, unit = _lattice.reach_of(model), _lattice.unit_of(model)
+    values = 2 * power * n * (0.5 * unit + _lattice.VALUE_ERROR * _lattice.magnitude(model))
+    inner: Any = model.prior.prior  # type: ignore[attr-defined]
+    away = far + math.hypot(*(inner.start or (0.0,)))
+    sizes = 2 * power * n * (reach + far * far) + math.sqrt(d) * inner.smoothness * away * away
+    steep = power * n * _gibbs.steepest(model, far) + math.sqrt(d) * inner.smoothness * away
+    sizes += 2 * far * steep + model.smoothness(n, power) * 4 * far * far
+    return float(values + (d + 40) * 1.2e-16 * 4 * sizes + d * _WEIGHT_ERROR)
+
+
+class _Potential:
+    """U_D less its part at 0, at lattice places; sums of values are whole numbers, all else is public."""
+
+    def __init__(self, model: Gibbs, n: int, power: float, engine: Any, shape: Envelope) -> None:
+        self.model, self.n, self.power, self.engine = model, n, power, engine
+        self.lower, self.spacing = np.array(shape.lower), np.array(shape.spacing)
+
+    def points(self, places: Any) -> Any:
+        """The lattice points at these places."""
+        return self.lower + places * self.spacing
+
+    def __call__(self, points: Any) -> Any:
+        """U_D at each of (points, d)."""
+        unit = _lattice.unit_of(self.model)
+        totals = self.engine.totals(points, unit, _lattice.reach_of(self.model))
+        found = np.array(totals, dtype=np.float64) * (self.power * unit)
+        inner: Any = self.model.prior.prior  # type: ignore[attr-defined]
+        away = points - (0.0 if inner.start is None else np.array(inner.start))
+        found = found + 0.5 * (away * inner.gradient(points)).sum(axis=1)
+        if self.model.loss.record == ROW:
+            found = found + 0.5 * self.power * self.n * (points * points).sum(axis=1)
+        return found
+
+
+def _centre(potential: _Potential, shape: Envelope) -> tuple[Any, Any]:
+    """The lattice place next to the mode, and the part h of the gradient there that points into the domain."""
+    model = potential.model
+    gradient = _gibbs.field(model, potential.engine, potential.power)
+    step = 1.0 / model.smoothness(potential.n, potential.power)
+    theta = _gibbs.public_start(model, 1, len(shape.lower))
+    for _ in range(shape.descent):
+        theta = model.prior.project(theta - step * gradient(theta))
+    last = np.array(shape.steps)
+    place = np.clip(np.rint((theta[0] - potential.lower) / potential.spacing), 0, last).astype(np.int64)
+    slope = gradient(potential.points(place)[None])[0]
+    if isinstance(model.prior, Ball):
+        return place, np.zeros_like(slope)
+    inward = np.where(place == 0, np.maximum(slope, 0.0), np.where(place == last, np.minimum(slope, 0.0), 0.0))
+    return place, inward
+
+
+def draw(
+    model: Gibbs, n: int, power: float, count: int, draws: int, engine: Any, randomness: Any, report: Report
+) -> Any:
+    """Independent points of the lattice, shaped (draws, d), by `count` trials each."""
+    shape = envelope(model, n, power)
+    potential = _Potential(model, n, power, engine, shape)
+    centre, inward = _centre(potential, shape)
+    level = potential(potential.points(centre)[None])[0]
+    tables = []
+    for place, slope, spacing, last in zip(centre, inward, shape.spacing, shape.steps, strict=True):
+        offset = (np.arange(last + 1) - place) * spacing
+        tables.append(rejection.table(-(slope * offset + 0.5 * shape.curvature * offset * offset)))
+
+    def propose(size: int) -> Any:
+        return np.stack([rejection.places(found, size, randomness) for found in tables], axis=1)
+
+    def exponent(places: Any) -> Any:
+        points, offset = potential.points(places), (places - centre) * potential.spacing
+        base = offset @ inward + 0.5 * shape.curvature * (offset * offset).sum(axis=1)
+        return np.where(_inside(model, points), potential(points) - level - base + shape.gap, np.inf)
+
+    start = _gibbs.public_start(model, 1, len(centre))[0]
+    otherwise = np.clip(np.rint((start - potential.lower) / potential.spacing), 0, np.array(shape.steps)).astype(
+        np.int64
+    )
+    return potential.points(rejection.first_kept(propose, exponent, count, draws, otherwise, randomness, report))
+
+
+def _inside(model: Gibbs, points: Any) -> Any:
+    """Whether each lattice point lies in the domain: a public question about public points."""
+    prior: Any = model.prior
+    if not isinstance(prior, Ball):
+        return np.ones(len(points), dtype=bool)
+    return np.linalg.norm(points - (0.0 if prior.centre is None else np.array(prior.centre)), axis=1) <= prior.radius

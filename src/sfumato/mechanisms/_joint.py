@@ -1,0 +1,76 @@
+"""Power and prior strength chosen together for draws of a Gibbs posterior, from public numbers alone.
+
+The sharp price is power G/sqrt(n m_l power + s m_pi): a prior made s times stronger lets the data speak louder. What is
+minimised is the mean squared error of one coordinate of a draw when the model and the given prior are right: with
+information I of one record and prior precision l, the posterior has precision A = power n I + s l, and
+
+    error = 1/A + (power n I)^2/(A^2 n I) + (s l)^2/(A^2 l):    of the draw, of the data, of the prior's pull.
+
+I is not known; the largest that the loss allows on rows that point everywhere is taken: max(m_l, M_l/d), L^2/d with kinks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+
+from sfumato.calibrate import Target, largest, smallest
+from sfumato.mechanisms import _gibbs
+from sfumato.models.gibbs import Gibbs
+from sfumato.privacy.guarantee import Guarantee
+
+Price = Callable[[Gibbs, float], Guarantee]
+STRONGEST = 1e9
+# Strengths looked at between the two single searches, and how often the best interval of them is halved.
+_LOOKS, _HALVINGS = 12, 10
+
+
+def information(model: Gibbs) -> float:
+    """Public stand-in for the information of one record."""
+    found, d = model.constants, model.dimension or 1
+    if not math.isfinite(found.smoothness):
+        return found.lipschitz**2 / d
+    return max(found.strong_convexity, found.smoothness / d)
+
+
+def expected_error(model: Gibbs, n: int, power: float, strength: float) -> float:
+    """Mean squared error of one coordinate of one draw, over prior, data and draw, by the formula above."""
+    data, prior = n * information(model), model.prior.strong_convexity
+    whole = power * data + strength * prior
+    return 1 / whole + (power / whole) ** 2 * data + (strength / whole) ** 2 * prior
+
+
+def strengthened(model: Gibbs, strength: float) -> Gibbs:
+    """The model with its prior's precision multiplied."""
+    return model if strength == 1 else model.with_prior(model.prior.scaled(strength))
+
+
+def chosen(model: Gibbs, n: int, target: Target, price: Price) -> tuple[float, float]:
+    """The (power, strength) of least expected error whose price the target admits; strengths are 1 or more.
+
+    Both single searches are among the candidates: the prior as it is with the largest power, and power 1 with the smallest
+    strength. Between them strengths are looked at on a log scale, and the best of them is closed in on.
+    """
+
+    def power_at(strength: float) -> float:
+        found = strengthened(model, strength)
+        return largest(lambda p: price(found, p), target, _gibbs.LOWEST_POWER, _gibbs.HIGHEST_POWER, "power")
+
+    def error_at(strength: float) -> tuple[float, float, float]:
+        power = power_at(strength)
+        return expected_error(model, n, power, strength), power, strength
+
+    first = error_at(1.0)
+    if first[1] == _gibbs.HIGHEST_POWER:
+        return first[1], 1.0
+    top = smallest(lambda s: price(strengthened(model, s), 1.0), target, 1.0, STRONGEST, "strength")
+    last = (expected_error(model, n, 1.0, top), 1.0, top)
+    seen = [first, *(error_at(top ** (k / _LOOKS)) for k in range(1, _LOOKS)), last]
+    for _ in range(_HALVINGS):
+        seen.sort(key=lambda found: found[2])
+        best = min(range(len(seen)), key=lambda k: seen[k][0])
+        around = [seen[k][2] for k in (best - 1, best, best + 1) if 0 <= k < len(seen)]
+        seen += [error_at(math.sqrt(a * b)) for a, b in pairwise(around)]
+    _, power, strength = min(seen)
+    return power, strength

@@ -1,0 +1,89 @@
+"""Rejection on a public lattice: independent coordinates by exact inversion, a public number of trials, all of them run.
+
+Weights are whole numbers and a coordinate is picked by 128 fair bits, so a proposal's law is the stated one up to (points)
+2^-128; a coin has 63 bits. Nothing but the first kept point of each draw comes out: not how many were kept, nor when.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Places = NDArray[np.int64]
+# Proposals that are looked at together.
+BATCH = 1 << 12
+_BITS, _WORD = 128, 64
+# Weights below e^-120 of the largest are 0; those from here up keep a float's 53 digits.
+_SMALLEST, _SHIFT = -120.0, 240
+
+
+@dataclass(frozen=True)
+class Table:
+    """Upper ends of the places' shares of [0, 2^128), in whole numbers, and their upper words for a fast search."""
+
+    ends: list[int]
+    words: NDArray[np.uint64]
+
+
+def table(logs: Array) -> Table:
+    """The table of places 0, 1, ... with weights proportional to exp(logs), the largest log being 0."""
+    mantissas, exponents = np.frexp(np.where(logs >= _SMALLEST, np.exp(np.maximum(logs, _SMALLEST)), 0.0))
+    digits = (mantissas * 2.0**53).astype(np.int64).tolist()
+    shifts = np.maximum(exponents - 53 + _SHIFT, 0).tolist()
+    sums = list(accumulate(d << s for d, s in zip(digits, shifts, strict=True)))
+    ends = [(total << _BITS) // sums[-1] for total in sums]
+    # An end at 2^128 itself, before places of weight 0, has no word of its own; the one below is told apart by the lower word.
+    upper = [min(end, (1 << _BITS) - 1) >> _WORD for end in ends[:-1]]
+    return Table(ends, np.array(upper, dtype=np.uint64))
+
+
+def words(source: Any, count: int) -> NDArray[np.uint64]:
+    """Independent uniform words of 64 bits."""
+    return np.frombuffer(source.bits(_WORD * count).to_bytes(8 * count, "little"), dtype="<u8")
+
+
+def places(found: Table, count: int, source: Any) -> Places:
+    """Independent places with the table's weights: the share in which a uniform 128-bit number falls."""
+    upper = words(source, count)
+    place = np.searchsorted(found.words, upper, side="right")
+    # Where the upper word does not decide, the lower one does.
+    for k in np.flatnonzero(np.searchsorted(found.words, upper, side="left") != place):
+        place[k] = bisect_right(found.ends, (int(upper[k]) << _WORD) | source.bits(_WORD))
+    return place.astype(np.int64)
+
+
+def first_kept(
+    propose: Callable[[int], Places],
+    exponent: Callable[[Places], Array],
+    trials: int,
+    draws: int,
+    otherwise: Places,
+    source: Any,
+    report: Callable[[int, int], None],
+) -> Places:
+    """For each draw the first of its `trials` proposals that is kept with probability exp(-exponent); else `otherwise`.
+
+    `propose(count)` gives (count, d) proposals, `exponent` a number of 0 or more for each, infinite where it is thrown away.
+    """
+    found = np.tile(otherwise, (draws, 1))
+    waiting = np.ones(draws, dtype=bool)
+    total = trials * draws
+    for start in range(0, total, BATCH):
+        size = min(BATCH, total - start)
+        proposals = propose(size)
+        with np.errstate(under="ignore"):
+            chance = np.exp(-np.maximum(exponent(proposals), 0.0))
+        kept = (words(source, size) >> np.uint64(1)) < (chance * 2.0**63).astype(np.uint64)
+        for place in np.flatnonzero(kept):
+            number = (start + int(place)) // trials
+            if waiting[number]:
+                found[number], waiting[number] = proposals[place], False
+        report(min(start + size, total), total)
+    return found

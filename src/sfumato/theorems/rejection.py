@@ -1,0 +1,136 @@
+"""Rejection with a public number of trials: what failing costs, and how often a trial must succeed on every data set.
+
+A trial proposes a point of a public lattice from an envelope of exp(-U_D) and keeps it with the probability that makes a
+kept point an exact draw. K trials are all run and the first kept point is released, a public point if there is none. If
+every trial succeeds with probability at least p, whatever the data, the release is within (1 - p)^K of the exact draw.
+
+The envelope is built at a lattice point near the minimum of U_D, where the gradient is h + r: h points out of no side of
+the domain (h.t >= 0 for every t that stays inside), |r| is small. With t = theta - that point and any 0 < k < 1,
+
+    h.t + (1 - k) m |t|^2/2 - |r|^2/(2 k m)  <=  U - U(point)  <=  h.t + (M + k m) |t|^2/2 + |r|^2/(2 k m).
+
+Derivations: docs/proofs/rejection.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sfumato.privacy.gaussian_tail import UNIT
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems.inexact import approximate_sampler
+
+SOURCE = "von Neumann 1951; strong convexity and smoothness as in Minami et al. 2016, Proposition 13"
+_POSITIVE, _NOT_NEGATIVE = "finite and greater than 0", "finite and 0 or greater"
+# Roundings of the sums and special functions below, all relative, to the unfavourable side.
+_DOWN = 1 - 1e-9
+
+
+def bounded_trials(
+    guarantee: Guarantee, *, acceptance: float, trials: int, trial_error: float = 0.0, every_data_set: bool
+) -> Guarantee:
+    """The guarantee of exact draws, weakened for `trials` K that each succeed with probability at least `acceptance` p.
+
+    gamma = (1 - p)^K + K e of one draw, where `trial_error` e bounds the total variation between one trial as it runs and
+    as it is meant; N draws carry N gamma (Proposition 12).
+    """
+    h = Hypotheses("rejection with a public number of trials", SOURCE)
+    p = h.number(acceptance, "success of one trial", "p", "in (0, 1]", "Use a public lower bound above 0.", "sampler")
+    k = h.count(trials, "number of trials", "K", 1, "Run at least one trial.")
+    e = h.number(trial_error, "total variation of one trial", "e", "in [0, 1]", "Give a distance in [0, 1].")
+    missed = math.exp(k * math.log1p(-p)) if p < 1 else 0.0
+    gamma = min(1.0, (missed + k * e) * (1 + 1e-12))
+    found = approximate_sampler(guarantee, total_variation=gamma, every_data_set=every_data_set)
+    return replace(found, assumptions=found.assumptions + tuple(h.checked))
+
+
+def trials_needed(*, acceptance: float, failure: float) -> int:
+    """Smallest K with (1 - p)^K at most `failure`: the ceiling of log(failure)/log(1 - p)."""
+    h = Hypotheses("trials for a failure probability", SOURCE)
+    p = h.number(acceptance, "success of one trial", "p", "in (0, 1]", "Use a public lower bound above 0.")
+    target = h.number(failure, "failure probability", "(1 - p)^K", "in (0, 1)", "Ask for a positive probability.")
+    return 1 if p == 1 else max(1, math.ceil(math.log(target) / math.log1p(-p) * (1 + 1e-12)))
+
+
+def box_acceptance(
+    *, strong_convexity: float, smoothness: float, spacings: Sequence[float], steps: Sequence[int], gap: float = 0.0
+) -> float:
+    """Success of a trial on a box: exp(-gap) prod_i T_i(M)/T_i(m), T_i(c) = 1/2 + sum_{j=1}^{J_i} exp(-c g_i^2 j^2/2).
+
+    `strong_convexity` m and `smoothness` M are those of the two bounds above, k included; g_i are the lattice's `spacings`
+    and J_i the `steps` from side to side. `gap` is the sum of all constants between the bounds. The proposal has independent
+    coordinates with weights exp(-h_i t_i - m t_i^2/2) on the points of side i. Rounded down.
+    """
+    m, big_m, exponent = _constants(strong_convexity, smoothness, gap)
+    h = Hypotheses("success of a trial on a box", SOURCE)
+    h.holds(len(spacings) == len(steps) >= 1, "sides", "d", "a spacing and steps for each", len(spacings), "Give both.")
+    log_ratio = 0.0
+    for spacing, count in zip(spacings, steps, strict=True):
+        g = h.number(spacing, "grid spacing", "g", _POSITIVE, "Choose a public positive spacing.")
+        j = h.count(count, "steps across a side", "J", 1, "Use two points a side or more.")
+        log_ratio += math.log(_half_sum(big_m * g * g, j)) - math.log(_half_sum(m * g * g, j))
+    return math.exp(log_ratio - exponent) * _DOWN
+
+
+def ball_acceptance(
+    *,
+    strong_convexity: float,
+    smoothness: float,
+    spacing: float,
+    dimension: int,
+    radius: float,
+    distance: float,
+    gap: float = 0.0,
+) -> float:
+    """Success of a trial on a ball that holds the minimum of every data set, so that h = 0: with A = M (1 + M g^2/6),
+
+    exp(-gap) [sqrt(2 pi/(A g^2))/(1 + sqrt(2 pi/(m g^2)))]^d P(|N(z, 1/A)| <= R - g sqrt(d)/2),  |z| = `distance`.
+
+    `distance` bounds how far the envelope's centre is from the ball's. The proposal is the discrete Gaussian exp(-m |t|^2/2)
+    on the lattice of the cube around the ball; points outside the ball are thrown away. Rounded down.
+    """
+    from scipy import stats
+
+    m, big_m, exponent = _constants(strong_convexity, smoothness, gap)
+    h = Hypotheses("success of a trial on a ball", SOURCE)
+    g = h.number(spacing, "grid spacing", "g", _POSITIVE, "Choose a public positive spacing.")
+    h.holds(big_m * g * g <= 1, "a lattice finer than the narrowest posterior", "M g^2", "at most 1", big_m * g * g,
+            "Use a finer lattice.")  # fmt: skip
+    d = h.count(dimension, "dimension", "d", 1, "State the number of coordinates.")
+    inside = h.number(radius, "radius of the ball", "R", _POSITIVE, "Truncate the prior.") - g * math.sqrt(d) / 2
+    h.holds(
+        inside > 0, "a lattice finer than the ball", "R - g sqrt(d)/2", "greater than 0", inside, "Use a finer one."
+    )
+    z = h.number(distance, "distance of the envelope's centre", "|z|", _NOT_NEGATIVE, "Bound it.")
+    a = big_m * (1 + big_m * g * g / 6)
+    ratio = math.sqrt(2 * math.pi / (a * g * g)) / (1 + math.sqrt(2 * math.pi / (m * g * g)))
+    if z > 0:
+        mass = float(stats.ncx2.cdf(a * inside * inside, d, a * z * z))
+    else:
+        mass = float(stats.chi2.cdf(a * inside * inside, d))
+    # The series of a non-central law loses a few digits; what it loses is far below this.
+    return max(0.0, ratio**d * (mass - 1e-12) * math.exp(-exponent) * (1 - 1e-6))
+
+
+def _constants(strong_convexity: float, smoothness: float, gap: float) -> tuple[float, float, float]:
+    """Check the two curvatures and the gap between the bounds."""
+    h = Hypotheses("envelope of a strongly convex potential", SOURCE)
+    m = h.number(strong_convexity, "curvature of the envelope", "m", _POSITIVE, "Give the prior a positive precision.")
+    big_m = h.number(smoothness, "smoothness of the potential", "M", _POSITIVE, "Use a smooth loss.")
+    h.holds(m <= big_m, "smoothness at least strong convexity", "m <= M", f"at most M = {big_m:.6g}", m, "Check them.")
+    return (
+        m,
+        big_m,
+        h.number(gap, "gap between the bounds", "gap", _NOT_NEGATIVE, "Give a finite gap.") * (1 + 4 * UNIT),
+    )
+
+
+def _half_sum(curvature: float, steps: int) -> float:
+    """1/2 + sum_{j=1}^{J} exp(-curvature j^2/2)."""
+    import numpy as np
+
+    j = np.arange(1, steps + 1, dtype=np.float64)
+    return 0.5 + float(np.exp(-0.5 * curvature * j * j).sum())

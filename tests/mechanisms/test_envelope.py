@@ -1,0 +1,168 @@
+"""OPS beyond two dimensions: the law on the lattice, success on hostile data, the slack in the plan, and refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from scipy import special
+
+import sfumato as sf
+from goodness import LEVEL, chi_square_p
+from sfumato.engines.opening import open_engine
+from sfumato.errors import MechanismRefused, SfumatoError
+from sfumato.mechanisms import _envelope, exponential
+from sfumato.samplers.langevin import silent
+
+SIGNS = sf.Category([-1, 1])
+D = 3
+
+
+def box(half: float = 1.5, precision: float = 1.0, loss=None, d: int = D) -> sf.Gibbs:
+    prior = sf.priors.Box(sf.priors.Gaussian(precision), [-half] * d, [half] * d)
+    return sf.Gibbs(loss or sf.losses.Logistic(1.0), prior, d)
+
+
+def ball(radius: float = 3.0, precision: float = 1.0, d: int = D) -> sf.Gibbs:
+    return sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Ball(sf.priors.Gaussian(precision), radius=radius), d)
+
+
+def rows_of(n: int, pull: float, d: int = D, seed: int = 1):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, d)) + pull
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1)
+    return rows, np.where(rng.random(n) < special.expit(4 * rows[:, 0]), 1, -1)
+
+
+def labelled(rows, labels) -> sf.Dataset:
+    return sf.Dataset.from_arrays(rows, labels, schema=sf.Schema.vector(rows.shape[1], data_norm=1.0, target=SIGNS))
+
+
+def marginal(model: sf.Gibbs, rows, labels, power: float, edges: np.ndarray, points: int = 41) -> np.ndarray:
+    """Masses of the first coordinate between edges, by a midpoint sum of the posterior written down here."""
+    prior = model.prior
+    half = prior.radius if isinstance(prior, sf.priors.Ball) else prior.upper[0]
+    axis = (np.arange(points) + 0.5) / points * 2 * half - half
+    fine = (np.arange(20 * (len(edges) - 1)) + 0.5) / (20 * (len(edges) - 1)) * (edges[-1] - edges[0]) + edges[0]
+    others = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+    masses = []
+    for first in fine:
+        theta = np.column_stack([np.full(len(others), first), others])
+        u = power * np.logaddexp(0, -labels[:, None] * (rows @ theta.T)).sum(axis=0)
+        u += 0.5 * prior.prior.precision * (theta**2).sum(axis=1)
+        inside = (
+            np.linalg.norm(theta, axis=1) <= half if isinstance(prior, sf.priors.Ball) else np.ones(len(theta), bool)
+        )
+        masses.append(np.exp(-u)[inside].sum())
+    found = np.array(masses).reshape(len(edges) - 1, -1).sum(axis=1)
+    return found / found.sum()
+
+
+@pytest.mark.parametrize(
+    ("model", "pull"),
+    [(box(), 0.0), (box(half=0.4), 3.0), (ball(), 0.0)],
+    ids=["a box", "a box whose mode is at a corner", "a ball"],
+)
+def test_draws_follow_the_posterior_and_no_other_power(model, pull):
+    n, power, draws = 40, 0.3, 3_000
+    rows, labels = rows_of(n, pull)
+    engine = open_engine(labelled(rows, labels), model, values=True)
+    values = _envelope.draw(model, n, power, 60, draws, engine, sf.seeded(3), silent)
+    half = model.prior.radius if isinstance(model.prior, sf.priors.Ball) else model.prior.upper[0]
+    edges = np.linspace(-half, half, 13)
+    observed = np.histogram(values[:, 0], edges)[0]
+    for scale in (0.5, 1.0, 2.0):
+        p = chi_square_p(observed, draws * marginal(model, rows, labels, power * scale, edges))
+        assert (p > LEVEL) == (scale == 1.0), scale
+
+
+HOSTILE = {
+    "all alike": lambda rng, n: (np.tile([1.0, 0, 0], (n, 1)), np.ones(n)),
+    "alike and contradicting": lambda rng, n: (np.tile([0.6, 0.8, 0], (n, 1)), np.where(np.arange(n) % 2, 1, -1)),
+    "a corner": lambda rng, n: (np.full((n, 3), 0.577), np.ones(n)),
+    "nothing": lambda rng, n: (np.zeros((n, 3)), np.ones(n)),
+}
+
+
+@pytest.mark.parametrize("name", list(HOSTILE))
+@pytest.mark.parametrize("model", [box(half=1.0), ball(radius=4.0)], ids=["box", "ball"])
+def test_a_trial_succeeds_at_least_as_often_as_promised_and_its_exponent_is_never_negative(model, name):
+    n, power = 60, 0.3
+    shape = _envelope.envelope(model, n, power)
+    rows, labels = HOSTILE[name](np.random.default_rng(0), n)
+    engine = open_engine(labelled(rows, labels), model, values=True)
+    seen: list[np.ndarray] = []
+
+    original = _envelope.rejection.first_kept
+
+    def watch(propose, exponent, trials, draws, otherwise, source, report):
+        seen.append(exponent(propose(4_000)))
+        return original(propose, exponent, 1, 1, otherwise, source, report)
+
+    _envelope.rejection.first_kept = watch
+    try:
+        _envelope.draw(model, n, power, 1, 1, engine, sf.seeded(1), silent)
+    finally:
+        _envelope.rejection.first_kept = original
+    exponents = seen[0]
+    assert exponents.min() >= 0
+    chance = np.exp(-exponents)
+    assert chance.mean() + 5 * chance.std() / math.sqrt(len(chance)) >= shape.acceptance
+
+
+def test_the_plan_says_its_trials_and_slack_and_meets_the_target():
+    model = box()
+    plan = sf.plan(model, 300, 1.0, 1e-6, mechanism="exponential")
+    assert set(dict(plan.parameters)) == {"power", "trials"}
+    assert plan.guarantee.trust == "proved with slack"
+    assert 0 < plan.guarantee.slack <= 1e-9
+    assert plan.guarantee.delta(1.0) <= 1e-6
+    assert plan.guarantee.delta(1.0) >= 1e-6 * (1 - 5e-3)
+    assert "trials" in str(plan)
+    assert "slack" in str(plan.guarantee)
+    more = price_at(model, 300, float(plan["power"]) * (1 + 1e-3), int(plan["trials"]))
+    assert more.delta(1.0) > 1e-6
+
+
+def price_at(model, n, power, trials):
+    return exponential.price_by_trials(model, n, power, 1, trials)
+
+
+def test_a_release_verifies_and_fewer_trials_are_another_price():
+    model = box()
+    rows, labels = rows_of(50, 0.0)
+    plan = sf.plan(model, 50, 1.0, 1e-6, mechanism="exponential", draws=2)
+    release = sf.publish(plan, labelled(rows, labels))
+    assert release.verify().draws.shape == (1, 2, 3)
+    assert np.abs(release.draws.values).max() <= 1.5
+    fewer = dataclasses.replace(plan, parameters=(("power", plan["power"]), ("trials", 3)))
+    points = dataclasses.replace(plan, parameters=(("power", plan["power"]), ("points", 33)))
+    for forged in (fewer, points):
+        with pytest.raises(SfumatoError):
+            sf.publish(forged, labelled(rows, labels))
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "said"),
+    [
+        (ball(radius=0.5), {}, "must hold the mode"),
+        (box(precision=0.02, half=4.0, d=8), {"epsilon": 3.0, "n": 3000}, "trials at power.*Proposition 13"),
+        (box(loss=sf.losses.Hinge(1.0)), {}, "smooth convex loss"),
+        (box(), {"delta": 0.0}, "slack"),
+        (
+            sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Box(sf.priors.Flat(), [-1.0] * 3, [1.0] * 3)),
+            {},
+            "strong convexity",
+        ),
+    ],
+)
+def test_what_is_out_of_reach_is_refused_with_what_it_would_take(model, options, said):
+    with pytest.raises(MechanismRefused, match=said):
+        sf.plan(model, **{"n": 300, "epsilon": 1.0, "delta": 1e-6, "mechanism": "exponential", **options})
+
+
+def test_a_curve_as_target_admits_no_slack():
+    with pytest.raises(MechanismRefused, match="slack"):
+        sf.plan(box(), 300, target=sf.Gaussian(0.5), mechanism="exponential")

@@ -1,0 +1,103 @@
+"""Reference chains through BlackJAX on laws written down here: long enough, they have the law; and they say what is missing.
+
+JAX keeps threads of its own, after which a process had better not fork: its chains run in a process apart.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import sfumato as sf
+from goodness import LEVEL
+from sfumato.errors import ArgumentError
+from sfumato.samplers import reference
+
+D, CHAINS = 4, 80
+PRECISION = np.array([0.5, 1.0, 2.0, 4.0])
+
+
+@pytest.fixture(scope="module")
+def apart():
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield lambda work, *given: pool.submit(work, *given).result()
+
+
+def value(theta: np.ndarray) -> float:
+    return float(0.5 * (PRECISION * theta * theta).sum())
+
+
+def slope(theta: np.ndarray) -> np.ndarray:
+    return PRECISION * theta
+
+
+def spread_p(states: np.ndarray, scale: float) -> float:
+    """Two-sided p-value of the summed squares, which have a chi-square law if the states are normal of this scale."""
+    found = float((PRECISION * states * states).sum()) / scale**2
+    tail = stats.chi2(states.size)
+    return 2 * min(tail.cdf(found), tail.sf(found))
+
+
+def by_nuts() -> np.ndarray:
+    """From one point: the chains must find the law."""
+    return reference.last_states(value, slope, np.zeros((CHAINS, D)), 0.7, 30, 12, sf.seeded(1))
+
+
+def by_slices() -> np.ndarray:
+    """From draws of the law, for callbacks are slow: the chains must not leave it."""
+    start = np.random.default_rng(5).normal(size=(CHAINS, D)) / np.sqrt(PRECISION)
+    return reference.last_states(value, None, start, 0.7, 0, 6, sf.seeded(1))
+
+
+@pytest.mark.parametrize("chains", [by_nuts, by_slices])
+def test_last_states_have_the_law_and_no_other_scale(apart, chains):
+    states = apart(chains)
+    assert states.shape == (CHAINS, D)
+    assert states.dtype == np.float64
+    assert len({tuple(state) for state in states}) == CHAINS  # every chain has a key of its own
+    assert spread_p(states, 1.0) > LEVEL
+    for wrong in (0.7, 1.3):
+        assert spread_p(states, wrong) < LEVEL
+
+
+def precisions() -> tuple[bool, set[str], bool]:
+    import jax
+
+    before, seen = jax.config.jax_enable_x64, set()
+
+    def watched(theta):
+        seen.add(str(theta.dtype))
+        return value(theta)
+
+    reference.last_states(watched, None, np.zeros((1, D)), 1.0, 0, 2, sf.seeded(1))
+    return before, seen, jax.config.jax_enable_x64
+
+
+def test_double_precision_is_asked_for_and_given_back(apart):
+    before, seen, after = apart(precisions)
+    assert seen == {"float64"}
+    assert before == after
+
+
+def within_walls() -> list[np.ndarray]:
+    def walled(theta):
+        return value(theta) if np.abs(theta).max() <= 0.5 else np.inf
+
+    return [reference.last_states(walled, found, np.zeros((1, D)), 0.3, 20, 5, sf.seeded(2)) for found in (slope, None)]
+
+
+def test_no_state_leaves_the_domain(apart):
+    for states in apart(within_walls):
+        assert np.abs(states).max() <= 0.5
+        assert np.abs(states).min() > 0
+
+
+def test_a_missing_library_is_named_with_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "blackjax", None)
+    with pytest.raises(ArgumentError, match=r"pip install 'sfumato\[jax\]'"):
+        reference.last_states(value, None, np.zeros((1, D)), 1.0, 0, 1, sf.seeded(1))

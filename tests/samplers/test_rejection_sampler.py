@@ -1,0 +1,105 @@
+"""Proposals by exact inversion, and the first kept point of a public number of trials."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from goodness import LEVEL, chi_square_p
+from sfumato.samplers import rejection
+from sfumato.samplers.langevin import silent
+
+T = (np.arange(81) - 30) * 0.1
+
+
+def law(logs: np.ndarray) -> np.ndarray:
+    weights = np.exp(logs - logs.max())
+    return weights / weights.sum()
+
+
+def test_shares_are_the_weights_to_a_float_and_fill_everything():
+    logs = -0.5 * T * T
+    ends = np.array([end / 2.0**128 for end in rejection.table(logs).ends])
+    np.testing.assert_allclose(np.diff(ends, prepend=0.0), law(logs), rtol=1e-12, atol=1e-15)
+    assert rejection.table(logs).ends[-1] == 1 << 128
+
+
+def test_places_far_out_are_never_picked():
+    ends = rejection.table(np.array([-800.0, 0.0, -1e9])).ends
+    assert ends == [0, 1 << 128, 1 << 128]
+    found = rejection.table(np.array([-800.0, 0.0, -1e9]))
+    assert rejection.places(found, 1, Fixed((1 << 64) - 1, (1 << 64) - 1)).tolist() == [1]
+    assert set(rejection.places(found, 1_000, sf.seeded(1))) == {1}
+
+
+class Fixed:
+    """A source that hands out prepared bits."""
+
+    def __init__(self, *values: int) -> None:
+        self.values = list(values)
+
+    def bits(self, count: int) -> int:
+        return self.values.pop(0)
+
+
+def test_a_word_that_does_not_decide_is_continued():
+    found = rejection.table(np.log(np.array([1.0, 2.0])))  # the first end is 2^128/3, within a float of it
+    upper, lower = found.ends[0] >> 64, found.ends[0] & ((1 << 64) - 1)
+    assert rejection.places(found, 1, Fixed(upper, lower - 1)).tolist() == [0]
+    assert rejection.places(found, 1, Fixed(upper, lower)).tolist() == [1]
+    assert rejection.places(found, 1, Fixed(upper - 1)).tolist() == [0]
+
+
+@pytest.mark.parametrize("scale", [0.7, 1.0, 1.3])
+def test_places_follow_the_weights_and_no_other_scale(scale):
+    picked = rejection.places(rejection.table(-0.5 * T * T), 20_000, sf.seeded(1))
+    p = chi_square_p(np.bincount(picked, minlength=81), 20_000 * law(-0.5 * (T / scale) ** 2))
+    assert (p > LEVEL) == (scale == 1.0)
+
+
+def kept(power: float, trials: int, draws: int, seed: int = 2) -> np.ndarray:
+    """Draws of exp(-power |t|^3/3 - t^2/2) by its Gaussian envelope."""
+    stream = sf.seeded(seed)
+    found = rejection.table(-0.5 * T * T)
+    return rejection.first_kept(
+        lambda size: rejection.places(found, size, stream)[:, None],
+        lambda places: power * np.abs(T[places[:, 0]]) ** 3 / 3,
+        trials,
+        draws,
+        np.array([80]),
+        stream,
+        silent,
+    )[:, 0]
+
+
+@pytest.mark.parametrize("power", [0.7, 1.0, 1.3])
+def test_kept_points_follow_the_target_and_no_other_power(power):
+    picked = kept(1.0, 60, 30_000)
+    p = chi_square_p(np.bincount(picked, minlength=81), 30_000 * law(-0.5 * T * T - power * np.abs(T) ** 3 / 3))
+    assert (p > LEVEL) == (power == 1.0)
+
+
+def test_where_nothing_is_kept_the_public_point_comes_out():
+    trials, draws = 2, 20_000
+    share = float((law(-0.5 * T * T) * np.exp(-5 * np.abs(T) ** 3 / 3)).sum())
+    missed = (kept(5.0, trials, draws) == 80).mean()
+    assert missed == pytest.approx((1 - share) ** trials, abs=5 * np.sqrt(0.25 / draws))
+    assert (kept(5.0, 400, 200) != 80).all()
+
+
+def test_every_trial_is_run_whatever_is_kept():
+    for level in (0.0, 1e9):
+        seen = []
+
+        def exponent(places, level=level, seen=seen):
+            seen.append(len(places))
+            return np.full(len(places), level)
+
+        told = []
+        rejection.first_kept(
+            lambda size: np.zeros((size, 1), dtype=np.int64),
+            exponent, 5_000, 3, np.array([0]), sf.seeded(1), lambda done, steps: told.append((done, steps)),
+        )  # fmt: skip
+        assert sum(seen) == 15_000
+        assert told[-1] == (15_000, 15_000)
