@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from typing import Any
 
 import sfumato as sf
 
@@ -77,6 +78,36 @@ def totals_seconds() -> list[tuple[str, float, str]]:
     return rows
 
 
+def queries_seconds() -> list[tuple[str, float, str]]:
+    """Median times to answer 10,000 queries with four responses each from 1,000 draws, as products and as a function."""
+    import numpy as np
+
+    from sfumato.queries.batches import LinearUtility
+
+    levels = list(range(20))
+    data = sf.Dataset.from_table({"x": np.arange(2_000) % 20}, schema=sf.Schema({"x": sf.Category(levels)}))
+    plan = sf.plan(
+        sf.families.DirichletCategorical(levels), 2_000, 1.0, 1e-6, mechanism="noisy-statistics", draws=1_000
+    )
+    release = sf.publish(plan, data)
+    rng = np.random.default_rng(1)
+    table, cuts = rng.random((10_000, 4, 20)), rng.random(10_000)
+    linear = LinearUtility(lambda draws: draws, table)
+
+    def close(draws: Any, candidates: Any, questions: Any) -> Any:
+        return 1 - np.abs(draws[:, 0, None] * questions[:, None, None] - candidates)
+
+    prices = np.linspace(0, 1, 4)
+    return [
+        (
+            "10,000 queries against 1,000 draws, linear",
+            median_seconds(lambda: release.respond_all(linear, prices), 3),
+            "aim 1 s",
+        ),
+        ("the same, a function", median_seconds(lambda: release.respond_all(close, prices, cuts), 3), "aim 1 s"),
+    ]
+
+
 def main() -> None:
     """Print one line per measurement, with its aim."""
     model = sf.Gibbs(sf.losses.Logistic(radius=2**0.5), sf.priors.Gaussian(precision=32.6), dimension=101)
@@ -104,6 +135,7 @@ def main() -> None:
     ]
     rows.append(("Dirichlet of 50 categories, n = 1,000,000: plan, draw", histogram_seconds(), "aim 2 s"))
     rows += totals_seconds()
+    rows += queries_seconds()
     rows.append(("charge to a SQLite ledger (durable, median)", charge_seconds(), ""))
     for name, seconds, aim in rows:
         print(f"{name:<54} {seconds:>9.4f} s   {aim}")

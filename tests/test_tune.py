@@ -25,7 +25,8 @@ def travel(chosen, smoothness=0.25):
 @given(n=SIZES, mu=PRICES, smoothness=st.floats(1e-6, 1e6), d=st.one_of(st.none(), st.integers(1, 10**6)))
 def test_every_schedule_can_be_run(n, mu, smoothness, d):
     chosen = path_schedule(n, mu, smoothness, d)
-    assert 128 <= chosen.steps <= 1000 and 1 <= chosen.tail <= chosen.steps
+    assert 128 <= chosen.steps <= 1000
+    assert 1 <= chosen.tail <= chosen.steps
     assert 0 <= chosen.momentum <= 0.99
     # Stable on every loss of this smoothness: rate M < 2 (1 + momentum), with the end allowed where there is none.
     assert 0 < chosen.rate * smoothness <= 2 * (1 + 1e-12)
@@ -89,7 +90,7 @@ def test_plans_say_their_schedule():
     model = sf.Gibbs(sf.losses.Logistic(radius=1.0), sf.priors.Gaussian(0.01), 11)
     plan = sf.plan(model, 2785, 1.0, 1e-5, goal="estimate")
     again = path_schedule(2785, 0.26805112321, 0.25, 11)
-    assert plan["steps"] == again.steps and plan["tail"] == again.tail
-    assert plan["learning_rate"] == pytest.approx(again.rate) and plan["momentum"] == pytest.approx(
-        again.momentum, rel=0.01
-    )
+    assert plan["steps"] == again.steps
+    assert plan["tail"] == again.tail
+    assert plan["learning_rate"] == pytest.approx(again.rate)
+    assert plan["momentum"] == pytest.approx(again.momentum, rel=0.01)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sfumato import errors as errors
+    from sfumato import plots as plots
     from sfumato import theorems as theorems
     from sfumato._version import __version__ as __version__
     from sfumato.bounding import private_quantile as private_quantile
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sfumato.models import priors as priors
     from sfumato.models.gibbs import Gibbs as Gibbs
     from sfumato.planning import plan as plan
+    from sfumato.planning import plan_for_width as plan_for_width
     from sfumato.planning import price_list as price_list
     from sfumato.privacy.curves import BoundedRange as BoundedRange
     from sfumato.privacy.curves import Gaussian as Gaussian
@@ -80,6 +82,8 @@ _PUBLIC = {
     "losses": ("sfumato.models.losses", ""),
     "networks": ("sfumato.models.networks", ""),
     "plan": ("sfumato.planning", "plan"),
+    "plan_for_width": ("sfumato.planning", "plan_for_width"),
+    "plots": ("sfumato.plots", ""),
     "price_list": ("sfumato.planning", "price_list"),
     "priors": ("sfumato.models.priors", ""),
     "private_quantile": ("sfumato.bounding", "private_quantile"),

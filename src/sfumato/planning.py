@@ -1,4 +1,4 @@
-"""`sf.plan` and `sf.price_list`: from a model, n and a price to a plan. Pure: no data, no randomness."""
+"""`sf.plan`, `sf.price_list` and `sf.plan_for_width`: from a model, n and a price to a plan. Pure: no data, no randomness."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from sfumato import _validate
 from sfumato.calibrate import target_of
 from sfumato.errors import ArgumentError, CalibrationError
 from sfumato.mechanisms import plan_with
+from sfumato.mechanisms._family import divergence
 from sfumato.mechanisms.plan import GOALS, Plan
+from sfumato.models.families._family import Family
 from sfumato.privacy.curves import Curve
+from sfumato.queries.widths import WidthPlan, cheapest, fewest_draws
 
 KEEPABLE = ("transcript",)
 # What a plan may rest on: theorems, or the words of whoever asks for them.
@@ -113,3 +116,51 @@ def price_list(
             plans.append(None)
             reasons.append(str(error))
     return PriceList(levels, float(delta), tuple(plans), tuple(reasons))
+
+
+def plan_for_width(
+    model: Any,
+    n: int,
+    width: float,
+    level: float = 0.9,
+    *,
+    epsilon: float | None = None,
+    delta: float = 1e-6,
+    draws: int | None = 1,
+    mechanism: str = "auto",
+    epsilons: tuple[float, float] = (0.01, 20.0),
+) -> WidthPlan:
+    """The cheapest release whose intervals (privacy and sampling) are expected to be at most `width` wide, from the prior.
+
+    Without `epsilon` the smallest epsilon in the range `epsilons` is found for this number of `draws`; with `epsilon` and
+    `draws=None` the fewest draws that do, among powers of two. `found.plan` is the plan. No record is read.
+    """
+    wanted, share = _validate.positive("width", width), _validate.between("level", level, 0.0, 1.0)
+    goal = "estimate" if isinstance(model, Family) and not model.drawn else "draws"
+
+    def at(price: float, number: int) -> Plan:
+        return plan(model, n, price, delta, mechanism=mechanism, draws=number, goal=goal)
+
+    if (epsilon is None) == (draws is None):
+        raise ArgumentError(
+            "give draws to find the smallest epsilon, or epsilon and draws=None to find how many draws."
+        )
+    if draws is None:
+        return fewest_draws(at, wanted, share, delta, _validate.positive("epsilon", epsilon))
+    low, high = (_validate.positive("epsilons", value) for value in epsilons)
+    return cheapest(at, wanted, share, delta, _validate.whole("draws", draws), (low, high))
+
+
+def divergence_curve(
+    model: Any, n: int, epsilons: Iterable[float], delta: float, **options: Any
+) -> list[tuple[float, float]]:
+    """Expected KL of the posterior without privacy from what is released, for each epsilon that can be planned."""
+    found = price_list(model, n, epsilons, delta, **options)
+    curve = []
+    for epsilon, planned in zip(found.epsilons, found.plans, strict=True):
+        if planned is not None:
+            numbers = dict(planned.parameters)
+            noise = numbers.get("noise", 0.0) * model.reach
+            gap = divergence(model, n, numbers.get("power", 1.0), numbers.get("strength", 1.0), noise)
+            curve.append((epsilon, gap))
+    return curve

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato import storage
 from sfumato.draws import Draws
-from sfumato.errors import FormatError, SfumatoError
+from sfumato.errors import ArgumentError, FormatError, SfumatoError
 from sfumato.privacy.codec import refuse_unknown
 from sfumato.privacy.guarantee import Guarantee
 
@@ -48,6 +48,31 @@ class Release:
         """Quantiles of the released draws."""
         return self.draws.quantile(q)
 
+    def interval(
+        self, level: float = 0.9, include: str = "privacy and sampling", prior: Any = None
+    ) -> NDArray[np.float64]:
+        """Lower and upper ends, shaped (2, *shape of a draw), of intervals that include the privacy noise.
+
+        `include="privacy"` gives what the rows themselves say, sampling left out; `prior` is the reader's own, a family of
+        the same kind. One draw is enough: the law of a draw given the hidden statistic is public (`queries.intervals`).
+        """
+        from sfumato.queries import intervals
+
+        if self.plan["model"].get("model") == "gibbs":
+            from sfumato.queries.transcript_posterior import regression_interval
+
+            if prior is not None:
+                raise ArgumentError("prior is for families; the prior of a regression is part of its plan.")
+            ends = regression_interval(self.draws, self.plan, self.schema, level, include)
+            return np.stack(ends).reshape(2, *self.draws.shape[2:])
+        return intervals.interval(self.draws, self.plan, level, include, prior)
+
+    def summary(self, level: float = 0.9, prior: Any = None) -> Any:
+        """Mean and interval of every label, why one draw is enough for an interval, and the promise; prints as a table."""
+        from sfumato.queries import summary
+
+        return summary.summarise(self.draws, self.plan, self.promise, level, prior)
+
     def synthesize(
         self, rows: int, randomness: Any = None, *, to: str = "mapping", debias: bool = True, draw: int | None = None
     ) -> Any:
@@ -75,6 +100,110 @@ class Release:
         from sfumato.queries import tables
 
         return tables.to_pgmpy(tables.read(self.draws, self.plan, self.schema, debias, draw))
+
+    def respond(
+        self,
+        utility: Any,
+        candidates: Any,
+        prior: Any = None,
+        queries: int | None = None,
+        failure: float = 0.05,
+        *,
+        against: Any = None,
+        log_ratio: float | None = None,
+        lipschitz: float | None = None,
+        query_set: int | None = None,
+    ) -> Any:
+        """The response of largest mean utility over the draws, at no further cost, with what it may lose (`queries.respond`).
+
+        utility(draws, candidates) gives (draws, candidates) in [0, 1]; `candidates` is a list, or (lower, upper) for every
+        number between. `queries` is how many questions are fixed in advance; `query_set` how many could be asked, where
+        later ones depend on earlier answers. `prior` reweights the draws by the reader's own.
+        """
+        from sfumato.queries import _losses, _sample
+        from sfumato.queries import respond as answering
+
+        return answering.respond(
+            _sample.read(self.draws, self.plan, self.kind),
+            utility,
+            candidates,
+            prior=prior,
+            against=against,
+            log_ratio=log_ratio,
+            lipschitz=lipschitz,
+            terms=_losses.Terms(1 if queries is None else queries, failure, query_set),
+        )
+
+    def respond_all(
+        self,
+        utility: Any,
+        candidates: Any,
+        questions: Any = None,
+        prior: Any = None,
+        queries: int | None = None,
+        failure: float = 0.05,
+        *,
+        against: Any = None,
+        log_ratio: float | None = None,
+        query_set: int | None = None,
+    ) -> Any:
+        """Answers to many questions at once: a utility of (draws, candidates, questions), a list of utilities, or a linear one."""
+        from sfumato.queries import _losses, _sample, batches
+
+        return batches.respond_all(
+            _sample.read(self.draws, self.plan, self.kind),
+            utility,
+            candidates,
+            questions=questions,
+            prior=prior,
+            against=against,
+            log_ratio=log_ratio,
+            terms=_losses.Terms(1 if queries is None else queries, failure, query_set),
+        )
+
+    @property
+    def ask(self) -> Any:
+        """Ready-made questions: mean, probability, quantile, best, top and prediction (`queries.questions`)."""
+        from sfumato.queries import _sample, predict, questions
+
+        return questions.Questions(
+            _sample.read(self.draws, self.plan, self.kind), lambda: predict.read(self.draws, self.plan, self.schema)
+        )
+
+    def attacker(self, prior: float = 0.5, **options: Any) -> Any:
+        """What the guarantee leaves to whoever knows every other record: a sentence, and numbers (`queries.attacker`)."""
+        from sfumato.queries import attacker as attacking
+
+        return attacking.attacker(self.guarantee, prior=prior, **options)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predictions of a released regression for public rows, which the release's schema encodes."""
+        from sfumato.queries import predict as predicting
+
+        return predicting.predict(predicting.read(self.draws, self.plan, self.schema), X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the target's levels for public rows, averaged over the draws."""
+        from sfumato.queries import predict as predicting
+
+        return predicting.predict_proba(predicting.read(self.draws, self.plan, self.schema), X)
+
+    def to_pandas(self) -> Any:
+        """One row per (chain, draw), one column per label; the promise is in `attrs`."""
+        from sfumato.queries import convert
+
+        return convert.to_pandas(self.draws, self._facts())
+
+    def to_arviz(self) -> Any:
+        """ArviZ's InferenceData (0.x) or DataTree (1.x), whichever is installed."""
+        from sfumato.queries import convert
+
+        return convert.to_arviz(self.draws, self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        from sfumato.queries import convert
+
+        return convert.facts(self.plan, self.promise, self.guarantee.trust, self.kind, self.plan_digest)
 
     @property
     def transcript(self) -> NDArray[np.float64] | None:
@@ -159,6 +288,8 @@ class Release:
                 raise FormatError(f"the {where} guarantee {said.curve!r} is not what the plan costs, {found.curve!r}.")
             if (said.adjacency, said.draws) != (found.adjacency, found.draws):
                 raise FormatError(f"the {where} neighbours or number of draws are not those of the plan.")
+            if said.trust not in (found.trust, "not private"):
+                raise FormatError(f"the {where} guarantee says {said.trust!r}; the plan is {found.trust!r}.")
         checks = {
             "promise": self.promise == expected,
             "number of draws": self.draws.shape[0] * self.draws.shape[1] == draws,
@@ -206,7 +337,7 @@ class Release:
                 5,
                 (
                     "spread",
-                    "of the draws is the posterior's alone: the noise of the totals is not in it. "
+                    "of the draws is the posterior's alone: the noise of the totals is not in it; interval() includes it. "
                     f"Expected {expected['quantity']}: {expected['value']:.4g}",
                 ),
             )
@@ -247,6 +378,8 @@ def _model_in_words(model: Mapping[str, Any]) -> str:
         return f"{_model_in_words(model['model'])} by {model['by']} ({len(model['levels'])} groups)"
     if "parents" in model:
         return f"{model['family']} of {', '.join(node for node, _ in model['parents'])}"
+    if model.get("model") == "gibbs":
+        return f"{model['loss'].get('loss', 'a')} regression ({model['dimension']} coefficients)"
     shown = {key: value for key, value in model.items() if not (key == "floor" and value == 0)}
     return f"{model.get('family', model.get('model', 'a model'))}({_numbers(shown)})"
 

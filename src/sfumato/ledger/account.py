@@ -164,7 +164,13 @@ class Account:
 
     def _why(self, price: Price) -> str:
         """What is short besides the currency itself."""
-        if self.units + price.units > UNITS:
+        over = self.units + price.units - UNITS
+        if 0 < over < UNITS // 50 and self.terms.slack > 0:
+            return (
+                f" It is too much by {max(over / UNITS, 1e-4):.2%} of the budget: {self.terms.slack:.0%} of delta is set aside for "
+                "curves without a mu of their own (slack=0 sets nothing aside)."
+            )
+        if over > 0:
             return ""
         if self.delta0_units + price.delta0_units > UNITS:
             return (

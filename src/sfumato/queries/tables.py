@@ -52,6 +52,13 @@ class Shares:
             for index, value in np.ndenumerate(self.values)
         }
 
+    def __str__(self) -> str:
+        rows = [(*self.columns, "share")]
+        for index, value in np.ndenumerate(self.values):
+            rows.append((*(str(levels[k]) for levels, k in zip(self.levels, index, strict=True)), f"{value:.4f}"))
+        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+
 
 @dataclass(frozen=True, eq=False)
 class Network:

@@ -30,7 +30,7 @@ unit = "row"           # what one row stands for: a person, a household, a visit
 """
 
 
-def draft(source: Any) -> str:
+def draft(source: Any, header: bool = False) -> str:
     """Return the text of a TOML schema; see `Schema.draft`."""
     if hasattr(source, "__arrow_c_schema__") and hasattr(source, "names"):
         return _from_types(source)
@@ -39,7 +39,7 @@ def draft(source: Any) -> str:
         if not path.is_file():
             raise ArgumentError(f"there is no file {str(path)!r}.")
         if path.suffix.lower() == ".csv":
-            return _from_dictionary(path)
+            return _from_header(path) if header else _from_dictionary(path)
         if path.suffix.lower() in (".parquet", ".arrow", ".feather"):
             return _from_types(_types(path))
     raise ArgumentError(
@@ -101,7 +101,8 @@ def _from_dictionary(path: Path) -> str:
         if "name" not in given or "type" not in given or set(given) - set(_DICTIONARY):
             raise ArgumentError(
                 f"a data dictionary is a .csv file with the columns {', '.join(_DICTIONARY)} (name and type at least, and "
-                "no others); this file has other columns. A draft is never made from rows of data."
+                "no others); this file has other columns. A draft is never made from rows of data. If this is a file of data "
+                "whose first line names its columns, add --header (header=True): that line alone is then read."
             )
         reader.fieldnames = given
         text, seen = _HEAD, set[str]()
@@ -117,6 +118,14 @@ def _from_dictionary(path: Path) -> str:
             seen.add(facts["name"])
             text += _column(facts["name"], _facts(facts, reader.line_num))
     return text
+
+
+def _from_header(path: Path) -> str:
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        names = [name.strip() for name in next(csv.reader(file), [])]
+    if not names or not all(names) or len(set(names)) != len(names):
+        raise ArgumentError(f"the first line of {path.name!r} must name every column, each once.")
+    return _HEAD + "".join(_column(name, {"type": REQUIRED}) for name in names)
 
 
 def _facts(entry: Mapping[str, str], line: int) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -143,6 +143,17 @@ class Schema:
         made._keep(columns, None, self.data_norm, self.name, self.unit, self.rows, self.dimension)
         return made
 
+    def only(self, columns: Iterable[str], target: str | None = None) -> Schema:
+        """Return the facts about some of the columns of a table, in the declared order; `target` is one of them."""
+        if self.dimension is not None:
+            raise ArgumentError("only() chooses columns of a table; this schema is a vector.")
+        wanted = list(columns)
+        for name in wanted:
+            if name not in self.columns:
+                raise ArgumentError(f"schema {self.name!r} has the columns {', '.join(self.columns)}; got {name!r}.")
+        kept = {name: column for name, column in self._columns if name in wanted}
+        return Schema(kept, target, self.data_norm, self.name, self.unit, self.rows)
+
     def design(self) -> Design:
         """Return the public recipe that turns rows into the feature matrix of a regression."""
         from sfumato.schema.design import Design
@@ -185,15 +196,16 @@ class Schema:
         file.write_text(text, encoding="utf-8")
 
     @staticmethod
-    def draft(source: object) -> str:
+    def draft(source: object, header: bool = False) -> str:
         """Return the text of a TOML schema with "REQUIRED" wherever a public fact is still unknown.
 
         source: the path of a data dictionary (.csv with the columns name, type, lower, upper, levels, missing), or of
             a Parquet or Arrow file, or an Arrow schema. Of a data file the types alone are read, never a value.
+        header: `source` is a .csv file of data whose first line names the columns; of it that line alone is read.
         """
         from sfumato.schema.draft import draft
 
-        return draft(source)
+        return draft(source, header)
 
     @property
     def digest(self) -> str:

@@ -1,0 +1,14 @@
+"""Pictures, each a matplotlib Figure that is returned and never shown; they need `pip install 'sfumato[plots]'`.
+
+Nothing here reads a record: what is drawn follows from guarantees, plans and releases. matplotlib is imported when a
+picture is asked for.
+"""
+
+from sfumato.plots.forest import intervals
+from sfumato.plots.lipschitz_mass import theta_mass
+from sfumato.plots.privacy_curves import privacy_curve
+from sfumato.plots.schedules import schedule
+from sfumato.plots.trade_offs import trade_off
+from sfumato.plots.utility import utility_curve
+
+__all__ = ["intervals", "privacy_curve", "schedule", "theta_mass", "trade_off", "utility_curve"]

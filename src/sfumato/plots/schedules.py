@@ -1,0 +1,126 @@
+"""`sf.plots.schedule`: what a Langevin plan does, and what it would have cost had it stopped at any earlier step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import ArgumentError
+from sfumato.mechanisms import _gibbs, langevin, langevin_path
+from sfumato.mechanisms.plan import Plan
+from sfumato.models.gibbs import Gibbs
+from sfumato.plots import _drawing
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.theorems import path
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_CHAINS = ("langevin", "langevin-path", "diffused", "concentrated")
+_POINTS = 120
+Price = Callable[[int], Guarantee]
+
+
+def schedule(plan: Any) -> Figure:
+    """Draw mu after t steps of the plan's chain, by both accounts, with step size, momentum and averaged steps.
+
+        whole path:     sqrt(t) G sqrt(h/2), every iterate may leave (and momentum is free)
+        last iterate:   the finite-step theorem, at most the price of an exact draw, G/sqrt(m), up to roundings
+
+    A "langevin-path" plan releases an average of iterates, so only the whole path's account is drawn for it. Prices are of all
+    draws together; roundings of the steps are charged.
+    """
+    if not isinstance(plan, Plan):
+        raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
+    numbers = dict(plan.parameters)
+    if plan.mechanism not in _CHAINS or not isinstance(plan.model, Gibbs) or "step" not in numbers:
+        raise ArgumentError(
+            f"this plan ({plan.mechanism}) runs no Langevin chain; plan an sf.Gibbs model with mechanism='langevin' or "
+            "'langevin-path'."
+        )
+    steps = int(numbers["steps"])
+    counts = sorted({1 + round((steps - 1) * k / (_POINTS - 1)) for k in range(_POINTS)})
+    made, (axis,) = _drawing.figure(_said(numbers))
+    lines: list[Any] = []
+    names: list[str] = []
+    highest = _mu(plan.guarantee)
+    for place, (name, account) in enumerate(_accounts(plan)):
+        style = (
+            _drawing.line_style(place) if place < 2 else {"color": _drawing.GREY, "linestyle": ":", "linewidth": 1.5}
+        )
+        prices = [_mu(account(count)) for count in counts]
+        highest = max(highest, *prices)
+        lines += axis.plot(counts, prices, **style)
+        names.append(name)
+    for line, name in _marks(axis, plan):
+        lines.append(line)
+        names.append(name)
+    axis.set_xlim(0, steps * 1.04 + 0.5)
+    axis.set_ylim(0, 1.4 * highest)
+    axis.locator_params(axis="x", integer=True, nbins=7)
+    many = "" if plan.draws == 1 else f" of {plan.draws} chains"
+    _drawing.name_axes(axis, f"steps (passes over {plan.n:,} records)", f"price{many}, mu (Gaussian privacy)")
+    _drawing.legend(axis, lines, names, "upper left")
+    return made
+
+
+def _marks(axis: Any, plan: Plan) -> list[tuple[Any, str]]:
+    """The plan's own price, and the steps that are averaged where some are."""
+    numbers, price = dict(plan.parameters), _mu(plan.guarantee)
+    steps = int(numbers["steps"])
+    hollow = {"color": "black", "markerfacecolor": "white", "markersize": 8, "clip_on": False, "zorder": 4}
+    (point,) = axis.plot([steps], [price], "o", **hollow)
+    found = [(point, f"this plan: mu = {_drawing.number(price)}")]
+    if "tail" in numbers:
+        tail = int(numbers["tail"])
+        span = axis.axvspan(steps - tail + 0.5, steps + 0.5, color="#E8E8E8", zorder=0)
+        found.append((span, f"averaged: the last {tail} steps"))
+    return found
+
+
+def _said(numbers: dict[str, Any]) -> str:
+    """The schedule in one line, in the units in which the chain runs."""
+    size = (
+        f"learning rate {_drawing.number(numbers['learning_rate'])}"
+        if "learning_rate" in numbers
+        else f"step {_drawing.number(numbers['step'])}"
+    )
+    momentum = f"momentum {_drawing.number(numbers.get('momentum', 0.0))}"
+    return f"Schedule: {int(numbers['steps']):,} steps, {size}, {momentum}"
+
+
+def _accounts(plan: Plan) -> list[tuple[str, Price]]:
+    """The accounts that hold for what the plan runs; an average of iterates has only the whole path's."""
+    whole = ("every step counted (whole path)", _path_price(plan))
+    if plan.mechanism == langevin_path.NAME:
+        return [whole]
+    exact = _gibbs.sharp_price(plan.model, plan.n, float(plan["power"]), plan.draws)
+    return [whole, ("last iterate alone (finite-step)", _last_price(plan)), ("an exact draw", lambda _: exact)]
+
+
+def _path_price(plan: Plan) -> Price:
+    numbers, model = dict(plan.parameters), plan.model
+    if plan.mechanism == langevin_path.NAME:
+        noise, rate, momentum = (float(numbers[name]) for name in ("noise", "learning_rate", "momentum"))
+        return lambda t: langevin_path.price(model, plan.n, noise, rate, t, plan.draws, momentum)
+    power, step = float(numbers["power"]), float(numbers["step"])
+    return lambda t: path.whole_path(
+        difference=model.difference(power),
+        step=step,
+        steps=t,
+        chains=plan.draws,
+        float_error=_gibbs.step_error(model, plan.n, power, step),
+    )
+
+
+def _last_price(plan: Plan) -> Price:
+    numbers, model = dict(plan.parameters), plan.model
+    power, step = float(numbers["power"]), float(numbers["step"])
+    return lambda t: langevin.price(model, plan.n, power, plan.draws, t, step)
+
+
+def _mu(guarantee: Guarantee) -> float:
+    found = guarantee.curve.mu
+    if found is None:
+        raise ArgumentError(f"the price of this plan is no Gaussian one: {guarantee.curve!r}.")
+    return float(found)

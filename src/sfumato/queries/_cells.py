@@ -1,0 +1,146 @@
+"""Log mass of a released grid cell under every value of the hidden statistic: what a reader computes backwards.
+
+A draw on a public grid is known up to its cell, and its probability is the INTEGRAL of the density over the cell. Inner
+cells are integrated by Gauss-Legendre; the outer ones, which reach to the ends of the line, by incomplete functions written
+in logarithms. Laws are given by arrays (J,) of their parameters, cells by two arrays (N,) of ends; answers are (J, N).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sfumato._quadrature import Array
+from sfumato.models.laws import Gamma
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+_TINY = 1e-290
+
+
+def rate_cells(values: Array, floor: float, cells: int) -> tuple[Array, Array]:
+    """Ends of the cells of the grid of rates that hold these values: equal in phi = arcsin(sqrt(theta))."""
+    start = math.asin(math.sqrt(floor))
+    step = (0.5 * math.pi - 2 * start) / cells
+    place = np.clip(np.floor((np.arcsin(np.sqrt(np.clip(values, 0.0, 1.0))) - start) / step), 0, cells - 1)
+    low, high = np.sin(start + place * step) ** 2, np.cos(0.5 * math.pi - start - (place + 1) * step) ** 2
+    return low, np.where((place == cells - 1) & (floor == 0), 1.0, high)
+
+
+def gamma_cells(values: Array, law: Gamma) -> tuple[Array, Array]:
+    """Ends of the cells of a Gamma grid that hold these values; the outer ones are open unless the law is restricted."""
+    if law.spacing == "root":
+        place = np.floor(np.sqrt(values / law.upper) * law.grid)
+    else:
+        width = math.log(law.upper) - math.log(law.lower)
+        place = np.floor((np.log(values) - math.log(law.lower)) / width * law.grid)
+    place = np.clip(place, 0, law.grid - 1)
+    if law.spacing == "root":
+        low, high = law.upper * (place / law.grid) ** 2, law.upper * ((place + 1) / law.grid) ** 2
+    else:
+        low, high = (law.lower * np.exp((place + k) / law.grid * width) for k in (0, 1))
+    if law.closed:
+        return low, high
+    return np.where(place == 0, 0.0, low), np.where(place == law.grid - 1, np.inf, high)
+
+
+def log_beta_mass(a: Array, b: Array, low: Array, high: Array) -> Array:
+    """Log of the mass of [low, high] under Beta(a, b): inner cells in phi, the two outer ones in closed form."""
+    from scipy.special import betaln
+
+    left, right = np.arcsin(np.sqrt(low)), np.arcsin(np.sqrt(high))
+    half = np.maximum(0.5 * (right - left), 1e-300)
+    phi = (left + half)[:, None] + half[:, None] * _NODES
+    with np.errstate(divide="ignore"):
+        ones, zeros = 2 * np.log(np.sin(phi)), 2 * np.log(np.cos(phi))
+    p, q = a[:, None, None], b[:, None, None]
+    inner = (p - 0.5) * ones + (q - 0.5) * zeros
+    found = _log_sum(inner, half[:, None] * _WEIGHTS) + math.log(2.0) - betaln(a, b)[:, None]
+    for column in np.flatnonzero(low == 0):
+        found[:, column] = _log_beta_below(a, b, float(high[column]))
+    for column in np.flatnonzero((high == 1) & (low > 0)):
+        found[:, column] = _log_beta_below(b, a, float(1 - low[column]))
+    return np.asarray(found, dtype=np.float64)
+
+
+def _log_beta_below(a: Array, b: Array, x: float) -> Array:
+    """Log of I_x(a, b) = x^a (1 - x)^b 2F1(a + b, 1; a + 1; x)/(a B(a, b)), which does not underflow."""
+    from scipy.special import betainc, betaln, hyp2f1
+
+    if x >= 1:
+        return np.zeros_like(a)
+    plain = betainc(a, b, x)
+    series = a * math.log(x) + b * math.log1p(-x) - np.log(a) - betaln(a, b)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        grown = np.where(plain > _TINY, 0.0, series + np.log(hyp2f1(a + b, 1.0, a + 1.0, min(x, 0.5))))
+        return np.where(plain > _TINY, np.log(plain), grown)
+
+
+def log_beta_inside(a: Array, b: Array, floor: float) -> Array:
+    """Log of the mass of [floor, 1 - floor] under Beta(a, b), from the side on which it does not cancel."""
+    from scipy.special import betainc, betaincc, betaln
+
+    if floor == 0:
+        return np.zeros_like(a)
+    top = 1 - floor
+    below = betainc(a, b, top) - betainc(a, b, floor)
+    above = betaincc(a, b, floor) - betaincc(a, b, top)
+    mass = np.where(a < (a + b) * floor, above, below)
+    # Where even that underflows the law hugs the edge, as an exponential of the slope there.
+    edge = np.where(a < (a + b) * floor, floor, top)
+    slope = np.abs((a - 1) / edge - (b - 1) / (1 - edge))
+    hugging = (a - 1) * np.log(edge) + (b - 1) * np.log1p(-edge) - betaln(a, b) - np.log(np.maximum(slope, 1e-300))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(mass > _TINY, np.log(np.maximum(mass, 0.0)), hugging), dtype=np.float64)
+
+
+def log_gamma_mass(shape: Array, rate: Array, low: Array, high: Array) -> Array:
+    """Log of the mass of [low, high] under Gamma(shape, rate): inner cells in log(theta), open ones by their tails."""
+    from scipy.special import gammaln
+
+    inside = (low > 0) & np.isfinite(high)
+    safe_low, safe_high = np.where(inside, low, 1.0), np.where(inside, high, 2.0)
+    half = 0.5 * np.log(safe_high / safe_low)
+    y = (np.log(safe_low) + half)[:, None] + half[:, None] * _NODES
+    k, b = shape[:, None, None], rate[:, None, None]
+    # About the mode, so that no large numbers cancel.
+    d = y + np.log(b) - np.log(k)
+    peak = shape * np.log(shape) - shape - gammaln(shape)
+    found = _log_sum(k * (d - np.expm1(np.minimum(d, 600.0))), half[:, None] * _WEIGHTS) + peak[:, None]
+    for column in np.flatnonzero(~inside):
+        found[:, column] = _log_gamma_tail(shape, rate, float(low[column]), float(high[column]))
+    return np.asarray(found, dtype=np.float64)
+
+
+def _log_gamma_tail(shape: Array, rate: Array, low: float, high: float) -> Array:
+    from scipy.special import gammainc, gammaincc, gammaln
+
+    below = low == 0
+    x = rate * (high if below else low)
+    plain = gammainc(shape, x) if below else gammaincc(shape, x)
+    gap = np.maximum(np.abs(shape - x), 1.0)
+    edge = shape * np.log(x) - x - gammaln(shape) - np.log(gap)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.where(plain > _TINY, np.log(np.maximum(plain, 1e-320)), edge), dtype=np.float64)
+
+
+def log_gamma_inside(shape: Array, rate: Array, lower: float, upper: float) -> Array:
+    """Log of the mass of [lower, upper] under Gamma(shape, rate)."""
+    from scipy.special import gammainc, gammaincc, gammaln
+
+    below = gammainc(shape, rate * upper) - gammainc(shape, rate * lower)
+    above = gammaincc(shape, rate * lower) - gammaincc(shape, rate * upper)
+    beyond = shape < rate * lower
+    mass = np.where(beyond, above, below)
+    edge = np.where(beyond, lower, upper)
+    slope = np.maximum(np.abs(shape / edge - rate), 1e-300)
+    hugging = shape * np.log(rate) + (shape - 1) * np.log(edge) - rate * edge - gammaln(shape) - np.log(slope)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(mass > _TINY, np.log(np.maximum(mass, 0.0)), hugging), dtype=np.float64)
+
+
+def _log_sum(logs: Array, weights: Array) -> Array:
+    """Log of the weighted sum of exp(logs) along the last axis."""
+    top = np.maximum(logs.max(axis=-1, keepdims=True), -1e300)
+    with np.errstate(divide="ignore", under="ignore"):
+        return np.asarray(top[..., 0] + np.log((np.exp(logs - top) * weights).sum(axis=-1)), dtype=np.float64)

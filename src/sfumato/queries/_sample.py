@@ -1,0 +1,58 @@
+"""What a question sees of a release: its draws in one row, whether they are independent, and the law that they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.draws import Draws
+
+Array = NDArray[np.float64]
+
+# Draws of a chain that is only assumed to have converged may hang together; those of every other plan do not.
+_INDEPENDENT = ("proved", "proved with slack")
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """`values` (draw, ...) with their `labels`; `law` says in words what they are draws of.
+
+    `independent`: given the data they are independent with one law, which Hoeffding's inequality asks for. What is bounded
+    is always meant under that law, which is the posterior itself only where the words say so.
+    """
+
+    values: Array
+    labels: tuple[str, ...]
+    law: str
+    independent: bool
+    plan: Mapping[str, Any]
+
+    @property
+    def size(self) -> int:
+        """How many draws there are."""
+        return len(self.values)
+
+
+def read(draws: Draws, plan: Mapping[str, Any], kind: str) -> Sample:
+    """The draws of all chains as one sample."""
+    independent = kind == "draws" and plan["guarantee"]["trust"] in _INDEPENDENT
+    return Sample(draws.pooled(), draws.labels, law_in_words(plan, kind), independent, plan)
+
+
+def law_in_words(plan: Mapping[str, Any], kind: str) -> str:
+    """What one draw of a plan is a draw of."""
+    if kind != "draws":
+        return "an estimate with its noise"
+    mechanism, numbers = plan["mechanism"], plan["parameters"]
+    if mechanism == "noisy-statistics":
+        return "the posterior that follows from the noisy totals"
+    power, strength = numbers.get("power", 1.0), numbers.get("strength", 1.0)
+    changes = [f"power {power:.4g}"] if power != 1 else []
+    changes += [f"its prior {strength:.4g} times as strong"] if strength != 1 else []
+    what = "the posterior's chain at its last step" if "steps" in numbers else "the posterior"
+    found = what + (f" ({', '.join(changes)})" if changes else "")
+    return f"{found}, if its chain has converged" if plan["guarantee"]["trust"] == "assumes converged" else found

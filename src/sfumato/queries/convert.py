@@ -1,0 +1,73 @@
+"""Draws in other libraries' forms: a pandas frame, or ArviZ's InferenceData (0.x) and DataTree (1.x)."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from sfumato.draws import Draws
+
+# Names of the one variable and of its dimension where a draw has several coordinates.
+VARIABLE, DIMENSION = "theta", "coordinate"
+
+
+def facts(plan: Mapping[str, Any], promise: str, trust: str, kind: str, digest: str) -> dict[str, Any]:
+    """What travels with the draws: the promise as printed, and how they were made."""
+    return {
+        "promise": promise,
+        "trust": trust,
+        "kind": kind,
+        "mechanism": str(plan["mechanism"]),
+        "n": int(plan["n"]),
+        "plan_digest": digest,
+        "inference_library": "sfumato",
+    }
+
+
+def to_pandas(draws: Draws, attributes: Mapping[str, Any]) -> Any:
+    """One row per draw, indexed by (chain, draw); one column per label. The promise is in `attrs`."""
+    try:
+        pandas = import_module("pandas")
+    except ImportError as error:
+        raise ImportError("to_pandas needs pandas, which is not installed: pip install pandas") from error
+    chains, count = draws.shape[:2]
+    index = pandas.MultiIndex.from_product([range(chains), range(count)], names=["chain", "draw"])
+    frame = pandas.DataFrame(draws.pooled().reshape(chains * count, -1), index=index, columns=list(draws.labels))
+    frame.attrs.update(attributes)
+    return frame
+
+
+def to_arviz(draws: Draws, attributes: Mapping[str, Any]) -> Any:
+    """The draws as a posterior group shaped (chain, draw[, coordinate]), coordinates named by the labels."""
+    arviz = _arviz()
+    chains, count = draws.shape[:2]
+    if draws.shape[2:] == ():
+        values, named = {draws.labels[0]: np.array(draws.values)}, {}
+    else:
+        values = {VARIABLE: np.array(draws.values.reshape(chains, count, -1))}
+        named = {"coords": {DIMENSION: list(draws.labels)}, "dims": {VARIABLE: [DIMENSION]}}
+    # In 0.x groups are arguments; in 1.x the groups are the entries of one mapping.
+    by_name = "posterior" in inspect.signature(arviz.from_dict).parameters
+    with warnings.catch_warnings():
+        # One draw from each of many chains is what was released; ArviZ takes more chains than draws for a mistake.
+        warnings.simplefilter("ignore", UserWarning)
+        found = (
+            arviz.from_dict(posterior=values, **named) if by_name else arviz.from_dict({"posterior": values}, **named)
+        )
+    found["posterior"].attrs.update(attributes)
+    return found
+
+
+def _arviz() -> Any:
+    """ArviZ, without the notice that 0.23 gives of its own rewriting when it is imported."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return import_module("arviz")
+    except ImportError as error:
+        raise ImportError("to_arviz needs ArviZ, which is not installed: pip install 'sfumato[arviz]'") from error

@@ -1,0 +1,201 @@
+"""Ready-made questions to a release: `release.ask.mean()`, `.probability(event)`, `.quantile(q)`, `.best(losses)`, `.top(k)`.
+
+Each returns a `Reply`: a value and a sentence. Everything is said of the law that the draws came from, which the sentence
+names; that law is wider or more shrunk than the posterior where privacy asked for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import _validate
+from sfumato.errors import ArgumentError
+from sfumato.queries._losses import Terms, digits_up
+from sfumato.queries._sample import Sample
+from sfumato.queries.respond import Answer, respond
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Reply:
+    """A value with the sentence that says what it is; `error` bounds its distance from what it estimates, where proved."""
+
+    value: Any
+    sentence: str
+    error: float | None = None
+    answer: Answer | None = None
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Questions to one sample of draws; `regression` reads the release as a regression, or refuses."""
+
+    sample: Sample
+    regression: Callable[[], Any]
+
+    def mean(self, of: Callable[[Array], Any] | None = None, failure: float = 0.05, bounds: Any = None) -> Reply:
+        """Mean over the draws of a function of them (by default the draws themselves).
+
+        With public `bounds` (lower, upper) of the function, Hoeffding's inequality says how far the mean over the draws is from
+        the mean of their law, each coordinate at its share of `failure`.
+        """
+        values = self._values(of)
+        found = values.mean(axis=0)
+        error = None
+        if bounds is not None:
+            low, high = (_validate.finite("an end of bounds", end) for end in bounds)
+            if not (low < high and (values >= low).all() and (values <= high).all()):
+                raise ArgumentError(f"bounds must be two ends that hold every value, lower first; got {bounds!r}.")
+            error = self._hoeffding(failure, max(1, found.size))
+            error = None if error is None else error * (high - low)
+        within = "" if error is None else f", within {digits_up(error)} with probability {1 - failure:g}"
+        return Reply(found if found.ndim else float(found), f"Mean {_shown(found)}{within}, {self._of()}.", error)
+
+    def probability(self, event: Callable[[Array], Any], failure: float = 0.05) -> Reply:
+        """Share of the draws for which event(draws), an array of yes and no, holds."""
+        held = np.asarray(event(self.sample.values))
+        if held.shape != (self.sample.size,) or held.dtype != bool:
+            raise ArgumentError(
+                f"event must give one yes or no per draw, ({self.sample.size},) of bool; got {held.shape} of {held.dtype}."
+            )
+        share, error = float(held.mean()), self._hoeffding(failure, 1)
+        within = "" if error is None else f", within {digits_up(error)} with probability {1 - failure:g}"
+        return Reply(share, f"Probability {share:.4g}{within}, {self._of()}.", error)
+
+    def quantile(self, q: float, of: Callable[[Array], Any] | None = None, failure: float = 0.05) -> Reply:
+        """The q-quantile of the draws, or of a function of them; `error` is in probability: its level is q within that.
+
+        The empirical distribution function is within sqrt(ln(2/failure)/(2N)) of the law's everywhere (Dvoretzky, Kiefer,
+        Wolfowitz; Massart), so the smallest draw at which it reaches q is a quantile of the law at a level that near to q.
+        """
+        level = _validate.between("q", q, 0.0, 1.0)
+        values = self._values(of)
+        found = np.quantile(values, level, axis=0, method="inverted_cdf")
+        error = self._hoeffding(failure, max(1, found.size))
+        near = "" if error is None else f" (a level within {digits_up(error)} of it with probability {1 - failure:g})"
+        return Reply(
+            found if found.ndim else float(found), f"{level:g}-quantile {_shown(found)}{near}, {self._of()}.", error
+        )
+
+    def best(
+        self, losses: Any, actions: Sequence[Any], bounds: Any = None, failure: float = 0.05, **more: Any
+    ) -> Reply:
+        """The action with the smallest expected loss.
+
+        `losses` is a matrix (levels, actions), what each action costs if the next record is of that level, for a release of
+        shares or of a rate (levels False, True); or a function of (draws, actions) that gives (draws, actions), with its
+        public `bounds` (lower, upper). `more` goes to `respond`: prior, log_ratio.
+        """
+        if callable(losses):
+            if bounds is None:
+                raise ArgumentError("bounds=(lower, upper) of the loss must be declared: they scale it to a utility.")
+            low, high = (_validate.finite("an end of bounds", end) for end in bounds)
+            loss = losses
+        else:
+            low, high, loss = self._matrix(losses, len(actions))
+        if not low < high:
+            raise ArgumentError(f"losses must not all be the same: every action is best; got {low:g} to {high:g}.")
+
+        def utility(draws: Array, candidates: Any) -> Array:
+            return (high - np.asarray(loss(draws, candidates), dtype=np.float64)) / (high - low)
+
+        answer = respond(self.sample, utility, list(actions), terms=Terms(failure=failure), **more)
+        expected = high - answer.utility * (high - low)
+        error = None if answer.loss is None else answer.loss * (high - low)
+        within = (
+            ""
+            if error is None
+            else f"; no action costs less by more than {digits_up(error)} (probability {1 - failure:g})"
+        )
+        return Reply(
+            answer.response, f"{answer.response}: expected loss {expected:.4g}{within}, {self._of()}.", error, answer
+        )
+
+    def top(self, k: int, failure: float = 0.05) -> Reply:
+        """The k categories that hold the largest share together, largest first; `error` bounds the share that is missed.
+
+        Algorithm 2 for the utility sum of theta over the k named categories, over all sets of k.
+        """
+        shares = self._shares()
+        count = _validate.whole("k", k)
+        if count > shares.shape[1]:
+            raise ArgumentError(f"k must be at most the number of categories, {shares.shape[1]}; got {count}.")
+        means = shares.mean(axis=0)
+        order = np.argsort(-means, kind="stable")[:count]
+        names = self.sample.labels if shares.shape[1] == len(self.sample.labels) else ("False", "True")
+        error = None
+        if self.sample.independent:
+            error = Terms(failure=failure).response_loss(self.sample.size, math.comb(shares.shape[1], count))
+        said = ", ".join(f"{names[i]} {means[i]:.4g}" for i in order)
+        within = (
+            ""
+            if error is None
+            else f"; no {count} hold more by more than {digits_up(error)} (probability {1 - failure:g})"
+        )
+        return Reply(tuple(names[i] for i in order), f"{said}{within}, {self._of()}.", error)
+
+    def prediction(self, X: Any) -> Reply:
+        """Predictions for public rows of a regression."""
+        from sfumato.queries.predict import predict
+
+        found = predict(self.regression(), X)
+        return Reply(found, f"{len(found):,} predictions, averaged {self._of()}.")
+
+    # --- what the questions share --------------------------------------------------------------------------------------
+
+    def _of(self) -> str:
+        return f"over {self.sample.size} draw{'s' * (self.sample.size != 1)} of {self.sample.law}"
+
+    def _values(self, of: Callable[[Array], Any] | None) -> Array:
+        if of is None:
+            return self.sample.values
+        found = np.asarray(of(self.sample.values), dtype=np.float64)
+        if found.ndim == 0 or len(found) != self.sample.size or not np.isfinite(found).all():
+            raise ArgumentError(
+                f"of must give finite numbers for each of the {self.sample.size} draws; got {found.shape}."
+            )
+        return found
+
+    def _hoeffding(self, failure: float, events: int) -> float | None:
+        """sqrt(ln(2 events/failure)/(2N)), at most 1; None where the draws are not independent."""
+        risk = _validate.between("failure", failure, 0.0, 1.0)
+        if not self.sample.independent:
+            return None
+        return min(1.0, math.sqrt(math.log(2 * events / risk) / (2 * self.sample.size)) * (1 + 1e-12))
+
+    def _shares(self) -> Array:
+        """Shares (draws, levels) of a release whose draws are shares, or a rate with its complement."""
+        name, values = self.sample.plan["model"].get("family"), self.sample.values
+        if name == "DirichletCategorical":
+            return values
+        if name in ("BetaBernoulli", "BetaBinomial"):
+            return np.stack([1 - values, values], axis=-1)
+        raise ArgumentError(
+            "this question is for a release of shares (DirichletCategorical) or of a rate (BetaBernoulli); give a loss as a "
+            "function of (draws, actions), or use release.respond."
+        )
+
+    def _matrix(self, losses: Any, actions: int) -> tuple[float, float, Callable[[Array, Any], Array]]:
+        shares = self._shares()
+        table = np.asarray(losses, dtype=np.float64)
+        if table.shape != (shares.shape[1], actions) or not np.isfinite(table).all():
+            raise ArgumentError(
+                f"losses must be finite numbers shaped (levels, actions), ({shares.shape[1]}, {actions}); got {table.shape}."
+            )
+        return float(table.min()), float(table.max()), lambda _draws, _actions: shares @ table
+
+
+def _shown(values: Any) -> str:
+    flat = np.ravel(values)
+    rest = f", ... ({flat.size} numbers)" if flat.size > 6 else ""
+    return ", ".join(f"{value:.4g}" for value in flat[:6]) + rest

@@ -1,0 +1,224 @@
+"""Intervals for the coefficients of a regression from the published gradients of its path: noise and sampling included.
+
+A reader of a transcript knows every noisy mean gradient g_t, the deviation of its noise, and the parameter theta_t at which it
+was taken. Two unknowns lie between these and the truth:
+
+- privacy: the optimum of the penalised mean loss, hat, which solves g(hat) + grad(-log pi)(hat)/n = 0. Its posterior is
+  that of the function g (`pseudo_records`), pushed through the equation.
+- sampling: hat itself came from n rows. With H the Hessian at hat, V the mean of the squared per-record gradients and P the
+  prior's precision, hat - truth is about normal with variance (nH + P)^-1 (nV + P) (nH + P)^-1 for a truth from the prior.
+
+Of V the transcript says nothing, so it rests on the loss. The logistic loss is a log-likelihood: where the model holds,
+V = H. Every other loss takes the most that its public slope s allows, V = s^2 E xx', and its intervals are then too wide
+rather than too narrow.
+
+Curvature that cannot be told from none is taken to be none: the optimum then lies as far out as the prior lets it, and
+the interval is wide. No row is read: all of this is computed from what was published.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import _validate
+from sfumato.draws import Draws
+from sfumato.errors import ArgumentError
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses.labels import LabelSet
+from sfumato.models.losses.protocol import LABELLED_ROW, ScalarLinkLoss
+from sfumato.models.reading import model_from_json
+from sfumato.queries.pseudo_records import PseudoRecords, draw_weights, spread_records
+from sfumato.samplers.langevin import Recursion
+from sfumato.schema import Number, Schema
+
+Array = NDArray[np.float64]
+
+INCLUDED = ("privacy and sampling", "privacy")
+# Log-likelihoods with the canonical link: the variance of a record's gradient is its Hessian.
+_LIKELIHOODS = ("logistic",)
+_WIDEST = 30
+_DRAWS = 400
+_NEWTON = 8
+
+
+def regression_interval(
+    draws: Draws,
+    plan: Mapping[str, Any],
+    schema: Mapping[str, Any],
+    level: float = 0.9,
+    include: str = "privacy and sampling",
+) -> tuple[Array, Array]:
+    """Lower and upper ends of a central interval for every coefficient, in the order of the release's labels.
+
+    "privacy and sampling" is for the true coefficient; "privacy" for the penalised optimum on the rows, which is what a fit
+    without privacy would have printed. The same release gives the same interval.
+    """
+    _validate.one_of("include", include, INCLUDED)
+    share = _validate.between("level", level, 0.0, 1.0)
+    optimum, truth = coefficient_draws(draws, plan, schema)
+    found = truth if include == "privacy and sampling" else optimum
+    lower, upper = np.quantile(found, [(1 - share) / 2, (1 + share) / 2], axis=0)
+    return np.asarray(lower), np.asarray(upper)
+
+
+def coefficient_draws(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[Array, Array]:
+    """Posterior draws (draws, d) of the optimum on the rows and of the true coefficients, given a transcript."""
+    model = _readable(draws, plan)
+    told = np.asarray(draws.transcript)
+    records = _records(model, Schema.from_json(json.loads(schema["document"])), told.shape[2])
+    visited = path_of(model, plan, told)
+    rng = np.random.default_rng(0)  # post-processing: nothing private hangs on it, and a reader gets one answer
+    flat = (-1, told.shape[2])
+    noise = float(plan["parameters"]["noise"])
+    mean, weights = draw_weights(records, visited.reshape(flat), told.reshape(flat), noise, _DRAWS, rng)
+    n, pull = int(plan["n"]), model.prior.gradient
+    precision = _prior_precision(model, told.shape[2])
+    average = draws.pooled().mean(axis=0)
+    centre, found = _newton(records, mean, average, pull, precision, n)
+    start = centre[0] if found[0] else average
+    optimum, hessian = _optima(records, weights, start, pull, precision, n)
+    truth = optimum + _sampling(model, records, weights, hessian, precision, n, rng)
+    return model.prior.project(optimum), model.prior.project(truth)
+
+
+def path_of(model: Gibbs, plan: Mapping[str, Any], transcript: Array) -> Array:
+    """The parameters at which the published gradients were taken: (chain, step, coordinate)."""
+    numbers, n, (chains, _, d) = plan["parameters"], int(plan["n"]), transcript.shape
+    begin = np.zeros(d) if model.prior.start is None else np.array(model.prior.start)
+    visited: list[Array] = []
+
+    def published(theta: Array, done: int) -> Array:
+        visited.append(theta)
+        return np.asarray(transcript[:, done - 1])
+
+    Recursion(
+        lambda theta: model.prior.gradient(theta) / n,
+        model.prior.project,
+        np.tile(begin, (chains, 1)),
+        float(numbers["learning_rate"]),
+        float(numbers["momentum"]),
+        int(numbers["steps"]),
+        int(numbers["tail"]),
+    ).run(published)
+    return np.stack(visited, axis=1)
+
+
+def _readable(draws: Draws, plan: Mapping[str, Any]) -> Gibbs:
+    """The model of a release whose gradients can be read, or the reason why not."""
+    model = model_from_json(plan["model"])
+    if not isinstance(model, Gibbs):
+        raise ArgumentError(
+            "this interval is read from the gradients of a regression; the release is of another model."
+        )
+    if draws.transcript is None or plan["mechanism"] != "langevin-path":
+        raise ArgumentError(
+            "an honest interval for a regression is read from the noisy gradients of its path, and this release has none. "
+            'Plan it with goal="estimate", keep=("transcript",): the price is the same.'
+        )
+    if draws.transcript.shape[1] != int(plan["parameters"]["steps"]):
+        raise ArgumentError("the transcript is not as long as its plan says; release.verify() tells what is wrong.")
+    loss = model.loss
+    plain = loss.record == LABELLED_ROW and isinstance(loss, ScalarLinkLoss)
+    if not (plain and model.constants.convex and model.constants.smooth):
+        raise ArgumentError(
+            "intervals from a transcript are for convex, smooth losses of one score per row (Logistic, Huber, the clipped and "
+            f"the smoothed ones); {loss.name} is none."
+        )
+    if draws.transcript.shape[2] > _WIDEST:
+        raise ArgumentError(
+            f"intervals from a transcript are for at most {_WIDEST} coefficients; the release has {draws.transcript.shape[2]}."
+        )
+    return model
+
+
+def _records(model: Gibbs, schema: Schema, dimension: int) -> PseudoRecords:
+    loss: Any = model.loss
+    domain = loss.label_domain
+    if isinstance(domain, LabelSet):
+        ends = domain.values[0], domain.values[-1]
+    else:
+        column = schema.columns.get(schema.target or "")
+        if not isinstance(column, Number):
+            raise ArgumentError(f"{loss.name} needs a Number as its target; schema {schema.name!r} declares none.")
+        ends = column.lower, column.upper
+    slope, curvature = model.constants.lipschitz / loss.radius, model.constants.smoothness / loss.radius**2
+    return spread_records(loss, dimension, model.intercept, ends, slope, curvature)
+
+
+def _prior_precision(model: Gibbs, d: int) -> Array:
+    """Second derivative of -log pi, which is constant: read off its gradient."""
+    return np.asarray(model.prior.gradient(np.eye(d)) - model.prior.gradient(np.zeros((d, d))))
+
+
+def _newton(
+    records: PseudoRecords, weights: Array, start: Array, pull: Any, precision: Array, n: int
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Solve g(theta) + pull(theta)/n = 0 for each of the weights; and whether a minimum was found."""
+    theta = np.tile(start, (len(weights), 1))
+    longest = records.bend / records.loss.radius  # beyond this a step leaves what the Hessian says
+    left, found = np.arange(len(weights)), np.zeros(len(weights), dtype=bool)
+    for _ in range(_NEWTON):
+        here = theta[left]
+        curvatures, axes = np.linalg.eigh(records.hessian(weights[left], here) + precision / n)
+        slope = records.gradient(weights[left], here) + pull(here) / n
+        step = _along(axes, np.maximum(np.abs(curvatures), 1e-300), slope)
+        length = np.linalg.norm(step, axis=1)
+        theta[left] = here - step * np.minimum(1.0, longest / np.maximum(length, 1e-300))[:, None]
+        found[left] = (curvatures[:, 0] > 0) & (length < 1e-3 * longest)
+        left = left[length > 1e-4 * longest]  # Newton squares the error: what is left is below 1e-8
+        if not len(left):
+            break
+    return theta, found
+
+
+def _along(axes: Array, curvatures: Array, vectors: Array) -> Array:
+    """Q diag(1/c) Q' v, for each."""
+    inner = np.einsum("sba,sb->sa", axes, vectors) / curvatures
+    return np.asarray(np.einsum("sab,sb->sa", axes, inner))
+
+
+def _optima(
+    records: PseudoRecords, weights: Array, centre: Array, pull: Any, precision: Array, n: int
+) -> tuple[Array, Array]:
+    """The optimum under each of the weights, and the Hessian of the mean loss there.
+
+    Where the drawn function has no minimum nearby, its Hessian at the centre is moved to the nearest without negative
+    curvature, and one step with it goes as far out as the prior lets it.
+    """
+    theta, found = _newton(records, weights, centre, pull, precision, n)
+    hessian = records.hessian(weights, theta)
+    lost = ~found
+    if lost.any():
+        start = np.tile(centre, (int(lost.sum()), 1))
+        flattened = _convex(records.hessian(weights[lost], start))
+        curvatures, axes = np.linalg.eigh(flattened + precision / n)
+        slope = records.gradient(weights[lost], start) + pull(start) / n
+        theta[lost] = start - _along(axes, np.maximum(curvatures, 1e-12), slope)
+        hessian[lost] = flattened
+    return theta, hessian
+
+
+def _convex(matrices: Array) -> Array:
+    """The nearest matrices without negative eigenvalues."""
+    values, axes = np.linalg.eigh(matrices)
+    return np.asarray(np.einsum("sab,sb,scb->sac", axes, np.maximum(values, 0.0), axes))
+
+
+def _sampling(
+    model: Gibbs, records: PseudoRecords, weights: Array, hessian: Array, precision: Array, n: int, rng: Any
+) -> Array:
+    """Normal draws with the variance of truth - optimum."""
+    curved = _convex(hessian)
+    slope = model.constants.lipschitz / model.loss.radius  # type: ignore[attr-defined]
+    squares = curved if model.loss.name in _LIKELIHOODS else slope**2 * _convex(records.moments(weights))
+    score = n * squares + precision
+    values, axes = np.linalg.eigh(score)
+    noise = np.sqrt(np.maximum(values, 0.0)) * rng.normal(size=values.shape)
+    scores = np.einsum("sab,sb->sa", axes, noise)
+    curvatures, directions = np.linalg.eigh(n * curved + precision)
+    return _along(directions, np.maximum(curvatures, 1e-12 * n), scores)

@@ -1,0 +1,96 @@
+"""`sfumato ledger`: create a budget, promise it, look at it, and check that nobody touched it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.errors import ArgumentError
+from sfumato.shells.printing import emit
+
+app = typer.Typer(
+    help="Budgets: what was promised for each data set, what is spent, what is left.", no_args_is_help=True
+)
+Place = Annotated[str, typer.Argument(help="The ledger: a file such as budget.db, or postgresql://...")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _open(place: str, must_exist: bool = True) -> Any:
+    from sfumato.ledger import Ledger
+
+    if "://" not in place and Path(place).exists() != must_exist:
+        raise ArgumentError(
+            f"there is no ledger {place!r}. Make it with: sfumato ledger create {place}"
+            if must_exist
+            else f"{place!r} is there already. Look at it with: sfumato ledger show {place}"
+        )
+    return Ledger.open(place)
+
+
+@app.command("create")
+def create(place: Place) -> None:
+    """Create an empty ledger.
+
+    Example: sfumato ledger create budget.db
+    """
+    ledger = _open(place, must_exist=False)
+    typer.echo(f"created {place}; keep its witness {ledger.witness} on another disk or account")
+    typer.echo(f"next: sfumato ledger register {place} NAME --epsilon 2 --delta 1e-6 --unit person")
+
+
+@app.command("register")
+def register(
+    place: Place,
+    name: Annotated[str, typer.Argument(help="The data set, as its schema names it.")],
+    epsilon: Annotated[float, typer.Option(help="The whole budget of this data set, for ever.")],
+    delta: Annotated[float, typer.Option(help="Far below one in the number of records.")],
+    unit: Annotated[str, typer.Option(help="What is protected: what one row stands for, as its schema says.")] = "row",
+) -> None:
+    """Promise (epsilon, delta) to every unit of a data set; the promise is fixed for ever.
+
+    Example: sfumato ledger register budget.db survey --epsilon 2 --delta 1e-6 --unit person
+    """
+    with _open(place) as ledger:
+        ledger.register(name, epsilon, delta, unit=unit)
+        typer.echo(str(ledger.spent(name)))
+
+
+@app.command("show")
+def show(
+    place: Place,
+    name: Annotated[str | None, typer.Argument(help="One data set; all of them if left out.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what is spent and left, and every charge.
+
+    Example: sfumato ledger show budget.db survey
+    """
+    with _open(place) as ledger:
+        names = [name] if name is not None else ledger.names()
+        if not names:
+            emit(as_json, {}, "the ledger is empty: register a data set with sfumato ledger register")
+            return
+        found: dict[str, Any] = {}
+        text = []
+        for each in names:
+            spent, history = ledger.spent(each), ledger.history(each)
+            found[each] = {
+                "epsilon": spent.epsilon,
+                "charges": spent.charges,
+                "history": [{"time": row.time, "kind": row.kind, "request": row.request_id} for row in history],
+            }
+            text += [str(spent), *(f"  {row}" for row in history), ""]
+        emit(as_json, found, "\n".join(text).rstrip())
+
+
+@app.command("verify")
+def verify(place: Place, as_json: Json = False) -> None:
+    """Walk the whole chain, every sealed release and the witness; exit code 3 names the first damaged row.
+
+    Example: sfumato ledger verify budget.db
+    """
+    with _open(place) as ledger:
+        rows = ledger.verify()
+    emit(as_json, {"rows": rows, "whole": True}, f"{rows} rows, all as they were written")

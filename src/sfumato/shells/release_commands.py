@@ -1,0 +1,229 @@
+"""`sfumato spec`, `plan`, `price-list`, `compare`, `release`, `show`, `report` and `demo`: from a spec file to a saved release."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.errors import ArgumentError
+from sfumato.shells import query_commands
+from sfumato.shells.printing import emit
+
+SpecFile = Annotated[Path, typer.Argument(help="The spec file (.toml); sfumato spec writes one.")]
+ReleaseFile = Annotated[Path, typer.Argument(help="A saved release.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Records = Annotated[int | None, typer.Option("--n", help="The number of records; read from the data if left out.")]
+
+
+def spec(
+    data: Annotated[str, typer.Option(help="The data file.")] = "data.csv",
+    schema: Annotated[str, typer.Option(help="The schema file.")] = "schema.toml",
+    column: Annotated[str, typer.Option(help="The column to release.")] = "column",
+    name: Annotated[str, typer.Option(help="The data set, as its schema and the ledger name it.")] = "data",
+    ledger: Annotated[str, typer.Option(help="The ledger's file.")] = "budget.db",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here instead of the terminal.")] = None,
+) -> None:
+    """Write a first spec file to edit: the share of a yes-or-no column.
+
+    Example: sfumato spec --data survey.csv --schema survey.toml --column smoker -o smokers.toml
+    """
+    from sfumato.shells.spec import TEMPLATE
+
+    text = TEMPLATE.format(data=data, schema=schema, column=column, name=name, ledger=ledger)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    if output.exists():
+        raise ArgumentError(f"{output} is there already; choose another name.")
+    output.write_text(text, encoding="utf-8")
+    typer.echo(f"wrote {output}; next: sfumato plan {output}")
+
+
+def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
+    """Say what a release will do, what it will cost and what accuracy to expect; nothing is spent.
+
+    Example: sfumato plan smokers.toml
+    """
+    from sfumato.shells.spec import Spec
+
+    found = Spec.load(file).plan(n)
+    emit(as_json, found.to_json(), str(found))
+
+
+def price_list(
+    file: SpecFile,
+    epsilons: Annotated[str, typer.Option(help="Prices to try, separated by commas.")] = "0.1,0.3,1,3",
+    n: Records = None,
+    as_json: Json = False,
+) -> None:
+    """Show what each epsilon buys; nothing is spent.
+
+    Example: sfumato price-list smokers.toml --epsilons 0.1,0.5,1,2
+    """
+    from sfumato.planning import PriceList
+    from sfumato.shells.spec import Spec
+
+    try:
+        levels = tuple(float(each) for each in epsilons.split(","))
+    except ValueError:
+        raise ArgumentError(f"epsilons must be numbers separated by commas; got {epsilons!r}.") from None
+    read = Spec.load(file)
+    count = read.records() if n is None else n
+    plans: list[Any] = []
+    reasons: list[str] = []
+    for level in levels:
+        from sfumato.errors import CalibrationError
+
+        try:
+            plans.append(read.plan(count, epsilon=level))
+            reasons.append("")
+        except CalibrationError as error:
+            plans.append(None)
+            reasons.append(str(error))
+    found = PriceList(levels, float(read.price["delta"]), tuple(plans), tuple(reasons))
+    document = [
+        {"epsilon": level, "plan": None if each is None else each.to_json(), "reason": reason}
+        for level, each, reason in zip(levels, plans, reasons, strict=True)
+    ]
+    emit(as_json, document, str(found))
+
+
+def compare(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
+    """Show how much each theorem allows for the spec's model at its price.
+
+    Example: sfumato compare income.toml
+    """
+    from sfumato.comparing import compare as comparison
+    from sfumato.shells.spec import Spec
+
+    read = Spec.load(file)
+    count = read.records() if n is None else n
+    found = comparison(read.model, count, read.price["epsilon"], read.price["delta"])
+    emit(as_json, found.to_json(), str(found))
+
+
+def release(
+    file: SpecFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the release is saved.")],
+    request: Annotated[
+        str | None, typer.Option("--request", help="A name for this request: repeated, it is not charged again.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Charge the ledger, draw and save. The same request again returns the same release at no further cost.
+
+    Example: sfumato release smokers.toml -o smokers.sfumato --request "smokers 2026"
+    """
+    from sfumato.publishing import publish
+    from sfumato.shells.spec import Spec
+
+    read = Spec.load(file)
+    if output.exists():
+        raise ArgumentError(f"{output} is there already: a release is never written over. Choose another name.")
+    if not output.parent.is_dir():
+        raise ArgumentError(f"there is no folder {str(output.parent)!r} to save the release in.")
+    data = read.dataset()
+    planned = read.plan(data.n)
+    ledger = read.open_ledger()
+    asked = request or read.ledger.get("request")
+    named = read.ledger.get("name") if ledger is not None else None
+    if ledger is None and request is not None:
+        raise ArgumentError("--request belongs to a ledger: add [ledger] to the spec.")
+    made = publish(planned, data, ledger, named, asked if ledger is not None else None, progress=sys.stderr.isatty())
+    made.save(output)
+    if ledger is None:
+        typer.echo("sfumato: charged to no ledger: nothing stops the same data from being released again.", err=True)
+    emit(as_json, {"saved": str(output), **_document(made)}, f"{made}\nsaved    {output}")
+
+
+def _document(found: Any) -> dict[str, Any]:
+    return {
+        "kind": found.kind,
+        "promise": found.promise,
+        "trust": found.guarantee.trust,
+        "labels": list(found.draws.labels),
+        "mean": found.mean().ravel(),
+        "plan": dict(found.plan),
+        "receipt": found.receipt,
+    }
+
+
+def show(
+    file: ReleaseFile,
+    csv: Annotated[bool, typer.Option("--csv", help="Print the draws as CSV.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Price the record again and compare.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print what a release holds, what it promises and how it was made.
+
+    Example: sfumato show smokers.sfumato --csv
+    """
+    from sfumato.release import load
+
+    found = load(file)
+    if verify:
+        found.verify()
+    if csv:
+        typer.echo(",".join(["chain", "draw", *(_quoted(label) for label in found.draws.labels)]))
+        chains, draws = found.draws.shape[:2]
+        values = found.draws.values.reshape(chains, draws, -1)
+        for chain in range(chains):
+            for draw in range(draws):
+                typer.echo(",".join([str(chain), str(draw), *(repr(float(v)) for v in values[chain, draw])]))
+        return
+    said = f"{found}\nverified the price was computed again from the record and is the same" if verify else str(found)
+    emit(as_json, _document(found), said)
+
+
+def _quoted(label: str) -> str:
+    return '"' + label.replace('"', '""') + '"' if any(mark in label for mark in ',"\n') else label
+
+
+def report(
+    file: ReleaseFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")],
+    ledger: Annotated[str | None, typer.Option(help="Also show the state of this ledger.")] = None,
+    test: Annotated[
+        Path | None, typer.Option(help="PUBLIC rows with their target: show how well a regression does on them.")
+    ] = None,
+) -> None:
+    """Write one self-contained HTML page about a release: the promise in plain words, intervals, pictures, how to cite it.
+
+    Example: sfumato report smokers.sfumato -o smokers.html
+    """
+    from sfumato.release import load
+    from sfumato.shells.report import write_report
+
+    write_report(load(file), output, ledger, test)
+    typer.echo(f"wrote {output}")
+
+
+def demo(
+    folder: Annotated[Path | None, typer.Option(help="Where to work; a new folder if left out.")] = None,
+) -> None:
+    """Publish three things about a made-up table under one budget, ask them questions, overspend, and write a report.
+
+    Example: sfumato demo --folder tour
+    """
+    from sfumato.shells.demo import run
+
+    run(folder)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands in the order in which one needs them."""
+    for name, command in (
+        ("demo", demo),
+        ("spec", spec),
+        ("plan", plan),
+        ("price-list", price_list),
+        ("compare", compare),
+        ("release", release),
+        ("show", show),
+        ("report", report),
+    ):
+        app.command(name)(command)
+    app.add_typer(query_commands.app, name="query")

@@ -1,0 +1,266 @@
+"""One self-contained HTML page about a release: no script, no network, no data. Everything in it follows from the release."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from sfumato._version import __version__
+from sfumato.errors import ArgumentError, SfumatoError
+from sfumato.shells import svg
+
+_LEVEL = 0.9
+_MOST_LABELS = 40
+_STYLE = """
+:root { --paper:#fbfaf7; --ink:#22252b; --soft:#5d636e; --line:#dcd8ce; --accent:#7a4b26; --box:#f1ede4; }
+@media (prefers-color-scheme: dark) {
+  :root { --paper:#17191d; --ink:#e6e3dc; --soft:#a2a7b0; --line:#3a3e46; --accent:#d9a066; --box:#21242a; }
+}
+* { box-sizing: border-box; }
+body { margin:0; background:var(--paper); color:var(--ink); font:17px/1.55 Georgia, "Times New Roman", serif; }
+main { max-width:44rem; margin:0 auto; padding:2rem 1rem 4rem; }
+h1 { font-size:1.7rem; line-height:1.2; margin:.2rem 0 .4rem; overflow-wrap:anywhere; }
+h2 { font-size:1.15rem; margin:2.2rem 0 .5rem; border-bottom:1px solid var(--line); padding-bottom:.2rem; }
+p, li { overflow-wrap:anywhere; } td, th { overflow-wrap:break-word; }
+.lead { color:var(--soft); margin:0; }
+.promise { background:var(--box); border-left:4px solid var(--accent); padding:.8rem 1rem; margin:1.2rem 0; }
+.warning { border-left-color:#b3261e; font-weight:bold; }
+.wide { overflow-x:auto; }
+table { border-collapse:collapse; width:100%; font-size:.92rem; font-variant-numeric:tabular-nums; }
+th, td { text-align:left; padding:.3rem .8rem .3rem 0; border-bottom:1px solid var(--line); vertical-align:top; }
+td.number, th.number { text-align:right; white-space:nowrap; }
+svg { display:block; width:100%; max-width:34rem; height:auto; margin:.6rem 0; font:12px system-ui, sans-serif; fill:var(--ink); }
+svg .grid { stroke:var(--line); } svg .zero { stroke:var(--soft); stroke-dasharray:3 3; }
+svg .curve { stroke:var(--accent); stroke-width:2.2; fill:none; } svg .mark { fill:var(--accent); }
+code, pre { font:.85rem/1.5 ui-monospace, Menlo, Consolas, monospace; }
+pre { background:var(--box); padding:.8rem; white-space:pre-wrap; overflow-wrap:anywhere; }
+footer { margin-top:3rem; color:var(--soft); font-size:.85rem; }
+"""
+
+
+def write_report(release: Any, path: str | Path, ledger: str | None = None, test: str | Path | None = None) -> None:
+    """Write the page; `ledger` adds the state of a budget, `test` the accuracy on a file of PUBLIC rows with their target."""
+    Path(path).write_text(page(release, ledger, test), encoding="utf-8")
+
+
+def page(release: Any, ledger: str | None = None, test: str | Path | None = None) -> str:
+    """The page as text."""
+    title = f"{release.schema['name']}: {_what(release)}"
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        f'<p class="lead">{escape(_lead(release))}</p>',
+        _promise(release),
+        _section("What came out", _results(release)),
+        _section("What it protects, and how far", _protection(release)),
+        _section("Why this holds", _theorem(release)),
+        _section("How accurate it is", _accuracy(release, test)),
+        _section("What is left of the budget", _budget(release, ledger)),
+        _section("A paragraph for a methods section", f"<p>{escape(methods(release))}</p>"),
+        _section("How to cite", f"<p>{escape(_citation(release))}</p>"),
+    ]
+    body = "\n".join(part for part in parts if part)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>\n{body}\n"
+        f"<footer>Made by Sfumato {__version__} from the release alone: no record was read. Plan {release.plan_digest[:16]}."
+        "</footer></main></body></html>\n"
+    )
+
+
+def _section(title: str, inner: str) -> str:
+    return f"<h2>{title}</h2>\n{inner}" if inner else ""
+
+
+def _table(head: list[str], rows: list[list[str]], numbers: bool = True) -> str:
+    cells = "".join(
+        f'<th class="number">{escape(h)}</th>' if k and numbers else f"<th>{escape(h)}</th>" for k, h in enumerate(head)
+    )
+    lines = [
+        "<tr>"
+        + "".join(
+            f'<td class="number">{escape(c)}</td>' if k and numbers else f"<td>{escape(c)}</td>"
+            for k, c in enumerate(row)
+        )
+        + "</tr>"
+        for row in rows
+    ]
+    return f'<div class="wide"><table><thead><tr>{cells}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+
+
+def _what(release: Any) -> str:
+    """The model in a few words."""
+    from sfumato.models.gibbs import Gibbs
+    from sfumato.models.reading import model_from_json
+
+    model = model_from_json(release.plan["model"])
+    if isinstance(model, Gibbs):
+        return f"{model.loss.name} regression"
+    return str(getattr(model, "quantity", model.name)).removesuffix(" of a group of average size")
+
+
+def _lead(release: Any) -> str:
+    count = release.draws.shape[0] * release.draws.shape[1]
+    kind = "an estimate" if release.kind == "estimate" else f"{count} draw{'s' * (count > 1)} from a posterior"
+    return f"A differentially private release: {kind}, from {release.plan['n']:,} records, one for each {release.schema['unit']}."
+
+
+def _promise(release: Any) -> str:
+    """The promise, or in red that there is none."""
+    if not release.private:
+        return f'<div class="promise warning">NOT PRIVATE. {escape(release.promise)}</div>'
+    return f'<div class="promise"><p>{escape(release.attacker().sentence)}</p><p>{escape(release.promise)}</p></div>'
+
+
+def intervals(release: Any, level: float) -> tuple[Any, Any, Any] | str:
+    """Lower ends, middles and upper ends, the privacy noise included, or why there are none."""
+    try:
+        lower, upper = release.interval(level)
+        # The narrowest interval's middle: where the truth is as likely above as below.
+        middle = release.interval(0.01).mean(axis=0)
+    except SfumatoError as error:
+        return str(error)
+    return lower.ravel(), middle.ravel(), upper.ravel()
+
+
+def _results(release: Any) -> str:
+    labels = list(release.draws.labels)
+    means = release.mean().ravel()
+    found = intervals(release, _LEVEL)
+    shown = min(len(labels), _MOST_LABELS)
+    more = "" if shown == len(labels) else f"<p>… and {len(labels) - shown} more in the file.</p>"
+    if isinstance(found, str):
+        rows = [[labels[k], f"{means[k]:.5g}"] for k in range(shown)]
+        return _table(["", "mean"], rows) + more + f"<p>No interval: {escape(found)}</p>"
+    lower, middle, upper = found
+    name = f"{_LEVEL:.0%} interval".replace("%", " %")
+    rows = [
+        [labels[k], f"{middle[k]:.4g}", f"{lower[k]:.4g} to {upper[k]:.4g}", f"{means[k]:.5g}"] for k in range(shown)
+    ]
+    chart = svg.interval_chart(
+        labels[:shown],
+        list(lower[:shown]),
+        list(middle[:shown]),
+        list(upper[:shown]),
+        f"estimate and {name}",
+        "Intervals",
+    )
+    why = (
+        "The intervals are for the truth, with the privacy noise and the sampling of the records both counted. One draw is "
+        "enough for an interval, because the law by which it was drawn, given what is hidden, is public."
+    )
+    scaled = (
+        " Coefficients belong to features scaled by their declared bounds: a number runs from -1/2 to 1/2, a yes or no is 1/2 or "
+        "-1/2."
+        if release.plan["model"].get("model") == "gibbs"
+        else ""
+    )
+    return chart + _table(["", "estimate", name, "released mean"], rows) + more + f"<p>{why}{scaled}</p>"
+
+
+def _protection(release: Any) -> str:
+    """The privacy curve, and what a test against one record can reach."""
+    guarantee = release.guarantee
+    target = release.plan["target"] or {}
+    marked = (target["epsilon"], target["delta"]) if target.get("epsilon") and target.get("delta") else None
+    top = max(3.0, 2.0 * (marked[0] if marked else 1.0))
+    points = []
+    for k in range(61):
+        epsilon = top * k / 60
+        delta = float(guarantee.delta(epsilon))
+        if delta > 1e-12:
+            points.append((epsilon, delta))
+    chart = svg.line_chart(points, "epsilon", "delta", "The privacy curve: delta at every epsilon", marked)
+    attack = release.attacker()
+    rows = [[f"{level:.0%}".replace("%", " %"), f"{miss:.1%}".replace("%", " %")] for level, miss in attack.trade_off]
+    text = (
+        f"<p>Two data sets that differ in one {escape(release.schema['unit'])} give this release with nearly the same "
+        "probabilities. The curve shows how nearly: at every epsilon the delta that is left; the point is what was asked for.</p>"
+    )
+    second = (
+        "<p>Somebody who wants to tell whether a given record was used, and accuses wrongly as often as the first column says, "
+        "overlooks the record at least as often as the second.</p>"
+    )
+    return text + chart + second + _table(["wrong accusations", "records overlooked, at least"], rows)
+
+
+def _theorem(release: Any) -> str:
+    guarantee = release.guarantee
+    rows = [[a.name, a.symbol, str(a.value), a.origin] for a in guarantee.assumptions]
+    head = f"<p>Theorem: {escape(guarantee.theorem)}. Source: {escape(guarantee.source)}. Trust: {escape(guarantee.trust)}.</p>"
+    return head + (_table(["hypothesis, checked", "symbol", "value", "from"], rows, numbers=False) if rows else "")
+
+
+def _accuracy(release: Any, test: str | Path | None) -> str:
+    expected = release.plan["expected"]
+    unit = f" {expected['unit']}" if expected["unit"] else ""
+    bare = expected["without_privacy"]
+    text = f"Expected before anything was drawn: {expected['quantity']} {expected['value']:.4g}{unit}"
+    text += f"; without privacy {bare:.4g}" if bare is not None else ""
+    inner = f"<p>{escape(text)} ({escape(expected['how'])}).</p>"
+    return inner if test is None else inner + f"<p>{escape(_obtained(release, test))}</p>"
+
+
+def _obtained(release: Any, test: str | Path) -> str:
+    """Share of right classes, or mean absolute error, on public rows."""
+    import json
+
+    import numpy as np
+
+    from sfumato.schema import Category, Number, Schema
+    from sfumato.schema.counts import Tally
+    from sfumato.schema.reading import open_source
+
+    schema = Schema.from_json(json.loads(release.schema["document"]))
+    if schema.target is None:
+        raise ArgumentError("a public test set is for regressions: this release predicts no column.")
+    column = schema.columns[schema.target]
+    truth = np.concatenate([block[schema.target] for block in open_source(test, None, schema, Tally())])
+    guess = np.asarray(release.predict(test))
+    if isinstance(column, Number):
+        return f"Obtained on {len(truth):,} public rows: mean absolute error {np.mean(np.abs(guess - truth)):.4g}."
+    levels = np.array(column.levels if isinstance(column, Category) else [False, True], dtype=object)
+    share = np.mean(guess.astype(object) == levels[truth.astype(int)])
+    return f"Obtained on {len(truth):,} public rows: {share:.1%} predicted rightly."
+
+
+def _budget(release: Any, ledger: str | None) -> str:
+    receipt = release.receipt
+    if receipt is None:
+        said = "This release was charged to no ledger: nothing here says what else was released about the same records."
+    else:
+        said = f"Charged to {Path(str(receipt['ledger'])).name} under request {receipt['request_id']}, entry {receipt['seq']}."
+    if ledger is None:
+        return f"<p>{escape(said)}</p>"
+    from sfumato.ledger import Ledger
+
+    with Ledger.open(ledger) as book:
+        name = release.schema["name"]
+        state = str(book.spent(name)) if name in book.names() else f"{name!r} is not registered in this ledger."
+    return f"<p>{escape(said)}</p><pre>{escape(state)}</pre>"
+
+
+def methods(release: Any) -> str:
+    """A paragraph that says what was done, for a paper."""
+    plan, guarantee = release.plan, release.guarantee
+    numbers = ", ".join(f"{key} {value:.4g}" for key, value in plan["parameters"].items())
+    target = plan["target"] or {}
+    level = (
+        f"({target['epsilon']:g}, {target['delta']:g})-differential privacy"
+        if target.get("epsilon") and target.get("delta")
+        else str(guarantee.curve)
+    )
+    return (
+        f"We released {_what(release)} of {plan['n']:,} records (unit: {release.schema['unit']}) with Sfumato {__version__}, "
+        f"mechanism '{plan['mechanism']}' ({numbers}), under {level}; neighbouring data sets have one {release.schema['unit']} "
+        f"replaced and the same number of records. The guarantee is {guarantee.trust} ({guarantee.theorem}; {guarantee.source})."
+    )
+
+
+def _citation(release: Any) -> str:
+    return (
+        f"{release.schema['name']}, differentially private release, plan {release.plan_digest[:16]}, made with Sfumato "
+        f"{__version__}. "
+        "Methods: Minami et al. (2016), Dimitrakakis et al. (2017), Geumlek et al. (2017), and the source named above."
+    )

@@ -1,0 +1,65 @@
+"""`sfumato schema`: write and check schema files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.errors import ArgumentError
+
+app = typer.Typer(help="Write and check schema files: the public facts about one record.", no_args_is_help=True)
+
+
+@app.command("draft")
+def draft(
+    source: Annotated[
+        Path, typer.Argument(help="A data dictionary (CSV), a Parquet or Arrow file, or with --header a CSV of data.")
+    ],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here instead of the terminal.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there already.")] = False,
+    header: Annotated[
+        bool,
+        typer.Option(
+            "--header", help="SOURCE is a CSV of data whose first line names the columns: only that line is read."
+        ),
+    ] = False,
+) -> None:
+    """Draft a schema from a data dictionary, a file's column types or a CSV's header; values are never read.
+
+    Example: sfumato schema draft dictionary.csv -o survey.toml
+    """
+    from sfumato.schema import Schema
+
+    text = Schema.draft(source, header=header)
+    if output is not None and output.exists() and not force:
+        raise ArgumentError(
+            f"{output} is there already and may hold bounds you filled in; add --force to write over it."
+        )
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")
+        typer.echo(f'wrote {output}; fill in every "REQUIRED" before use')
+
+
+@app.command("check")
+def check(
+    schema: Annotated[Path, typer.Argument(help="The schema file (.toml or .json).")],
+    data: Annotated[Path, typer.Argument(help="The data: .csv, .parquet, .arrow.")],
+    counts: Annotated[bool, typer.Option("--counts", help="Also count mapped cells; for the curator alone.")] = False,
+) -> None:
+    """Check that a data file has the declared columns; with --counts, how many cells were mapped or clipped.
+
+    Example: sfumato schema check survey.toml survey.parquet --counts
+    """
+    from sfumato.schema import Schema
+
+    found = Schema.load(schema)
+    if not counts:
+        found.check(data)
+        typer.echo("the structure fits the schema; no row was read")
+        return
+    typer.echo(str(found.check(data, counts=True)))
+    typer.echo("These counts depend on the records: they are for the curator alone, never to be published.", err=True)

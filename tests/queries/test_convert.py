@@ -1,0 +1,112 @@
+"""Draws in other libraries' forms keep their shape, their labels and their promise."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.queries import convert
+
+LEVELS = ["a", "b", "c"]
+
+
+def shares() -> sf.Release:
+    data = sf.Dataset.from_table({"x": LEVELS * 10}, schema=sf.Schema({"x": sf.Category(LEVELS)}))
+    plan = sf.plan(sf.families.DirichletCategorical(LEVELS), 30, mechanism="exact", draws=7)
+    return sf.publish(plan, data, randomness=sf.seeded(1))
+
+
+def rate() -> sf.Release:
+    data = sf.Dataset.from_table({"x": [True, False] * 15}, schema=sf.Schema({"x": sf.Boolean()}))
+    plan = sf.plan(sf.families.BetaBernoulli(), 30, 1.0, 1e-6, mechanism="diffused")
+    return sf.publish(plan, data)
+
+
+def chains() -> sf.Release:
+    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Boolean())
+    rng = np.random.default_rng(0)
+    data = sf.Dataset.from_arrays(rng.normal(size=(200, 2)), rng.random(200) < 0.5, schema=schema)
+    model = sf.Gibbs(sf.losses.Logistic(radius=1.0), sf.priors.Gaussian(precision=5.0), dimension=2)
+    return sf.publish(sf.plan(model, 200, 1.0, 1e-6, mechanism="langevin", draws=3), data, randomness=sf.seeded(1))
+
+
+def test_a_frame_has_one_row_per_draw_and_carries_the_promise():
+    made = shares()
+    frame = made.to_pandas()
+    assert frame.shape == (7, 3)
+    assert list(frame.columns) == LEVELS
+    assert frame.index.names == ["chain", "draw"]
+    assert (frame.loc[(0, 4)].to_numpy() == made.draws.values[0, 4]).all()
+    assert frame.attrs["promise"] == made.promise
+    assert frame.attrs["plan_digest"] == made.plan_digest
+    assert rate().to_pandas().shape == (1, 1)
+    many = chains()
+    assert (many.to_pandas().loc[(2, 0)].to_numpy() == many.draws.values[2, 0]).all()
+
+
+def test_the_installed_arviz_gives_its_own_form():
+    arviz = convert._arviz()
+    made = shares()
+    found = made.to_arviz()
+    wanted = "InferenceData" if arviz.__version__.startswith("0.") else "DataTree"
+    assert type(found).__name__ == wanted
+    posterior = found["posterior"]
+    assert posterior["theta"].shape == (1, 7, 3)
+    assert posterior["theta"].dims == ("chain", "draw", "coordinate")
+    assert (posterior["theta"].sel(coordinate="b").values == made.draws.values[:, :, 1]).all()
+    assert posterior.attrs["promise"] == made.promise
+    assert posterior.attrs["trust"] == "not private"
+    private = rate()
+    one = private.to_arviz()["posterior"]
+    assert one["theta"].dims == ("chain", "draw")
+    assert one.attrs["trust"] == "proved"
+    assert chains().to_arviz()["posterior"]["theta"].shape == (3, 1, 2)
+
+
+@pytest.mark.parametrize("style", ["groups as arguments", "groups in a mapping"])
+def test_both_forms_of_from_dict_are_called_as_they_ask(style, monkeypatch):
+    """InferenceData's signature (0.x) and DataTree's (1.x), each shown by a stand-in that takes no other."""
+    given = {}
+
+    class Group:
+        attrs: dict
+
+    def keep(posterior, coords, dims):
+        group = Group()
+        group.attrs = {}
+        given.update(posterior=posterior, coords=coords, dims=dims)
+        return {"posterior": group}
+
+    def old(posterior=None, *, coords=None, dims=None):
+        return keep(posterior, coords, dims)
+
+    def new(data, *, coords=None, dims=None):
+        return keep(data["posterior"], coords, dims)
+
+    module = types.ModuleType("arviz")
+    module.from_dict = old if style == "groups as arguments" else new
+    monkeypatch.setitem(sys.modules, "arviz", module)
+    found = shares().to_arviz()
+    assert given["posterior"]["theta"].shape == (1, 7, 3)
+    assert given["coords"] == {"coordinate": LEVELS}
+    assert given["dims"] == {"theta": ["coordinate"]}
+    assert found["posterior"].attrs["mechanism"] == "exact"
+
+
+@pytest.mark.parametrize(("missing", "said"), [("arviz", r"sfumato\[arviz\]"), ("pandas", "pip install pandas")])
+def test_a_missing_library_is_named_with_what_installs_it(missing, said, monkeypatch):
+    made = shares()
+
+    def refuse(name, *rest):
+        if name.split(".")[0] == missing:
+            raise ImportError(name)
+        return builtins.__import__(name, *rest)
+
+    monkeypatch.setattr(convert, "import_module", refuse)
+    with pytest.raises(ImportError, match=said):
+        made.to_arviz() if missing == "arviz" else made.to_pandas()

@@ -1,0 +1,113 @@
+"""`release.interval` and `release.summary`: what a reader sees, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.errors import ArgumentError
+from sfumato.queries.summary import WHY_ONE_DRAW
+
+F = sf.families
+BITS = sf.Schema({"x": sf.Boolean()}, name="bits")
+
+
+def release_of(model, table, schema, n, **options):
+    data = sf.Dataset.from_table(table, schema=schema)
+    settings = {"epsilon": 1.0, "delta": 1e-6, **options}
+    return sf.publish(sf.plan(model, n=n, **settings), data, randomness=sf.seeded(3))
+
+
+def bits(n=500, rate=0.3, **options):
+    return release_of(F.BetaBernoulli(1, 1), {"x": np.arange(n) < rate * n}, BITS, n, **options)
+
+
+def test_an_interval_is_two_ends_around_the_truth_and_wider_at_a_higher_level():
+    release = bits()
+    low, high = release.interval(0.9)
+    assert low < 0.3 < high
+    wide = release.interval(0.99)
+    assert wide[0] < low < high < wide[1]
+
+
+def test_what_the_rows_say_is_narrower_than_the_truth():
+    release = bits()
+    both, rows = release.interval(0.9), release.interval(0.9, include="privacy")
+    assert rows[1] - rows[0] < both[1] - both[0]
+    assert rows[0] <= (1 + 150) / 502 <= rows[1]
+
+
+def test_a_readers_own_prior_moves_the_interval():
+    release = bits(n=50, mechanism="diffused")
+    plain, pulled = release.interval(), release.interval(prior=F.BetaBernoulli(1, 30))
+    assert pulled.mean() < plain.mean()
+    with pytest.raises(ArgumentError, match="BetaBernoulli"):
+        release.interval(prior=F.NormalMean(1.0, 0.0, 1.0))
+
+
+def test_shares_have_the_shape_of_a_draw():
+    schema = sf.Schema({"x": sf.Category(["a", "b", "c"])}, name="levels")
+    model = F.DirichletCategorical(["a", "b", "c"])
+    release = release_of(model, {"x": ["a"] * 60 + ["b"] * 30 + ["c"] * 10}, schema, 100, mechanism="diffused")
+    found = release.interval()
+    assert found.shape == (2, 3)
+    assert (found[0] < found[1]).all()
+
+
+def test_groups_of_hidden_size_have_intervals():
+    schema = sf.Schema({"g": sf.Category(["n", "s"]), "x": sf.Boolean()}, target="x", name="groups")
+    table = {"g": ["n", "s"] * 200, "x": [True, False, False, False] * 100}
+    model = sf.grouped(F.BetaBernoulli(1, 1), "g", ["n", "s"])
+    for mechanism in ("diffused", "noisy-statistics"):
+        found = release_of(model, table, schema, 400, mechanism=mechanism).interval(0.99)
+        assert found.shape == (2, 2)
+        assert found[0, 0] < 0.5 < found[1, 0]
+    means = sf.grouped(F.BoundedMean(0, 1), "g", ["n", "s"])
+    rows = sf.Schema({"g": sf.Category(["n", "s"]), "y": sf.Number(0, 1)}, name="groups")
+    numbers = {"g": table["g"], "y": [0.5] * 400}
+    with pytest.raises(ArgumentError, match="one by one"):
+        release_of(means, numbers, rows, 400, goal="estimate").interval()
+
+
+def test_a_bounded_mean_assumes_nothing_of_the_spread():
+    schema = sf.Schema({"x": sf.Number(0, 10)}, name="numbers")
+    release = release_of(F.BoundedMean(0, 10), {"x": [2.0, 4.0] * 500}, schema, 1000, goal="estimate")
+    rows, both = release.interval(include="privacy"), release.interval()
+    assert both[0] < rows[0] < 3.0 < rows[1] < both[1]
+    noise = release.plan["parameters"]["noise"] * 10 / 1000
+    assert rows[1] - rows[0] == pytest.approx(2 * 1.6448536 * noise, rel=1e-6)
+
+
+def test_what_has_no_interval_says_what_to_use():
+    schema = sf.Schema({"x": sf.Number(0, 10)}, name="numbers")
+    model = F.Quantile(0.5, range(11))
+    release = release_of(model, {"x": list(range(10)) * 10}, schema, 100, mechanism="exponential")
+    with pytest.raises(ArgumentError, match=r"plan\.expected"):
+        release.interval()
+    assert "No interval" in str(release.summary())
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -1, 2])
+def test_a_level_must_lie_between_0_and_1(level):
+    with pytest.raises(ArgumentError, match="level"):
+        bits().interval(level)
+
+
+def test_an_unknown_include_is_refused():
+    with pytest.raises(ArgumentError, match="include"):
+        bits().interval(include="sampling")
+
+
+def test_a_summary_says_why_one_draw_is_enough_and_repeats_the_promise():
+    release = bits()
+    said = str(release.summary())
+    assert WHY_ONE_DRAW in said
+    assert release.promise in said
+    low, high = release.interval()
+    assert f"{low:.5g} to {high:.5g}" in said
+    assert "90 % interval" in said
+
+
+def test_the_printed_release_points_to_the_interval_where_noise_was_added():
+    assert "interval()" in str(bits(mechanism="noisy-statistics"))
