@@ -6,15 +6,16 @@ CORE = $(VENV)/.core
 STAMP = $(VENV)/.tests
 WORKERS ?= auto
 
-.PHONY: help demo test test-long test-newest lint bench bench-quick peers bench-speed clean
+.PHONY: help demo docs test test-long test-newest lint bench bench-quick peers bench-speed clean
 
 help:
-	@echo "make demo         set up .venv, print what a private posterior draw costs, and publish two numbers"
+	@echo "make demo         set up .venv, publish three things about a made-up survey under one budget, and write a report"
 	@echo "make test         set up .venv and run the whole test suite with the pinned versions"
 	@echo "make test-long    the suite with races and kills repeated 30 and 200 times"
 	@echo "make test-newest  the same suite against the newest releases of every dependency (.venv-newest)"
 	@echo "make lint         ruff and the strict type check"
 	@echo "make bench-quick  import cost and planning times"
+	@echo "make docs         the documentation as a site in build/site, links checked"
 	@echo "make peers        test errors of private regressions beside diffprivlib's (.venv-peers; needs the tables)"
 	@echo "make bench-speed  what a pass over the rows and a default fit cost, with their aims"
 
@@ -22,8 +23,10 @@ help:
 $(CORE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Sfumato needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Set PYTHON=/path/to/python3.11")'
 	@echo "setting up $(VENV) (once) ..."
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@start=$$(date +%s); \
+	(test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)) && \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e . && \
+	echo "installed in $$(($$(date +%s) - start)) s, $$(du -sm $(VENV) | cut -f1) MB"
 	@touch $(CORE)
 
 $(STAMP): $(CORE)
@@ -32,9 +35,7 @@ $(STAMP): $(CORE)
 	@touch $(STAMP)
 
 demo: $(CORE)
-	@$(BIN)/python examples/price_of_a_draw.py
-	@echo; echo "=== A first release, under one budget ==="; echo
-	@$(BIN)/python examples/first_release.py
+	@$(BIN)/sfumato demo
 
 test: $(STAMP)
 	@$(BIN)/python -m pytest -n $(WORKERS) tests
@@ -71,5 +72,16 @@ $(PEERS)/.ready:
 peers: $(STAMP) $(PEERS)/.ready
 	@$(BIN)/python benchmarks/utility.py --peers $(PEERS)/bin/python
 
+# Two tools read the same mkdocs.yml; a broken link fails either. Zensical is built where it can be installed.
+$(VENV)/.docs: $(CORE)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check zensical || echo "no zensical here: mkdocs alone"
+	@touch $(VENV)/.docs
+
+docs: $(VENV)/.docs
+	@if test -x $(BIN)/zensical; then $(BIN)/zensical build --strict --clean || exit 1; rm -rf .cache; fi
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open build/site/index.html"
+
 clean:
-	rm -rf .venv .venv-newest .venv-peers build dist
+	rm -rf .venv .venv-newest .venv-peers build dist .cache

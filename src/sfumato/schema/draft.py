@@ -30,6 +30,11 @@ unit = "row"           # what one row stands for: a person, a household, a visit
 """
 
 
+_KINDS = """
+# type = "number" needs lower and upper; "category" needs levels = [...]; "boolean" needs nothing more.
+"""
+
+
 def draft(source: Any, header: bool = False) -> str:
     """Return the text of a TOML schema; see `Schema.draft`."""
     if hasattr(source, "__arrow_c_schema__") and hasattr(source, "names"):
@@ -125,7 +130,7 @@ def _from_header(path: Path) -> str:
         names = [name.strip() for name in next(csv.reader(file), [])]
     if not names or not all(names) or len(set(names)) != len(names):
         raise ArgumentError(f"the first line of {path.name!r} must name every column, each once.")
-    return _HEAD + "".join(_column(name, {"type": REQUIRED}) for name in names)
+    return _HEAD + _KINDS + "".join(_column(name, {"type": REQUIRED}) for name in names)
 
 
 def _facts(entry: Mapping[str, str], line: int) -> dict[str, Any]:

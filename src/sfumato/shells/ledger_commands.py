@@ -46,7 +46,7 @@ def register(
     name: Annotated[str, typer.Argument(help="The data set, as its schema names it.")],
     epsilon: Annotated[float, typer.Option(help="The whole budget of this data set, for ever.")],
     delta: Annotated[float, typer.Option(help="Far below one in the number of records.")],
-    unit: Annotated[str, typer.Option(help="What is protected: what one row stands for, as its schema says.")] = "row",
+    unit: Annotated[str, typer.Option(help="What is protected: what one row stands for, as its schema says.")],
 ) -> None:
     """Promise (epsilon, delta) to every unit of a data set; the promise is fixed for ever.
 

@@ -110,6 +110,8 @@ def probability(
         raise ArgumentError("give exactly one of --above and --below.")
     found = _load(file)
     draws = found.draws.pooled()
+    if len(draws) == 1:
+        raise ArgumentError("one draw has no shares: ask for an interval, or plan with more draws.")
     share = (draws > above).mean(axis=0) if above is not None else (draws < below).mean(axis=0)
     name = f"share of draws above {above:g}" if above is not None else f"share of draws below {below:g}"
     _by_label(found, {name: share}, as_json)

@@ -22,7 +22,9 @@ def spec(
     data: Annotated[str, typer.Option(help="The data file.")] = "data.csv",
     schema: Annotated[str, typer.Option(help="The schema file.")] = "schema.toml",
     column: Annotated[str, typer.Option(help="The column to release.")] = "column",
-    name: Annotated[str, typer.Option(help="The data set, as its schema and the ledger name it.")] = "data",
+    name: Annotated[
+        str | None, typer.Option(help="The data set, as the ledger names it; the schema's name if left out.")
+    ] = None,
     ledger: Annotated[str, typer.Option(help="The ledger's file.")] = "budget.db",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here instead of the terminal.")] = None,
 ) -> None:
@@ -32,7 +34,11 @@ def spec(
     """
     from sfumato.shells.spec import TEMPLATE
 
-    text = TEMPLATE.format(data=data, schema=schema, column=column, name=name, ledger=ledger)
+    if name is None and Path(schema).is_file():
+        from sfumato.schema import Schema
+
+        name = Schema.load(schema).name
+    text = TEMPLATE.format(data=data, schema=schema, column=column, name=name or "data", ledger=ledger)
     if output is None:
         typer.echo(text, nl=False)
         return
@@ -49,8 +55,11 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
     """
     from sfumato.shells.spec import Spec
 
-    found = Spec.load(file).plan(n)
-    emit(as_json, found.to_json(), str(found))
+    read = Spec.load(file)
+    found = read.plan(n)
+    # A plan knows no schema; who reads it here should see whom it protects.
+    said = str(found).replace("one row replaced", f"one {read.schema.unit} replaced")
+    emit(as_json, found.to_json(), said)
 
 
 def price_list(
@@ -113,7 +122,7 @@ def release(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Charge the ledger, draw and save. The same request again returns the same release at no further cost.
+    """Charge the ledger, draw and save. The same spec or request again returns the same release at no further cost.
 
     Example: sfumato release smokers.toml -o smokers.sfumato --request "smokers 2026"
     """
@@ -128,7 +137,7 @@ def release(
     data = read.dataset()
     planned = read.plan(data.n)
     ledger = read.open_ledger()
-    asked = request or read.ledger.get("request")
+    asked = request or read.request(planned)
     named = read.ledger.get("name") if ledger is not None else None
     if ledger is None and request is not None:
         raise ArgumentError("--request belongs to a ledger: add [ledger] to the spec.")

@@ -156,7 +156,10 @@ def _results(release: Any) -> str:
         if release.plan["model"].get("model") == "gibbs"
         else ""
     )
-    return chart + _table(["", "estimate", name, "released mean"], rows) + more + f"<p>{why}{scaled}</p>"
+    head = ["", "estimate", name, "mean of the draws"]
+    if release.kind == "estimate":  # a path's average is not centred as its posterior is; two numbers would only puzzle
+        head, rows = head[:3], [row[:3] for row in rows]
+    return chart + _table(head, rows) + more + f"<p>{why}{scaled}</p>"
 
 
 def _protection(release: Any) -> str:

@@ -84,6 +84,7 @@ class Spec:
             raise FormatError(f'{file.name}: [data] needs schema = "<file>.toml", the public facts about a record.')
         whole = Schema.load(file.parent / _text(facts, "schema", file.name))
         model, schema = _model(file.name, dict(document["model"]), whole)
+        _check_columns(model, schema)
         data = file.parent / _text(facts, "file", file.name) if "file" in facts else None
         price = dict(document["price"])
         for needed in ("epsilon", "delta"):
@@ -138,6 +139,10 @@ class Spec:
 
         return isinstance(self.model, Gibbs)
 
+    def request(self, plan: Any) -> str:
+        """The request's name: as the spec says, or the same for the same plan, so that repeating a command costs nothing."""
+        return str(self.ledger.get("request") or f"{self.path.stem} {plan.digest[:12]}")
+
     def open_ledger(self) -> Any:
         """The ledger that the spec names, or None."""
         from sfumato.ledger import Ledger
@@ -184,6 +189,17 @@ def _model(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Schem
         )
     build = {"family": _family, "regression": _regression, "network": _network}[kinds[0]]
     return build(file, facts, schema)
+
+
+def _check_columns(model: Any, schema: Schema) -> None:
+    """Refuse a model that cannot read its columns before anything is planned."""
+    from sfumato.models.gibbs import Gibbs
+    from sfumato.models.regression import check_rows
+
+    if isinstance(model, Gibbs):
+        check_rows(model, schema)
+    else:
+        model.columns(schema)
 
 
 def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Schema]:

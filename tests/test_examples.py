@@ -1,0 +1,66 @@
+"""Every example runs as a reader runs it: a process of its own, from another folder, in little time, and tells its story."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+SAID = {
+    "first_release": ["verified:", "refused:", "spent epsilon"],
+    "price_of_a_draw": ["sharp theorem", "finite-step"],
+    "length_of_stay": ["days on average", "admissions a year", "of 2 at delta 1e-06 in 2 charge(s)"],
+    "survey_by_region": ["coast", "island", "for four regions", "guesses this one right"],
+    "income_classifier": ["epsilon 0.1", "epsilon 2.0", "right; per year", "guesses this one right"],
+    "house_prices": ["a garden", "a public house", "the mean price is between"],
+    "page_visits": ["next=left | article", "invented visit:"],
+    "public_prior": ["alpha=1,", "published under the informed prior"],
+}
+
+
+def told(path: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "error"}
+    return subprocess.run(
+        [sys.executable, str(path)],
+        check=False,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_every_example_is_listed():
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(SAID)
+
+
+@pytest.mark.parametrize("name", sorted(SAID))
+def test_an_example_runs_and_tells_its_story(name, tmp_path):
+    ran = told(EXAMPLES / f"{name}.py", tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+    assert [word for word in SAID[name] if word not in ran.stdout] == []
+    assert list(tmp_path.iterdir()) == []  # nothing is left behind
+
+
+@pytest.mark.parametrize("name", sorted(SAID))
+def test_an_example_uses_public_names_only_and_no_seed_in_a_release(name):
+    tree = ast.parse((EXAMPLES / f"{name}.py").read_text())
+    assert ast.get_docstring(tree)
+    imports = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    assert [module for module in imports if module.startswith("sfumato")] == []
+    words = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+    assert words & {"random_state", "randomness"} == set()
+
+
+def test_an_example_that_fails_or_warns_is_seen(tmp_path):
+    broken = tmp_path / "broken.py"
+    broken.write_text("import warnings\nwarnings.warn('odd')\n")
+    assert told(broken, tmp_path).returncode != 0
