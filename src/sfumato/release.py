@@ -71,7 +71,9 @@ class Release:
         """Mean and interval of every label, why one draw is enough for an interval, and the promise; prints as a table."""
         from sfumato.queries import summary
 
-        return summary.summarise(self.draws, self.plan, self.promise, level, prior)
+        return summary.summarise(
+            self.draws, self.promise, lambda: self.interval(level, prior=prior), level, must=prior is not None
+        )
 
     def synthesize(
         self, rows: int, randomness: Any = None, *, to: str = "mapping", debias: bool = True, draw: int | None = None

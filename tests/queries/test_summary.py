@@ -111,3 +111,20 @@ def test_a_summary_says_why_one_draw_is_enough_and_repeats_the_promise():
 
 def test_the_printed_release_points_to_the_interval_where_noise_was_added():
     assert "interval()" in str(bits(mechanism="noisy-statistics"))
+
+
+def test_a_regression_with_its_transcript_has_a_summary_with_intervals():
+    rng = np.random.default_rng(8)
+    schema = sf.Schema({"x": sf.Number(-1, 1), "y": sf.Boolean()}, target="y", name="points")
+    x = rng.uniform(-1, 1, 800)
+    table = {"x": x, "y": rng.random(800) < 1 / (1 + np.exp(-3 * x))}
+    radius = sf.losses.radius_with_intercept(schema.design().radius, 0.5)
+    model = sf.Gibbs(sf.losses.Logistic(radius), sf.priors.Gaussian(0.05), 2, 0.5)
+    kept = release_of(model, table, schema, 800, goal="estimate", keep=("transcript",))
+    assert kept.summary().intervals.shape == (2, 2)
+    assert "intercept" in str(kept.summary())
+    bare = release_of(model, table, schema, 800, goal="estimate")
+    assert bare.summary().intervals is None
+    assert 'keep=("transcript",)' in str(bare.summary())
+    with pytest.raises(ArgumentError, match="prior is for families"):
+        kept.summary(prior=model)

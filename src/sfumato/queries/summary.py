@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sfumato._quadrature import Array
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
-from sfumato.queries.intervals import interval
 
 WHY_ONE_DRAW = (
     "One draw suffices for an interval: the law of a draw given the hidden statistic is public, so what the noise did can be "
@@ -45,14 +43,16 @@ class Summary:
         return "\n".join([*lines, "", told, self.promise])
 
 
-def summarise(draws: Draws, plan: Mapping[str, Any], promise: str, level: float = 0.9, prior: Any = None) -> Summary:
-    """Means of the draws beside intervals of the true parameter."""
+def summarise(
+    draws: Draws, promise: str, interval: Callable[[], Array], level: float = 0.9, must: bool = False
+) -> Summary:
+    """Means of the draws beside intervals of the true parameter; where there are none the summary says why, or raises if it must."""
     means = np.asarray(draws.mean(), dtype=np.float64).ravel()
     reason, found = "", None
     try:
-        found = interval(draws, plan, level, prior=prior).reshape(2, -1)
+        found = interval().reshape(2, -1)
     except ArgumentError as error:
-        if prior is not None:
+        if must:
             raise
         reason = str(error)
     return Summary(draws.labels, means, found, float(level), reason, promise)
