@@ -12,6 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.draws import Draws
 from sfumato.errors import SfumatoError
+from sfumato.mechanisms import priced_again
 from sfumato.release import promise_of
 
 BITS = sf.Schema({"x": sf.Boolean()}, name="s")
@@ -106,3 +107,51 @@ def test_a_plan_that_could_never_be_drawn_is_not_made():
     for family in (lambda b: sf.families.GammaPoisson(1, 1, b), sf.families.BetaBinomial):
         with pytest.raises(SfumatoError, match="at most 2\\^46"):
             family(1 << 47)
+
+
+def path_plan():
+    model = sf.Gibbs(sf.losses.Huber(1.0, clip=1.0), sf.priors.Gaussian(1.0), 2)
+    return sf.plan(model, 100, 1.0, 1e-6, goal="estimate")
+
+
+def test_a_learning_rate_so_small_that_squares_vanish_does_not_make_a_path_free():
+    """Noise of 0.0355 over 2,000 steps costs mu 25; in subnormal numbers it once cost nothing."""
+    plan, sigma, steps = path_plan(), 0.0355, 2000
+    eta = 2.74e-162 / sigma
+    h = 0.5 * (eta * sigma) ** 2
+    edited = forged(
+        plan, noise=sigma, learning_rate=eta, steps=steps, tail=1, step=h, power=eta / (100 * h), momentum=0.0
+    )
+    with pytest.raises(SfumatoError):
+        priced_again(edited.mechanism, edited.model, "estimate", 100, 1, dict(edited.parameters))
+    honest = forged(plan, noise=sigma, steps=steps, step=0.5 * (plan["learning_rate"] * sigma) ** 2)
+    numbers = dict(honest.parameters) | {"power": plan["learning_rate"] / (100 * honest["step"])}
+    found = priced_again(honest.mechanism, honest.model, "estimate", 100, 1, numbers)
+    assert found.curve.mu == pytest.approx(np.sqrt(steps) * 2 / (100 * sigma), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"power": 1.0},
+        {"step": 1.0},
+        {"tail": 0},
+        {"tail": 10**6},
+        {"momentum": 1.5},
+        {"noise": float("nan")},
+        {"noise": "0.1"},
+    ],
+    ids=str,
+)
+def test_numbers_of_a_path_that_contradict_each_other_are_refused(change):
+    edited = forged(path_plan(), **change)
+    with pytest.raises(SfumatoError):
+        priced_again(edited.mechanism, edited.model, "estimate", 100, 1, dict(edited.parameters))
+
+
+@pytest.mark.parametrize("strength", ["x", 0.0, -1.0, float("inf"), True])
+def test_a_strength_that_is_no_number_is_refused(strength):
+    model = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(1.0), 2)
+    edited = forged(sf.plan(model, 100, 1.0, 1e-6, mechanism="diffused"), strength=strength)
+    with pytest.raises(SfumatoError):
+        priced_again(edited.mechanism, model, "draws", 100, 1, dict(edited.parameters))

@@ -335,14 +335,17 @@ class Release:
         ]
         if self.kind == "draws" and self.plan["mechanism"] == "noisy-statistics":
             expected = self.plan["expected"]
+            told = "" if "parents" in self.plan["model"] else "; interval() includes it"
             rows.insert(
                 5,
                 (
                     "spread",
-                    "of the draws is the posterior's alone: the noise of the totals is not in it; interval() includes it. "
+                    f"of the draws is the posterior's alone: the noise of the totals is not in it{told}. "
                     f"Expected {expected['quantity']}: {expected['value']:.4g}",
                 ),
             )
+        if self.draws.transcript is not None:
+            rows.insert(5, ("note", "the average of a noisy path leans outwards; interval() and summary() correct it"))
         return head + "\n".join(f"{name:<8} {value}" for name, value in rows)
 
     def _columns(self) -> str:

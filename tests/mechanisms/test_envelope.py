@@ -166,3 +166,45 @@ def test_what_is_out_of_reach_is_refused_with_what_it_would_take(model, options,
 def test_a_curve_as_target_admits_no_slack():
     with pytest.raises(MechanismRefused, match="slack"):
         sf.plan(box(), 300, target=sf.Gaussian(0.5), mechanism="exponential")
+
+
+def test_no_exponent_is_negative_where_the_mode_lies_on_the_sphere():
+    """Records that all pull one way and saturate: the lattice point next to the mode lies outside the ball.
+
+    Values clipped there at what they reach inside would lift the level, and the kept law would no longer be the exact one.
+    """
+
+    def on_sphere(precision):
+        loss = sf.losses.Huber(1.0, clip=1.0)
+        return sf.Gibbs(loss, sf.priors.Ball(sf.priors.Gaussian(precision), radius=1.0), D)
+
+    n = 100_000
+    first = sf.plan(on_sphere(n * 0.0275), n, 0.1, 1e-6, mechanism="exponential")
+    model = on_sphere(n * first["power"] * (1 + 1e-6))
+    plan = sf.plan(model, n, 0.1, 1e-6, mechanism="exponential")
+    shape = _envelope.envelope(model, n, plan["power"])
+    # The mode's first coordinate is just beyond the last half cell: it rounds to the cube's side, outside the ball.
+    angle = math.acos(1 - 0.49 * shape.spacing[0])
+    row = np.array([math.cos(angle), math.sin(angle) / math.sqrt(2), math.sin(angle) / math.sqrt(2)])
+    schema = sf.Schema.vector(D, data_norm=1.0, target=sf.Number(-10, 10))
+    data = sf.Dataset.from_arrays(np.tile(row, (n, 1)), np.full(n, 5.0), schema=schema)
+    potential = _envelope._Potential(model, n, plan["power"], open_engine(data, model, True), shape)
+    centre, _ = _envelope._centre(potential, shape)
+    assert np.linalg.norm(potential.points(centre)) > 1
+    level = potential(potential.points(centre)[None])[0]
+    away = np.random.default_rng(0).normal(size=(400, D)) / math.sqrt(shape.curvature)
+    places = np.rint((potential.points(centre) + away - potential.lower) / potential.spacing).astype(int)
+    places = places[_envelope._inside(model, potential.points(places))]
+    offset = (places - centre) * potential.spacing
+    base = 0.5 * shape.curvature * (offset**2).sum(axis=1)
+
+    def least(found):
+        return float(
+            (found(potential.points(places)) - found(potential.points(centre)[None])[0] - base + shape.gap).min()
+        )
+
+    assert least(potential) >= 0
+    # The planted fault is what was once done: values clipped at what they reach inside the ball.
+    potential.reach /= shape.stretch
+    assert potential(potential.points(centre)[None])[0] > level
+    assert least(potential) < 0

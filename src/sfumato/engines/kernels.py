@@ -26,7 +26,12 @@ _TILE = 32
 
 @numba.njit(inline="always", fastmath=FAST)
 def slope(code: int, u: float, y: float, first: float, second: float) -> float:
-    """phi'(u, y) of the loss with this code; a value that could leave its bound by a rounding is clipped to it."""
+    """phi'(u, y) of the loss with this code; a value that could leave its bound by a rounding is clipped to it.
+
+    A score that is no number (0 times an overflowed parameter) has slope 0: otherwise one record would show in every sum.
+    """
+    if math.isnan(u):
+        return 0.0
     if code == 0:  # logistic
         return -y / (1.0 + math.exp(y * u)) if y * u < 700.0 else 0.0
     if code == 1:  # Huber: first = clip

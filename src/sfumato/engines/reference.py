@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,9 @@ class ReferenceEngine:
             scores = np.asarray(rows @ matrix[:, :width].T)
             if intercept:
                 scores = scores + matrix[:, width] * intercept
-            residual = loss.residual(scores, labels)
+            # As for a slope: no record may show by a score that overflowed. A residual's norm is at most sqrt(2) in any case.
+            residual = np.nan_to_num(loss.residual(scores, labels), nan=0.0)
+            residual /= np.maximum(1.0, np.linalg.norm(residual, axis=1, keepdims=True) / math.sqrt(2))
             inner = np.asarray((rows.T @ residual).T)
             if intercept:
                 inner = np.column_stack([inner, residual.sum(axis=0) * intercept])

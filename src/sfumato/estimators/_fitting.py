@@ -22,12 +22,15 @@ from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses import Loss
 from sfumato.planning import plan
 from sfumato.publishing import publish
+from sfumato.queries.predict import SCALED
 from sfumato.schema.columns import Column
 
 Array = NDArray[np.float64]
 # The prior that is used when none is given, as a share of the largest curvature of one record's loss: a twenty-fifth of a
 # record is felt only where the records say nothing.
 _PRIOR_SHARE = 1 / 25
+# Coefficients up to which a release keeps its transcript, a few megabytes at most.
+_KEPT = 1000
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,11 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         recipe = Recipe.of(self, features.shape[1])
         model = self._model(loss(recipe.radius), recipe, scores)
         n = int(features.shape[0])
-        chosen = plan(model, n, float(self.epsilon), float(self.delta), mechanism="langevin-path", goal="estimate")
+        # Noisy gradients are paid for either way; kept, they make intervals possible.
+        keep = ("transcript",) if (model.dimension or 0) <= _KEPT else ()
+        chosen = plan(
+            model, n, float(self.epsilon), float(self.delta), mechanism="langevin-path", goal="estimate", keep=keep
+        )
         schema = recipe.schema(column, _named(self.ledger_name or "data", recipe, scores))
         data = Dataset.from_arrays(recipe.prepare(features), labels, schema=schema)
         self.release_ = publish(
@@ -132,4 +139,4 @@ def _named(name: str, recipe: Recipe, scores: Scores) -> str:
         return name
     ends = [] if recipe.lower is None or recipe.upper is None else [recipe.lower.tolist(), recipe.upper.tolist()]
     text = repr((ends, recipe.constant, scores.offset, scores.factor))
-    return f"{name}, scaled by bounds {hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    return f"{name}{SCALED}{hashlib.sha256(text.encode()).hexdigest()[:12]}"

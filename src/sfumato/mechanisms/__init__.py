@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, cast
@@ -81,7 +82,14 @@ def priced_again(name: str, model: Any, goal: str, n: int, draws: int, parameter
     if not any(set(parameters) == set(names) for names in known):  # a saved document has its keys in another order
         wanted = " or ".join(", ".join(names) for names in known)
         raise FormatError(f"mechanism {name!r} plans with {wanted}; the record has {', '.join(parameters)}.")
-    return mechanism.reprice(model, n, draws, parameters)
+    for key, value in parameters.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if not number or value < 0 or (key == "strength" and value == 0):
+            raise FormatError(f"{key} of a plan must be a finite number of 0 or more; the record has {value!r}.")
+    try:
+        return mechanism.reprice(model, n, draws, parameters)
+    except (ArithmeticError, TypeError) as error:
+        raise FormatError(f"the numbers of the plan cannot be priced: {error}.") from error
 
 
 def _known(name: str, model: Any) -> tuple[tuple[str, ...], ...]:

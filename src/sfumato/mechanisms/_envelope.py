@@ -27,6 +27,8 @@ from sfumato.theorems.rejection import ball_acceptance, box_acceptance, trials_n
 
 MOST_TRIALS = 1_000_000
 _MOST_STEPS, _MOST_POINTS = 1_000_000, 1 << 20
+# A dot product of more terms would round by more than is charged for a value.
+_MOST_DIMENSIONS = 1000
 # |r|^2/(2 k m) of the note: small enough that what it costs in trials is not felt.
 _GAP = 0.02
 # Relative errors of a proposal's weight, and what lies below e^-60 of the largest, which is charged absolutely.
@@ -46,6 +48,7 @@ class Envelope:
     log_error: float
     trial_error: float
     acceptance: float
+    stretch: float
 
 
 def refuses(model: Gibbs) -> str | None:
@@ -56,6 +59,8 @@ def refuses(model: Gibbs) -> str | None:
         return "beyond two dimensions its exact draw needs a smooth convex loss; use the smoothed variant"
     if model.strong_convexity(1, 1.0) <= 0:
         return "beyond two dimensions its exact draw needs strong convexity: give the prior a positive precision"
+    if model.dimension > _MOST_DIMENSIONS:
+        return f"its exact draw is worked out for at most {_MOST_DIMENSIONS:,} coordinates"
     if math.isinf(_lattice.magnitude(model)):
         return "beyond two dimensions its exact draw needs bounded labels"
     return None
@@ -65,8 +70,7 @@ def envelope(model: Gibbs, n: int, power: float) -> Envelope:
     """The envelope at this power; its success is a lower bound over all data sets."""
     d = model.dimension or 1
     m, big_m = model.strong_convexity(n, power), model.smoothness(n, power)
-    share = min(0.1, 0.5 / d)
-    residual = math.sqrt(2 * share * m * _GAP)
+    share, residual = _residual(d, m)
     finest = 1.4 * residual / (big_m * math.sqrt(d))
     lower, widths = _sides(model)
     steps = tuple(max(1, math.ceil(width / finest)) for width in widths)
@@ -74,7 +78,7 @@ def envelope(model: Gibbs, n: int, power: float) -> Envelope:
         raise MechanismRefused(f"{_points_needed(steps)}; use a stronger prior, a smaller domain or 'langevin'.")
     spacing = tuple(width / count for width, count in zip(widths, steps, strict=True))
     descent, near = _descent(model, n, power, m, big_m, math.hypot(*widths), 0.3 * residual)
-    error = log_error(model, n, power)
+    error, stretch = log_error(model, n, power), _stretch(model, n, power)
     soft, stiff, gap = (1 - share) * m, big_m + share * m, 2 * (_GAP + error)
     trial_error = sum((count + 1) * (_TAIL + 2.0**-126) for count in steps) + 2.0**-62
     if isinstance(model.prior, Ball):
@@ -91,7 +95,7 @@ def envelope(model: Gibbs, n: int, power: float) -> Envelope:
         )  # fmt: skip
     else:
         chance = box_acceptance(strong_convexity=soft, smoothness=stiff, spacings=spacing, steps=steps, gap=gap)
-    return Envelope(soft, lower, spacing, steps, descent, _GAP + error, error, trial_error, chance)
+    return Envelope(soft, lower, spacing, steps, descent, _GAP + error, error, trial_error, chance, stretch)
 
 
 def trials(model: Gibbs, n: int, power: float, failure: float) -> int:
@@ -154,8 +158,29 @@ def _mode_distance(model: Gibbs, n: int, power: float) -> float:
     return (bound + math.dist(mean, centre)) * (1 + 1e-12)
 
 
+def _residual(dimension: int, m: float) -> tuple[float, float]:
+    """The share k of the note that is given up, and how large |r| may then be."""
+    share = min(0.1, 0.5 / dimension)
+    return share, math.sqrt(2 * share * m * _GAP)
+
+
+def _stretch(model: Gibbs, n: int, power: float) -> float:
+    """How far a point at which values are summed may be from 0, in units of the domain's radius.
+
+    The lattice point next to the mode may lie outside a ball, by half a cell (0.7 |r|/M) and the descent's own error (0.3
+    |r|/(4 M)): values there must be neither clipped nor less exact than charged.
+    """
+    if not isinstance(model.prior, Ball):
+        return 1.0
+    _, residual = _residual(model.dimension or 1, model.strong_convexity(n, power))
+    return 1 + 0.8 * residual / model.smoothness(n, power) / model.prior.domain_radius
+
+
 def log_error(model: Gibbs, n: int, power: float) -> float:
-    """Bound on the error of a computed exponent: two sums of rounded values, and the roundings of public terms."""
+    """Bound on the error of a computed exponent: two sums of rounded values, and the roundings of public terms.
+
+    Points are within `_stretch` times the domain's radius; every term grows with it by at most its square.
+    """
     d, far = model.dimension or 1, model.prior.domain_radius
     reach, unit = _lattice.reach_of(model), _lattice.unit_of(model)
     values = 2 * power * n * (0.5 * unit + _lattice.VALUE_ERROR * _lattice.magnitude(model))
@@ -164,7 +189,7 @@ def log_error(model: Gibbs, n: int, power: float) -> float:
     sizes = 2 * power * n * (reach + far * far) + math.sqrt(d) * inner.smoothness * away * away
     steep = power * n * _gibbs.steepest(model, far) + math.sqrt(d) * inner.smoothness * away
     sizes += 2 * far * steep + model.smoothness(n, power) * 4 * far * far
-    return float(values + (d + 40) * 1.2e-16 * 4 * sizes + d * _WEIGHT_ERROR)
+    return float((values + (d + 40) * 1.2e-16 * 4 * sizes) * _stretch(model, n, power) ** 2 + d * _WEIGHT_ERROR)
 
 
 class _Potential:
@@ -173,6 +198,7 @@ class _Potential:
     def __init__(self, model: Gibbs, n: int, power: float, engine: Any, shape: Envelope) -> None:
         self.model, self.n, self.power, self.engine = model, n, power, engine
         self.lower, self.spacing = np.array(shape.lower), np.array(shape.spacing)
+        self.reach = _lattice.reach_of(model) * shape.stretch * (1 + 1e-9)
 
     def points(self, places: Any) -> Any:
         """The lattice points at these places."""
@@ -181,7 +207,7 @@ class _Potential:
     def __call__(self, points: Any) -> Any:
         """U_D at each of (points, d)."""
         unit = _lattice.unit_of(self.model)
-        totals = self.engine.totals(points, unit, _lattice.reach_of(self.model))
+        totals = self.engine.totals(points, unit, self.reach)
         found = np.array(totals, dtype=np.float64) * (self.power * unit)
         inner: Any = self.model.prior.prior  # type: ignore[attr-defined]
         away = points - (0.0 if inner.start is None else np.array(inner.start))

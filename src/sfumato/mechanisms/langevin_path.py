@@ -14,6 +14,7 @@ import numpy as np
 
 from sfumato.calibrate import Target, smallest
 from sfumato.draws import Draws
+from sfumato.errors import FormatError
 from sfumato.mechanisms import _gibbs
 from sfumato.mechanisms.plan import Cost, Expected, Plan
 from sfumato.models.gibbs import Gibbs
@@ -24,6 +25,8 @@ from sfumato.theorems import path
 from sfumato.tune import path_schedule
 
 NAME = "langevin-path"
+# A step below this has lost its digits; a parameter beyond the other is no parameter, and must not become infinite.
+_SMALLEST, _FARTHEST = 1e-200, 1e100
 
 
 def refuses(model: Any, goal: str) -> str | None:
@@ -39,16 +42,19 @@ def refuses(model: Any, goal: str) -> str | None:
     return reason
 
 
-def price(model: Gibbs, n: int, sigma: float, eta: float, steps: int, chains: int, momentum: float = 0.0) -> Guarantee:
-    """Price of `steps` noisy mean gradients with noise `sigma`, for all chains together, roundings of the sum included."""
-    h = 0.5 * (eta * sigma) ** 2
+def price(model: Gibbs, n: int, sigma: float, steps: int, chains: int, momentum: float = 0.0) -> Guarantee:
+    """Price of `steps` noisy mean gradients with noise `sigma`, for all chains together, roundings of the sum included.
+
+    It is the same for every learning rate, so it is computed at 1: a tiny one would make the squares of the formula vanish.
+    """
+    h = 0.5 * sigma**2
     return path.whole_path(
-        difference=model.difference(eta / (n * h)),
+        difference=model.difference(1 / (n * h)) if h > 0 else math.inf,
         step=h,
         steps=steps,
         chains=chains,
         momentum=momentum,
-        float_error=eta * _gibbs.noisy_mean_error(model, n, sigma),
+        float_error=_gibbs.noisy_mean_error(model, n, sigma),
     )
 
 
@@ -56,6 +62,7 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     """Choose the schedule from public numbers, then the least noise that is admitted."""
     limit = _gibbs.needs_target(target, NAME)
     smooth = model.constants.smoothness if model.constants.smooth else model.constants.lipschitz**2
+    smooth += model.prior.smoothness / n  # a steep prior shortens the steps, or the path would leave every bound
     mu = _admitted_mu(model, n, limit, draws)
     # The rule is written for gradients that differ by twice their largest norm; where they differ by less, more is to spend.
     scale = 2 * model.constants.lipschitz / model.constants.difference
@@ -63,7 +70,7 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     eta, steps, momentum = chosen.rate, chosen.steps, chosen.momentum
 
     def one_step(sigma: float) -> Guarantee:
-        return steps * price(model, n, sigma, eta, 1, draws)
+        return steps * price(model, n, sigma, 1, draws)
 
     least = model.constants.difference * math.sqrt(steps * draws) / n
     sigma = smallest(one_step, limit, least * 1e-4, least * 1e6, "noise")
@@ -86,7 +93,7 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
         "estimate",
         tuple(options.get("keep", ())),
         numbers,
-        price(model, n, sigma, eta, steps, draws, momentum),
+        price(model, n, sigma, steps, draws, momentum),
         expected,
         Cost(steps, draws),
         limit,
@@ -96,7 +103,7 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
 def _admitted_mu(model: Gibbs, n: int, limit: Target, draws: int) -> float:
     """Mu of one step at the least noise that the target admits: what there is to spend."""
     return 1.0 / smallest(
-        lambda s: price(model, n, s * model.constants.difference / n, 1.0, 1, draws), limit, 1e-4, 1e9, "noise", 1e-3
+        lambda s: price(model, n, s * model.constants.difference / n, 1, draws), limit, 1e-4, 1e9, "noise", 1e-3
     )
 
 
@@ -104,7 +111,7 @@ def recursion(model: Gibbs, n: int, chains: int, dimension: int, parameters: Map
     """What the chains do with their noisy gradients, from public numbers alone."""
     return Recursion(
         lambda theta: model.prior.gradient(theta) / n,
-        model.prior.project,
+        lambda theta: np.clip(np.nan_to_num(model.prior.project(theta), nan=0.0), -_FARTHEST, _FARTHEST),
         _gibbs.public_start(model, chains, dimension),
         float(parameters["learning_rate"]),
         float(parameters["momentum"]),
@@ -143,13 +150,13 @@ def retells(model: Gibbs, n: int, parameters: Mapping[str, Any], draws: Draws) -
 
 
 def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
-    """Price again from the recorded numbers."""
-    return price(
-        model,
-        n,
-        parameters["noise"],
-        parameters["learning_rate"],
-        int(parameters["steps"]),
-        draws,
-        parameters["momentum"],
-    )
+    """Price again from the recorded numbers, which must agree with each other."""
+    sigma, eta = float(parameters["noise"]), float(parameters["learning_rate"])
+    h, steps, tail = 0.5 * (eta * sigma) ** 2, parameters["steps"], parameters["tail"]
+    well = h > _SMALLEST and math.isclose(parameters["step"], h, rel_tol=1e-9)
+    well = well and math.isclose(parameters["power"], eta / (n * h), rel_tol=1e-9)
+    if not (
+        well and int(steps) == steps and int(tail) == tail and 1 <= tail <= steps and 0 <= parameters["momentum"] < 1
+    ):
+        raise FormatError("the numbers of a noisy-gradient path contradict each other: the record was edited.")
+    return price(model, n, sigma, int(steps), draws, parameters["momentum"])

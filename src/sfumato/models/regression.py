@@ -84,7 +84,10 @@ def coordinates(model: Gibbs, schema: Schema) -> tuple[str, ...]:
     """A public name for every coordinate of the parameter; a softmax has one row per class."""
     if model.loss.record == LABEL:
         return (f"log odds of {schema.target}",)
-    names = list(Design.of(schema).features) + (["intercept"] if model.intercept else [])
+    names = list(Design.of(schema).features)
+    if model.intercept:
+        # The coefficient of a constant feature c is the intercept divided by c.
+        names.append("intercept" if model.intercept == 1 else f"intercept / {model.intercept:.6g}")
     classes = getattr(model.loss, "classes", 1)
     return tuple([f"class {k}: {name}" for k in range(classes) for name in names] if classes > 1 else names)
 

@@ -101,8 +101,8 @@ def _accounts(plan: Plan) -> list[tuple[str, Price]]:
 def _path_price(plan: Plan) -> Price:
     numbers, model = dict(plan.parameters), plan.model
     if plan.mechanism == langevin_path.NAME:
-        noise, rate, momentum = (float(numbers[name]) for name in ("noise", "learning_rate", "momentum"))
-        return lambda t: langevin_path.price(model, plan.n, noise, rate, t, plan.draws, momentum)
+        noise, momentum = float(numbers["noise"]), float(numbers["momentum"])
+        return lambda t: langevin_path.price(model, plan.n, noise, t, plan.draws, momentum)
     power, step = float(numbers["power"]), float(numbers["step"])
     return lambda t: path.whole_path(
         difference=model.difference(power),

@@ -54,5 +54,9 @@ def law_in_words(plan: Mapping[str, Any], kind: str) -> str:
     changes = [f"power {power:.4g}"] if power != 1 else []
     changes += [f"its prior {strength:.4g} times as strong"] if strength != 1 else []
     what = "the posterior's chain at its last step" if "steps" in numbers else "the posterior"
+    if "points" in numbers:
+        what = f"the posterior on its public lattice of {int(numbers['points']):,} points a side"
+    elif "trials" in numbers:
+        what = "the posterior on its public lattice"
     found = what + (f" ({', '.join(changes)})" if changes else "")
     return f"{found}, if its chain has converged" if plan["guarantee"]["trust"] == "assumes converged" else found

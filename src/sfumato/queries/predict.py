@@ -30,6 +30,8 @@ from sfumato.schema.reading import open_source
 Array = NDArray[np.float64]
 Link = Callable[[Array], Array]
 _BLOCK = 1 << 21
+# What the name of a data set says where an estimator scaled its rows.
+SCALED = ", scaled by bounds "
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,10 @@ def read(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any]) -> Re
             "Ask it with release.mean(), release.quantile(q) or release.respond(...)."
         )
     declared = Schema.from_json(json.loads(schema["document"]))
+    if SCALED in declared.name:
+        raise ArgumentError(
+            "an estimator scaled the rows of this release by its bounds, which are not in it: use the estimator's own predict."
+        )
     scores = getattr(model.loss, "classes", 1)
     values = draws.pooled()
     return Regression(model, declared, values.reshape(len(values), scores, -1))

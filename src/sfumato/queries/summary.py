@@ -46,7 +46,7 @@ class Summary:
 def summarise(
     draws: Draws, promise: str, interval: Callable[[], Array], level: float = 0.9, must: bool = False
 ) -> Summary:
-    """Means of the draws beside intervals of the true parameter; where there are none the summary says why, or raises if it must."""
+    """Means of the draws beside intervals of the true parameter; where there are none it says why, or raises if it `must`."""
     means = np.asarray(draws.mean(), dtype=np.float64).ravel()
     reason, found = "", None
     try:

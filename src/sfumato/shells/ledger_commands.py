@@ -17,7 +17,8 @@ Place = Annotated[str, typer.Argument(help="The ledger: a file such as budget.db
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def _open(place: str, must_exist: bool = True) -> Any:
+def open_ledger(place: str, must_exist: bool = True) -> Any:
+    """The ledger at this place, which must be there already, or must not."""
     from sfumato.ledger import Ledger
 
     if "://" not in place and Path(place).exists() != must_exist:
@@ -35,7 +36,7 @@ def create(place: Place) -> None:
 
     Example: sfumato ledger create budget.db
     """
-    ledger = _open(place, must_exist=False)
+    ledger = open_ledger(place, must_exist=False)
     typer.echo(f"created {place}; keep its witness {ledger.witness} on another disk or account")
     typer.echo(f"next: sfumato ledger register {place} NAME --epsilon 2 --delta 1e-6 --unit person")
 
@@ -52,7 +53,7 @@ def register(
 
     Example: sfumato ledger register budget.db survey --epsilon 2 --delta 1e-6 --unit person
     """
-    with _open(place) as ledger:
+    with open_ledger(place) as ledger:
         ledger.register(name, epsilon, delta, unit=unit)
         typer.echo(str(ledger.spent(name)))
 
@@ -67,7 +68,7 @@ def show(
 
     Example: sfumato ledger show budget.db survey
     """
-    with _open(place) as ledger:
+    with open_ledger(place) as ledger:
         names = [name] if name is not None else ledger.names()
         if not names:
             emit(as_json, {}, "the ledger is empty: register a data set with sfumato ledger register")
@@ -91,6 +92,6 @@ def verify(place: Place, as_json: Json = False) -> None:
 
     Example: sfumato ledger verify budget.db
     """
-    with _open(place) as ledger:
+    with open_ledger(place) as ledger:
         rows = ledger.verify()
     emit(as_json, {"rows": rows, "whole": True}, f"{rows} rows, all as they were written")

@@ -41,6 +41,8 @@ def fail(error: Exception) -> None:
         what = f"{error.strerror or error}: {error.filename or ''}".rstrip(": ")
     else:
         what = str(error)
+        if isinstance(error, errors.LedgerExhausted):
+            what += " In a spec file: a smaller epsilon; sfumato ledger show says what is left."
     if "--json" in sys.argv:
         typer.echo(json.dumps({"error": what, "kind": type(error).__name__}), err=True)
     else:

@@ -51,6 +51,22 @@ def _ends(found: Any, level: float, include: str) -> tuple[Any, dict[str, Any]]:
     return found, {"lower": lower, "estimate": found.interval(0.01, include).mean(axis=0), "upper": upper}
 
 
+def untold(found: Any, lower: Any, upper: Any) -> str:
+    """A sentence on coefficients of which a regression's release tells less than its prior did, or nothing."""
+    prior = found.plan["model"].get("prior", {})
+    precision = prior.get("precision")
+    if not isinstance(precision, float | int):
+        return ""
+    width = 3.3 / precision**0.5  # of the prior's own 90 % interval
+    names = [label for label, low, high in zip(found.draws.labels, lower, upper, strict=True) if high - low > width]
+    if not names:
+        return ""
+    return (
+        f"This release tells nothing about {', '.join(names)}: the interval is wider than the prior's own. Features that add up to "
+        "a constant (all levels of a category beside an intercept or another category) cannot be told apart: leave one out."
+    )
+
+
 def interval_table(found: Any, level: float, include: str = "privacy and sampling") -> str:
     """Intervals of every label, as text."""
     columns = _ends(found, level, include)[1]
@@ -78,7 +94,11 @@ def interval(
 
     Example: sfumato query interval smokers.sfumato --level 0.95
     """
-    _by_label(*_ends(_load(file), level, include), as_json)
+    found, columns = _ends(_load(file), level, include)
+    _by_label(found, columns, as_json)
+    unknown = untold(found, columns["lower"].ravel(), columns["upper"].ravel())
+    if unknown and not as_json:
+        typer.echo(f"\n{unknown}")
 
 
 @app.command()
@@ -92,6 +112,8 @@ def quantile(
     Example: sfumato query quantile smokers.sfumato --at 0.9
     """
     found = _load(file)
+    if len(found.draws.pooled()) == 1:
+        raise ArgumentError("one draw has no quantiles: ask for an interval, or plan with more draws.")
     _by_label(found, {f"quantile {at:g}": found.quantile(at)}, as_json)
 
 
@@ -120,7 +142,7 @@ def probability(
 @app.command()
 def top(
     file: ReleaseFile,
-    k: Annotated[int, typer.Option(help="How many.")] = 3,
+    k: Annotated[int, typer.Option(help="How many.")] = 1,
     as_json: Json = False,
 ) -> None:
     """The k categories with the largest shares.
@@ -145,13 +167,21 @@ def attacker(file: ReleaseFile, as_json: Json = False) -> None:
 def predict(
     file: ReleaseFile,
     rows: Annotated[Path, typer.Argument(help="PUBLIC rows to predict for: .csv, .parquet.")],
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Probabilities of the classes instead of the likeliest one.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Predictions of a released regression for public rows, one a line.
 
     Example: sfumato query predict income.sfumato new_rows.csv
     """
-    values = _load(file).predict(rows)
+    found = _load(file)
+    if proba:
+        shares = found.predict_proba(rows)
+        emit(as_json, shares, "\n".join("  ".join(f"{share:.4f}" for share in row) for row in shares))
+        return
+    values = found.predict(rows)
     emit(as_json, list(values), "\n".join(str(value) for value in values))
 
 

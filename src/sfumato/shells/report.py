@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from sfumato._version import __version__
 from sfumato.errors import ArgumentError, SfumatoError
 from sfumato.shells import svg
+from sfumato.shells.query_commands import untold
 
 _LEVEL = 0.9
 _MOST_LABELS = 40
@@ -96,8 +98,16 @@ def _what(release: Any) -> str:
 
     model = model_from_json(release.plan["model"])
     if isinstance(model, Gibbs):
-        return f"{model.loss.name} regression"
-    return str(getattr(model, "quantity", model.name)).removesuffix(" of a group of average size")
+        target = json.loads(release.schema["document"]).get("target")
+        return f"{model.loss.name} regression" + (f" of {target}" if target else "")
+    if hasattr(model, "unshrunk"):
+        return f"tables{_of(release)}"
+    return str(getattr(model, "quantity", model.name)).removesuffix(" of a group of average size") + _of(release)
+
+
+def _of(release: Any) -> str:
+    """The columns that were read, in words."""
+    return str(release._columns()).replace(", columns", " of").replace(", column", " of")
 
 
 def _lead(release: Any) -> str:
@@ -152,14 +162,16 @@ def _results(release: Any) -> str:
     )
     scaled = (
         " Coefficients belong to features scaled by their declared bounds: a number runs from -1/2 to 1/2, a yes or no is 1/2 or "
-        "-1/2."
+        "-1/2, a level of a category 1 or 0. The intercept is shown divided by the constant feature that stands for it."
         if release.plan["model"].get("model") == "gibbs"
         else ""
     )
     head = ["", "estimate", name, "mean of the draws"]
     if release.kind == "estimate":  # a path's average is not centred as its posterior is; two numbers would only puzzle
         head, rows = head[:3], [row[:3] for row in rows]
-    return chart + _table(head, rows) + more + f"<p>{why}{scaled}</p>"
+    unknown = untold(release, lower, upper)
+    warning = f"<p><strong>{escape(unknown)}</strong></p>" if unknown else ""
+    return chart + _table(head, rows) + more + warning + f"<p>{why}{scaled}</p>"
 
 
 def _protection(release: Any) -> str:
@@ -207,8 +219,6 @@ def _accuracy(release: Any, test: str | Path | None) -> str:
 
 def _obtained(release: Any, test: str | Path) -> str:
     """Share of right classes, or mean absolute error, on public rows."""
-    import json
-
     import numpy as np
 
     from sfumato.schema import Category, Number, Schema
@@ -236,9 +246,9 @@ def _budget(release: Any, ledger: str | None) -> str:
         said = f"Charged to {Path(str(receipt['ledger'])).name} under request {receipt['request_id']}, entry {receipt['seq']}."
     if ledger is None:
         return f"<p>{escape(said)}</p>"
-    from sfumato.ledger import Ledger
+    from sfumato.shells.ledger_commands import open_ledger
 
-    with Ledger.open(ledger) as book:
+    with open_ledger(ledger) as book:
         name = release.schema["name"]
         state = str(book.spent(name)) if name in book.names() else f"{name!r} is not registered in this ledger."
     return f"<p>{escape(said)}</p><pre>{escape(state)}</pre>"

@@ -84,7 +84,7 @@ class Spec:
             raise FormatError(f'{file.name}: [data] needs schema = "<file>.toml", the public facts about a record.')
         whole = Schema.load(file.parent / _text(facts, "schema", file.name))
         model, schema = _model(file.name, dict(document["model"]), whole)
-        _check_columns(model, schema)
+        _check_columns(file.name, model, schema)
         data = file.parent / _text(facts, "file", file.name) if "file" in facts else None
         price = dict(document["price"])
         for needed in ("epsilon", "delta"):
@@ -127,11 +127,17 @@ class Spec:
         from sfumato.planning import plan
 
         options = {**self.price, **changed}
+        count, delta = self.records() if n is None else n, options["delta"]
+        if isinstance(delta, float) and 1 / count < delta < 1:
+            raise ArgumentError(
+                f"{self.path.name}: delta = {delta:g} would allow a whole record among {count:,} to be published. Write a delta "
+                "far below one in the number of records, such as 1e-6."
+            )
         if self._regression:
             options.setdefault("goal", "estimate")
             if options["goal"] == "estimate" and options.get("mechanism", "auto") in ("auto", "langevin-path"):
                 options.setdefault("keep", ("transcript",))  # free, and intervals need it
-        return plan(self.model, self.records() if n is None else n, **options)
+        return plan(self.model, count, **options)
 
     @property
     def _regression(self) -> bool:
@@ -191,15 +197,21 @@ def _model(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Schem
     return build(file, facts, schema)
 
 
-def _check_columns(model: Any, schema: Schema) -> None:
+def _check_columns(file: str, model: Any, schema: Schema) -> None:
     """Refuse a model that cannot read its columns before anything is planned."""
     from sfumato.models.gibbs import Gibbs
     from sfumato.models.regression import check_rows
 
     if isinstance(model, Gibbs):
         check_rows(model, schema)
-    else:
+        return
+    try:
         model.columns(schema)
+    except ArgumentError as error:
+        found = ", ".join(f"{name!r} is a {type(column).__name__}" for name, column in schema.columns.items())
+        raise FormatError(
+            f"{file}: {getattr(model, 'name', 'the model')} cannot be of these columns: {found}."
+        ) from error
 
 
 def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Schema]:
@@ -214,18 +226,22 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Sche
         raise FormatError(f"{file}: family must be one of {', '.join(known)}; got {name!r}.{hint}")
     by = facts.pop("by", None)
     column = facts.pop("column", None)
+    family = getattr(families, name)
+    parameters = tuple(inspect.signature(family).parameters)
+    _known(file, facts, ("column", "by", *parameters), f"the family {name}")
+    if by is not None and by in schema.columns and isinstance(schema.columns[by], Number):
+        raise FormatError(f"{file}: by = {by!r} is a Number; groups are the levels of a Category or a Boolean.")
     columns = [column] if column is not None else [each for each in schema.columns if each != by]
     if column is None and len(columns) > 1:
         raise FormatError(
             f'{file}: [model] needs column = "...", one of {", ".join(columns)}: the schema has more than one.'
         )
     part = schema.only([*columns, *([by] if by else [])])
-    family = getattr(families, name)
-    parameters = tuple(inspect.signature(family).parameters)
-    _known(file, facts, parameters, f"the family {name}")
     for key, value in _declared(part.columns[columns[0]]).items():
         if key in parameters:
             facts.setdefault(key, value)
+    if isinstance(part.columns[columns[0]], Category) and {"lower", "upper", "bound"} & set(parameters):
+        raise FormatError(f"{file}: the family {name} is of a Number; {columns[0]!r} is a Category.")
     missing = [
         key
         for key, parameter in inspect.signature(family).parameters.items()
@@ -279,10 +295,14 @@ def _regression(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, 
     if target is None:
         raise FormatError(f'{file}: [model] needs target = "...", the column to be predicted.')
     features = facts.get("features", [each for each in schema.columns if each != target])
+    if target in features:
+        raise FormatError(f"{file}: the target {target!r} cannot be one of the features.")
     part = schema.only([*features, target], target)
     design = part.design()
     # Half of the longest row, as the estimators choose it: a constant as long as a usual row.
-    constant = design.radius / 2 if facts.get("intercept", True) else 0.0
+    # The levels of a category hold the constant already: beside them it could not be told apart.
+    levels = any(isinstance(part.columns[each], Category) for each in features)
+    constant = design.radius / 2 if facts.get("intercept", not levels) else 0.0
     loss = _loss(
         file, kind, facts, losses.radius_with_intercept(design.radius, constant) if constant else design.radius, part
     )

@@ -24,6 +24,8 @@ from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.theorems._hypotheses import Hypotheses
 
+# Below this a step's square, or that of its gradient, may vanish in a float, and with it the price.
+_TINY = 1e-140
 SOURCE = "Dong, Roth and Su 2022, composition of Gaussian mechanisms"
 
 
@@ -70,6 +72,10 @@ def whole_path(
     sizes = _step_sizes(h, step, count)
     k = h.count(chains, "number of chains", "chains", 1, "Run at least one chain.")
     e = h.number(float_error, "rounding error of one step", "e", "finite and 0 or greater", "Give 0 or more.")
+    smallest = min(size for size, _ in sizes)
+    h.holds(
+        smallest > _TINY, "steps whose squares are floats", "h", f"greater than {_TINY:g}", smallest, "Rescale them."
+    )
     squares = math.fsum(times * (size * g + 2 * e) ** 2 / (2 * size) for size, times in sizes)
     return h.guarantee(Gaussian(math.sqrt(k * squares) * (1 + 16 * UNIT)), adjacency, unit, draws=k)
 
