@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import tables
 from sfumato.estimators import PrivateLogisticRegression
 
-DRAWS, TIMED, WARMUP = 1_000, 20, 60
+DRAWS, TIMED, WARMUP = 1_000, 5, 60
 
 
 def main() -> None:

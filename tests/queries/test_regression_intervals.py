@@ -131,7 +131,7 @@ def test_intervals_cover_the_true_coefficients_and_naive_ones_do_not(capsys):
 
 @pytest.mark.parametrize("n", [10_000, 1_000])
 def test_nearly_equal_features_give_wide_intervals_not_wrong_ones(n):
-    found = trials(Study("correlated", n), 60 if LONG else 8)
+    found = trials(Study("correlated", n), 60 if LONG else 6)
     assert not too_low(found["full"])
     assert not too_low(found["privacy"])
     assert too_low(found["naive"])
