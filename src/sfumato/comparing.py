@@ -11,12 +11,13 @@ from sfumato import _validate
 from sfumato.calibrate import Target, largest, target_of
 from sfumato.errors import ArgumentError, AssumptionError, CalibrationError, SfumatoError
 from sfumato.mechanisms import _family, exponential, langevin
+from sfumato.mechanisms._gibbs import sharp_price
 from sfumato.models.families._family import Family
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.convert import minimise_over_orders, renyi_to_epsilon
 from sfumato.privacy.curves import Curve
-from sfumato.theorems import conjugate, log_sobolev, sharp
+from sfumato.theorems import conjugate, log_sobolev
 
 # Powers above 1 are searched too: the table compares theorems, and a plan never takes more than 1.
 _LOWEST, _HIGHEST = 1e-12, 1e6
@@ -109,12 +110,8 @@ def _gibbs_rows(model: Gibbs, n: int, target: Target, steps: list[int]) -> list[
     }
 
     def sharp_guarantee(power: float) -> Any:
-        return sharp.gibbs_draw(
-            difference=model.difference(power),
-            strong_convexity=model.strong_convexity(n, power),
-            convex=model.constants.convex,
-            convex_domain=model.prior.convex_domain,
-        )
+        """Price of one exact draw at this power."""
+        return sharp_price(model, n, power, 1)
 
     rows = [
         _exponential_row(model, n, target),

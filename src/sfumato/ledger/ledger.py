@@ -87,6 +87,7 @@ class Ledger:
         content = {"terms": terms.to_json(), "cap": cap_of(terms)}
 
         def act(_: Transaction, chain: Chain) -> tuple[None, Row | None]:
+            """Add the promise, or nothing where the same stands already."""
             known = chain.accounts.get(name)
             if known is None:
                 return None, chain.next_row("register", name, "", ticked(chain), content)
@@ -127,6 +128,7 @@ class Ledger:
         }
 
         def act(view: Transaction, chain: Chain) -> tuple[Receipt | Account, Row | None]:
+            """Add the charge if it fits; a repeated request gets its first receipt."""
             account = chain.accounts[name]
             before = view.find("charge", name, request_id)
             if before is not None:
@@ -154,6 +156,7 @@ class Ledger:
         content = {"sha256": digest(data), "size": len(data)}
 
         def act(view: Transaction, chain: Chain) -> tuple[None, Row | None]:
+            """Add the seal to its charge, or nothing where the same bytes stand already."""
             if view.find("charge", name, request_id) is None:
                 raise RequestConflict(
                     f"request {request_id!r} of {name!r} was never charged, so nothing can be sealed."

@@ -109,6 +109,7 @@ def _value(model: Gibbs, n: int, power: float, engine: Any) -> Callable[[Any], f
     fine, steep = 2.0**-40, model.constants.lipschitz
 
     def value(theta: Any) -> float:
+        """U_D at one parameter."""
         point = theta[None]
         if not np.isfinite(point).all() or not np.allclose(model.prior.project(point), point, rtol=1e-12, atol=0):
             return math.inf

@@ -25,8 +25,8 @@ from sfumato.theorems import path
 from sfumato.tune import path_schedule
 
 NAME = "langevin-path"
-# A step below this has lost its digits; a parameter beyond the other is no parameter, and must not become infinite.
-_SMALLEST, _FARTHEST = 1e-200, 1e100
+# A step below this has lost its digits.
+_SMALLEST = 1e-200
 
 
 def refuses(model: Any, goal: str) -> str | None:
@@ -107,24 +107,11 @@ def _admitted_mu(model: Gibbs, n: int, limit: Target, draws: int) -> float:
     )
 
 
-def recursion(model: Gibbs, n: int, chains: int, dimension: int, parameters: Mapping[str, Any]) -> Recursion:
-    """What the chains do with their noisy gradients, from public numbers alone."""
-    return Recursion(
-        lambda theta: model.prior.gradient(theta) / n,
-        lambda theta: np.clip(np.nan_to_num(model.prior.project(theta), nan=0.0), -_FARTHEST, _FARTHEST),
-        _gibbs.public_start(model, chains, dimension),
-        float(parameters["learning_rate"]),
-        float(parameters["momentum"]),
-        int(parameters["steps"]),
-        int(parameters["tail"]),
-    )
-
-
 def draw(plan: Plan, engine: Any, randomness: Any, report: Report = silent) -> Draws:
     """Run the chains from the public start on noisy gradients, and average the tail of each."""
     found = noisy_path(
         lambda theta: engine.gradient(theta) / plan.n,
-        recursion(plan.model, plan.n, plan.draws, engine.dimension, dict(plan.parameters)),
+        Recursion.of(plan.model.prior, plan.n, plan.draws, engine.dimension, dict(plan.parameters)),
         float(plan["noise"]),
         randomness,
         "transcript" in plan.keep,
@@ -143,7 +130,7 @@ def retells(model: Gibbs, n: int, parameters: Mapping[str, Any], draws: Draws) -
     if told is None or told.shape[1] != int(parameters["steps"]):
         return False
     grid = float(gradient_grid(float(parameters["noise"])))
-    again = recursion(model, n, told.shape[0], told.shape[2], parameters).retrace(told)
+    again = Recursion.of(model.prior, n, told.shape[0], told.shape[2], parameters).retrace(told)
     summed = isinstance(model.prior, Ball) or np.ndim(getattr(model.prior, "precision", 0.0)) == 2
     room = 1e-9 if summed else 0.0
     return bool((np.rint(told / grid) * grid == told).all()) and np.allclose(again, draws.values[:, 0], room, room)

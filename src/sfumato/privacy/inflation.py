@@ -62,6 +62,7 @@ def tolerant(exact: Registered) -> Registered:
         return inflated(lambda eps: exact.delta(bare, eps), error * number(bare["draws"]), epsilon)
 
     def deltas(parameters: Parameters, epsilons: Array) -> Array:
+        """The same for many epsilons at once."""
         bare, error = parts(parameters)
         if exact.deltas is None:
             return np.array([delta(parameters, float(eps)) for eps in epsilons])

@@ -140,6 +140,7 @@ def gamma_shape_delta(shape: Array, shift: Array, epsilon: Array, upward: bool) 
     sign = 1.0 if upward else -1.0
 
     def evaluate(a: Array, s: Array, eps: Array) -> Array:
+        """The integral of the tail in which the log ratio exceeds epsilon, for arrays of pairs."""
         ratio = log_gamma_ratio(a, s)
         own = a + s if upward else a
         start = (_charged(eps, ratio) + sign * ratio) / s - sign * np.log(own)
@@ -164,6 +165,7 @@ def gamma_rate_delta(shape: Array, rate: Array, shift: Array, epsilon: Array, sl
     sign = 1.0 if slower else -1.0
 
     def evaluate(k: Array, b: Array, s: Array, eps: Array) -> Array:
+        """The same integral, 0 where the log ratio never exceeds epsilon."""
         reach = k * np.log1p(s / b)
         cut = (reach + sign * _charged(eps, reach)) / s
         inside = cut > 0

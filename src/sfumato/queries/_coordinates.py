@@ -71,6 +71,7 @@ def binomial_below(trials: int) -> Callable[[Array, Array], Array]:
     from scipy.special import betainc
 
     def below(theta: Array, s: Array) -> Array:
+        """P(K <= s) of a binomial count, 0 and 1 where it is to rounding."""
         k = np.clip(np.floor(s), -1.0, float(trials))
         rate, count = np.broadcast_arrays(theta, k)
         found = np.where(count >= trials, 1.0, 0.0)
@@ -112,6 +113,7 @@ def count_statistic(
         return np.asarray(masses - len(low) * _cells.log_beta_inside(a, b, floor), dtype=np.float64)
 
     def said(count: Array) -> Array:
+        """Mean of the posterior that this count would give without privacy."""
         a, b = prior[0] + count, prior[1] + trials - count
         plain = a / (a + b)
         if floor == 0:

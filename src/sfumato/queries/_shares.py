@@ -95,6 +95,7 @@ def projected_noise(n: int, others: tuple[float, ...], deviation: float) -> Call
     from scipy.special import ndtr
 
     def below(held: Array, x: Array) -> Array:
+        """P(noisy count <= x) given the count, averaged over invented noise of the other levels."""
         counts = _invented_counts(np.rint(n - held).astype(np.int64), others)
         noisy = -np.sort(-(counts + deviation * _invented_noise(len(others))), axis=-1)
         sums = np.ascontiguousarray(np.moveaxis(np.cumsum(noisy, axis=-1), -1, 0))

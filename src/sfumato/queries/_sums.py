@@ -83,6 +83,7 @@ def poisson_statistic(
         return np.asarray(_cells.log_gamma_mass(shape, np.full_like(shape, rate), low, high).sum(axis=1))
 
     def below(theta: Array, s: Array) -> Array:
+        """P(sum <= s) of the records of a Poisson law, clipped as they are."""
         mean, variance = model._moments(theta)
         k = np.floor(s)
         # P(Poisson(m) <= k) = 1 - P(k + 1, m); where counts are clipped, normal with their moments.
@@ -96,6 +97,7 @@ def poisson_statistic(
     parameter = gamma_parameter(prior.shape, prior.rate, values, False, None)
 
     def said(total: Array) -> Array:
+        """Mean of the posterior that this total would give without privacy."""
         return np.asarray((prior.shape + total) / (prior.rate + n))
 
     return Statistic(

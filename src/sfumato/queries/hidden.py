@@ -107,6 +107,7 @@ def parameter_belief(statistics: list[tuple[float, Statistic]]) -> Belief:
     seen = [(weight, statistic, *likelihood(statistic)) for weight, statistic in statistics]
 
     def log_likelihood(x: Array) -> Array:
+        """Log probability of the draws at parameters, the hidden statistic summed over."""
         theta = parameter.value(x)[:, None]
         total = np.full(len(x), -np.inf)
         for weight, statistic, edges, logs in seen:

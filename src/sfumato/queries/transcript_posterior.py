@@ -88,23 +88,14 @@ def coefficient_draws(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str
 
 def path_of(model: Gibbs, plan: Mapping[str, Any], transcript: Array) -> Array:
     """The parameters at which the published gradients were taken: (chain, step, coordinate)."""
-    numbers, n, (chains, _, d) = plan["parameters"], int(plan["n"]), transcript.shape
-    begin = np.zeros(d) if model.prior.start is None else np.array(model.prior.start)
+    chains, _, d = transcript.shape
     visited: list[Array] = []
 
     def published(theta: Array, done: int) -> Array:
         visited.append(theta)
         return np.asarray(transcript[:, done - 1])
 
-    Recursion(
-        lambda theta: model.prior.gradient(theta) / n,
-        model.prior.project,
-        np.tile(begin, (chains, 1)),
-        float(numbers["learning_rate"]),
-        float(numbers["momentum"]),
-        int(numbers["steps"]),
-        int(numbers["tail"]),
-    ).run(published)
+    Recursion.of(model.prior, int(plan["n"]), chains, d, plan["parameters"]).run(published)
     return np.stack(visited, axis=1)
 
 

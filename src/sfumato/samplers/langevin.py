@@ -10,7 +10,7 @@ numbers that may all be published. Neither looks at the data but through `gradie
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -24,6 +24,8 @@ from sfumato.samplers.normal import rounded_normal
 Array = NDArray[np.float64]
 Field = Callable[[Array], Array]
 Report = Callable[[int, int], None]
+# A parameter beyond this is no parameter, and must not become infinite.
+_FARTHEST = 1e100
 
 
 def silent(done: int, steps: int) -> None:
@@ -79,6 +81,20 @@ class Recursion:
     momentum: float
     steps: int
     tail: int
+
+    @classmethod
+    def of(cls, prior: Any, n: int, chains: int, dimension: int, numbers: Mapping[str, Any]) -> Recursion:
+        """What the chains of a plan with these recorded numbers do; the same for who runs them and who retraces them."""
+        start = np.zeros(dimension) if prior.start is None else np.array(prior.start)
+        return cls(
+            lambda theta: prior.gradient(theta) / n,
+            lambda theta: np.clip(np.nan_to_num(prior.project(theta), nan=0.0), -_FARTHEST, _FARTHEST),
+            np.tile(start, (chains, 1)),
+            float(numbers["learning_rate"]),
+            float(numbers["momentum"]),
+            int(numbers["steps"]),
+            int(numbers["tail"]),
+        )
 
     def run(self, noisy: Callable[[Array, int], Array]) -> Array:
         """Tail average of every chain, with `noisy(theta, step)` as the gradients; all else is fixed beforehand."""

@@ -131,6 +131,7 @@ def trimmed_divergence(first: Array, second: Array, lower: float, upper: float) 
     """KL of two Gamma laws restricted to [lower, upper]."""
 
     def evaluate(one: Array, other: Array) -> Array:
+        """KL divergence of rows of natural parameters, by quadrature over the panels of the first."""
         c, u, share, log_one = _trimmed_panels(one, lower, upper)
         e, _, _, log_other = _trimmed_panels(other, lower, upper)
         shape, rate = one[:, 0] - other[:, 0], one[:, 1] - other[:, 1]

@@ -143,6 +143,7 @@ def _agreement_score(loss: ScalarLink, gap: float) -> Score:
     """
 
     def score(u: FloatArray, y: FloatArray) -> Finding:
+        """How far the mean slope lies outside what the derivative allows, with both numbers."""
         right = u + gap * np.maximum(1.0, np.abs(u))
         values = loss.value(u, y), loss.value(right, y)
         mean = (values[1] - values[0]) / (right - u)
