@@ -302,3 +302,14 @@ class TestComparison:
     def test_unknown_models_are_refused(self):
         with pytest.raises(SfumatoError, match=r"sf\.Gibbs"):
             sf.compare(object(), N, 1.0, DELTA)
+
+
+@pytest.mark.parametrize("mechanism", ["langevin", "langevin-path", "diffused", "exact", "exponential"])
+def test_a_guarantee_names_the_float_noise_of_a_chain_and_of_nothing_else(mechanism):
+    ball = sf.priors.Ball(sf.priors.Gaussian(precision=1.0), radius=5.0)
+    model = sf.Gibbs(sf.losses.Logistic(radius=1.0), ball, dimension=2)
+    goal = "estimate" if mechanism == "langevin-path" else "draws"
+    plan = sf.plan(model, n=1000, epsilon=1.0, delta=1e-6, mechanism=mechanism, goal=goal)
+    assumed = [a.value for a in plan.guarantee.assumptions if a.origin == "assumed"]
+    assert assumed == ["float64 normals (53 bits)"] * (mechanism != "exponential")
+    assert sf.Guarantee.from_json(plan.guarantee.to_json()) == plan.guarantee

@@ -23,7 +23,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Assumption:
-    """One hypothesis that was checked: what it is called, what it had to be, what it was, and who said so."""
+    """One hypothesis: what it is called, what it had to be, what it was, and who said so ("assumed": nothing can check it)."""
 
     name: str
     symbol: str

@@ -204,7 +204,7 @@ def _theorem(release: Any) -> str:
     guarantee = release.guarantee
     rows = [[a.name, a.symbol, str(a.value), a.origin] for a in guarantee.assumptions]
     head = f"<p>Theorem: {escape(guarantee.theorem)}. Source: {escape(guarantee.source)}. Trust: {escape(guarantee.trust)}.</p>"
-    return head + (_table(["hypothesis, checked", "symbol", "value", "from"], rows, numbers=False) if rows else "")
+    return head + (_table(["hypothesis", "symbol", "value", "from"], rows, numbers=False) if rows else "")
 
 
 def _accuracy(release: Any, test: str | Path | None) -> str:

@@ -86,6 +86,20 @@ class Hypotheses:
         rule = "finite and 0 or greater"
         return self.number(log_error, "error of a drawn log mass", "e", rule, "Give a finite bound.")
 
+    def float_error(self, bound: float) -> float:
+        """Check the bound on the rounding error of one step, and name what a step in floats takes for granted.
+
+        A bound of 0 speaks of the chain in exact arithmetic, about which nothing is assumed.
+        """
+        found = self.number(
+            bound, "rounding error of one step", "e", "finite and 0 or greater", "Give a bound of 0 or more."
+        )
+        if found > 0:
+            self.checked.append(
+                Assumption("noise inside the chain", "xi", "exact normals", "float64 normals (53 bits)", "assumed")
+            )
+        return found
+
     def guarantee(
         self,
         curve: Curve,

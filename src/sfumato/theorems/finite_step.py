@@ -129,8 +129,6 @@ def last_iterate(
     t = h.count(steps, "number of steps", "t", 1, "Take at least one step.")
     k = h.count(chains, "number of chains", "chains", 1, "Run at least one chain.")
     s = h.count(states, "states kept of each chain", "k", 1, "Keep at least one state.")
-    e = h.number(
-        float_error, "rounding error of one step", "e", "finite and 0 or greater", "Give a bound of 0 or more."
-    )
+    e = h.float_error(float_error)
     mu = (eta * g + 2 * e) / math.sqrt(2 * eta) * math.sqrt(contraction_factor(eta, m, t) * k * s)
     return h.guarantee(Gaussian(mu * (1 + 16 * UNIT)), adjacency, unit, draws=k * s)

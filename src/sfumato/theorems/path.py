@@ -71,7 +71,7 @@ def whole_path(
     count = h.count(steps, "number of steps", "T", 1, "Take at least one step.")
     sizes = _step_sizes(h, step, count)
     k = h.count(chains, "number of chains", "chains", 1, "Run at least one chain.")
-    e = h.number(float_error, "rounding error of one step", "e", "finite and 0 or greater", "Give 0 or more.")
+    e = h.float_error(float_error)
     smallest = min(size for size, _ in sizes)
     h.holds(
         smallest > _TINY, "steps whose squares are floats", "h", f"greater than {_TINY:g}", smallest, "Rescale them."
