@@ -37,6 +37,9 @@ $(STAMP): $(CORE)
 demo: $(CORE)
 	@$(BIN)/sfumato demo
 
+# Workers fill the cores: the threads of a BLAS in each would only fight over them.
+test test-long test-newest: export OPENBLAS_NUM_THREADS = 1
+
 test: $(STAMP)
 	@$(BIN)/python -m pytest -n $(WORKERS) tests
 

@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.draws import Draws
 from sfumato.errors import SfumatoError
 from sfumato.mechanisms import priced_again
-from sfumato.release import promise_of
+from sfumato.wording import promise_of
 
 BITS = sf.Schema({"x": sf.Boolean()}, name="s")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,12 +105,17 @@ def price_list(
     goal: str = "draws",
 ) -> PriceList:
     """Return what each epsilon buys: one plan per epsilon at the same delta."""
+    return priced(lambda e: plan(model, n, e, delta, mechanism=mechanism, draws=draws, goal=goal), epsilons, delta)
+
+
+def priced(at: Callable[[float], Plan], epsilons: Iterable[float], delta: float) -> PriceList:
+    """The price list of `at(epsilon)`, with the reason beside each epsilon that cannot be planned."""
     levels = tuple(_validate.positive("epsilons", e) for e in epsilons)
     plans: list[Plan | None] = []
     reasons: list[str] = []
     for epsilon in levels:
         try:
-            plans.append(plan(model, n, epsilon, delta, mechanism=mechanism, draws=draws, goal=goal))
+            plans.append(at(epsilon))
             reasons.append("")
         except CalibrationError as error:
             plans.append(None)

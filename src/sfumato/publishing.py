@@ -23,8 +23,9 @@ from sfumato.models.regression import check_rows
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.progress import shown
 from sfumato.randomness import Randomness
-from sfumato.release import Release, promise_of
+from sfumato.release import Release
 from sfumato.schema import Schema
+from sfumato.wording import promise_of
 
 
 def publish(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato import storage
 from sfumato.draws import Draws
-from sfumato.errors import ArgumentError, FormatError, SfumatoError
+from sfumato.errors import ArgumentError, FormatError
 from sfumato.privacy.codec import refuse_unknown
 from sfumato.privacy.guarantee import Guarantee
 
@@ -270,123 +268,18 @@ class Release:
         than were paid for, another unit. Whether the stream was seeded cannot be told from a file: the ledger's sealed copy
         and receipt are the proof of that.
         """
-        from sfumato.mechanisms import reprice, retold
-        from sfumato.models.reading import model_from_json
-        from sfumato.models.regression import released
-        from sfumato.schema import Schema
+        from sfumato.verifying import verify
 
-        text = json.dumps(self.plan, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        if hashlib.sha256(text.encode()).hexdigest() != self.plan_digest:
-            raise FormatError("the plan does not match its digest: the record was edited.")
-        try:
-            found = reprice(self.plan)
-            planned = Guarantee.from_json(self.plan["guarantee"])
-            expected = promise_of(self.plan, self.guarantee)
-            goal, draws = self.plan["goal"], self.plan["draws"]
-        except (KeyError, TypeError, AttributeError) as error:
-            raise FormatError(f"the plan's record is incomplete: {error!r}.") from error
-        for said, where in ((self.guarantee, "recorded"), (planned, "planned")):
-            if (said.curve, said.slack) != (found.curve, found.slack):
-                raise FormatError(f"the {where} guarantee {said.curve!r} is not what the plan costs, {found.curve!r}.")
-            if (said.adjacency, said.draws) != (found.adjacency, found.draws):
-                raise FormatError(f"the {where} neighbours or number of draws are not those of the plan.")
-            if said.trust not in (found.trust, "not private"):
-                raise FormatError(f"the {where} guarantee says {said.trust!r}; the plan is {found.trust!r}.")
-        checks = {
-            "promise": self.promise == expected,
-            "number of draws": self.draws.shape[0] * self.draws.shape[1] == draws,
-            "kind": self.kind == ("estimate" if goal == "estimate" else "draws"),
-            "unit": self.guarantee.unit == self.schema.get("unit"),
-        }
-        schema = Schema.from_json(json.loads(self.schema["document"]))
-        checks["schema"] = schema.digest == self.schema["digest"]
-        model = model_from_json(self.plan["model"])
-        labels, shape = released(model, schema)
-        checks["shape"] = self.draws.labels == labels and self.draws.shape[2:] == shape
-        checks["transcript"] = retold(self.plan, model, self.draws)
-        for name, holds in checks.items():
-            if not holds:
-                raise FormatError(
-                    f"the {name} of the release is not what its plan and schema say: the record was edited."
-                )
+        verify(self)
         return self
 
     def __str__(self) -> str:
-        head = "" if self.private else "NOT PRIVATE: made with a seeded stream, for tests only.\n"
-        found = list(zip(self.draws.labels, self.mean().ravel(), strict=True))
-        rest = "" if len(found) <= 6 else f", ... and {len(found) - 6} more (release.draws.labels, release.mean())"
-        mean = ", ".join(f"{label} {value:.6g}" for label, value in found[:6]) + rest
-        count = self.draws.shape[0] * self.draws.shape[1]
-        rows = [
-            (
-                "release",
-                f"{count} {self.kind if count > 1 or self.kind != 'draws' else 'draw'} of {_model_in_words(self.plan['model'])}",
-            ),
-            ("made by", f"{self.plan['mechanism']} ({_numbers(self.plan['parameters'])})"),
-            ("about", f"{self.schema['name']}{self._columns()}: {self.plan['n']:,} of unit '{self.schema['unit']}'"),
-            ("promise", self.promise),
-            ("mean", mean),
-            (
-                "charged",
-                "to no ledger"
-                if self.receipt is None
-                else f"to {self.receipt['ledger']}, request {self.receipt['request_id']}",
-            ),
-        ]
-        if self.kind == "draws" and self.plan["mechanism"] == "noisy-statistics":
-            expected = self.plan["expected"]
-            told = "" if "parents" in self.plan["model"] else "; interval() includes it"
-            rows.insert(
-                5,
-                (
-                    "spread",
-                    f"of the draws is the posterior's alone: the noise of the totals is not in it{told}. "
-                    f"Expected {expected['quantity']}: {expected['value']:.4g}",
-                ),
-            )
-        if self.draws.transcript is not None:
-            rows.insert(5, ("note", "the average of a noisy path leans outwards; interval() and summary() correct it"))
-        return head + "\n".join(f"{name:<8} {value}" for name, value in rows)
+        from sfumato.wording import describe
 
-    def _columns(self) -> str:
-        """The columns that were read, as the schema and the model name them; nothing where the record does not say."""
-        from sfumato.models.reading import model_from_json
-        from sfumato.schema import Schema
-
-        try:
-            schema = Schema.from_json(json.loads(self.schema["document"]))
-            names = model_from_json(self.plan["model"]).columns(schema)
-        except (SfumatoError, AttributeError, KeyError):
-            return ""
-        return f", column{'s' * (len(names) > 1)} {', '.join(names)}"
+        return describe(self)
 
     def __repr__(self) -> str:
         return f"Release({self.kind}, shape={self.draws.shape}, {self.guarantee.trust})"
-
-
-def promise_of(plan: Mapping[str, Any], guarantee: Guarantee) -> str:
-    """The sentence printed on a release: epsilon at the delta that was asked for, where one was."""
-    if guarantee.trust == "not private":
-        return "None: made with a seeded stream, for tests and rehearsals; it protects nobody."
-    target = plan["target"]
-    delta = None if target is None else target["delta"]
-    return guarantee.at(delta) if delta else str(guarantee)
-
-
-def _numbers(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={value:g}" for key, value in values.items() if isinstance(value, (int, float)))
-
-
-def _model_in_words(model: Mapping[str, Any]) -> str:
-    """Family and public numbers, or the kind of model, as one would say it."""
-    if isinstance(model.get("model"), Mapping):
-        return f"{_model_in_words(model['model'])} by {model['by']} ({len(model['levels'])} groups)"
-    if "parents" in model:
-        return f"{model['family']} of {', '.join(node for node, _ in model['parents'])}"
-    if model.get("model") == "gibbs":
-        return f"{model['loss'].get('loss', 'a')} regression ({model['dimension']} coefficients)"
-    shown = {key: value for key, value in model.items() if not (key == "floor" and value == 0)}
-    return f"{model.get('family', model.get('model', 'a model'))}({_numbers(shown)})"
 
 
 def load(path: str | os.PathLike[str]) -> Release:

@@ -72,7 +72,7 @@ def price_list(
 
     Example: sfumato price-list smokers.toml --epsilons 0.1,0.5,1,2
     """
-    from sfumato.planning import PriceList
+    from sfumato.planning import priced
     from sfumato.shells.spec import Spec
 
     try:
@@ -81,21 +81,10 @@ def price_list(
         raise ArgumentError(f"epsilons must be numbers separated by commas; got {epsilons!r}.") from None
     read = Spec.load(file)
     count = read.records() if n is None else n
-    plans: list[Any] = []
-    reasons: list[str] = []
-    for level in levels:
-        from sfumato.errors import CalibrationError
-
-        try:
-            plans.append(read.plan(count, epsilon=level))
-            reasons.append("")
-        except CalibrationError as error:
-            plans.append(None)
-            reasons.append(str(error))
-    found = PriceList(levels, float(read.price["delta"]), tuple(plans), tuple(reasons))
+    found = priced(lambda epsilon: read.plan(count, epsilon=epsilon), levels, float(read.price["delta"]))
     document = [
         {"epsilon": level, "plan": None if each is None else each.to_json(), "reason": reason}
-        for level, each, reason in zip(levels, plans, reasons, strict=True)
+        for level, each, reason in zip(found.epsilons, found.plans, found.reasons, strict=True)
     ]
     emit(as_json, document, str(found))
 

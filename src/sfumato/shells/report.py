@@ -11,6 +11,7 @@ from sfumato._version import __version__
 from sfumato.errors import ArgumentError, SfumatoError
 from sfumato.shells import svg
 from sfumato.shells.query_commands import untold
+from sfumato.wording import columns_read
 
 _LEVEL = 0.9
 _MOST_LABELS = 40
@@ -107,7 +108,8 @@ def _what(release: Any) -> str:
 
 def _of(release: Any) -> str:
     """The columns that were read, in words."""
-    return str(release._columns()).replace(", columns", " of").replace(", column", " of")
+    names = columns_read(release)
+    return f" of {', '.join(names)}" if names else ""
 
 
 def _lead(release: Any) -> str:

@@ -1,0 +1,76 @@
+"""A release in words: its promise, and the lines that a terminal shows of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.errors import SfumatoError
+from sfumato.privacy.guarantee import Guarantee
+
+
+def promise_of(plan: Mapping[str, Any], guarantee: Guarantee) -> str:
+    """The sentence printed on a release: epsilon at the delta that was asked for, where one was."""
+    if guarantee.trust == "not private":
+        return "None: made with a seeded stream, for tests and rehearsals; it protects nobody."
+    target = plan["target"]
+    delta = None if target is None else target["delta"]
+    return guarantee.at(delta) if delta else str(guarantee)
+
+
+def describe(release: Any) -> str:
+    """What a release is, how it was made and what it promises, one line each."""
+    head = "" if release.private else "NOT PRIVATE: made with a seeded stream, for tests only.\n"
+    found = list(zip(release.draws.labels, release.mean().ravel(), strict=True))
+    rest = "" if len(found) <= 6 else f", ... and {len(found) - 6} more (release.draws.labels, release.mean())"
+    mean = ", ".join(f"{label} {value:.6g}" for label, value in found[:6]) + rest
+    count = release.draws.shape[0] * release.draws.shape[1]
+    kind = "draw" if (count, release.kind) == (1, "draws") else release.kind
+    schema, receipt, names = release.schema, release.receipt, columns_read(release)
+    columns = f", column{'s' * (len(names) > 1)} {', '.join(names)}" if names else ""
+    charged = "to no ledger" if receipt is None else f"to {receipt['ledger']}, request {receipt['request_id']}"
+    rows = [
+        ("release", f"{count} {kind} of {_model_in_words(release.plan['model'])}"),
+        ("made by", f"{release.plan['mechanism']} ({_numbers(release.plan['parameters'])})"),
+        ("about", f"{schema['name']}{columns}: {release.plan['n']:,} of unit '{schema['unit']}'"),
+        ("promise", release.promise),
+        ("mean", mean),
+        ("charged", charged),
+    ]
+    if release.kind == "draws" and release.plan["mechanism"] == "noisy-statistics":
+        expected = release.plan["expected"]
+        told = "" if "parents" in release.plan["model"] else "; interval() includes it"
+        said = f"of the draws is the posterior's alone: the noise of the totals is not in it{told}. "
+        rows.insert(5, ("spread", said + f"Expected {expected['quantity']}: {expected['value']:.4g}"))
+    if release.draws.transcript is not None:
+        rows.insert(5, ("note", "the average of a noisy path leans outwards; interval() and summary() correct it"))
+    return head + "\n".join(f"{name:<8} {value}" for name, value in rows)
+
+
+def columns_read(release: Any) -> tuple[str, ...]:
+    """The columns that were read, as the schema and the model name them; none where the record does not say."""
+    from sfumato.models.reading import model_from_json
+    from sfumato.schema import Schema
+
+    try:
+        schema = Schema.from_json(json.loads(release.schema["document"]))
+        return tuple(model_from_json(release.plan["model"]).columns(schema))
+    except (SfumatoError, AttributeError, KeyError):
+        return ()
+
+
+def _numbers(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value:g}" for key, value in values.items() if isinstance(value, (int, float)))
+
+
+def _model_in_words(model: Mapping[str, Any]) -> str:
+    """Family and public numbers, or the kind of model, as one would say it."""
+    if isinstance(model.get("model"), Mapping):
+        return f"{_model_in_words(model['model'])} by {model['by']} ({len(model['levels'])} groups)"
+    if "parents" in model:
+        return f"{model['family']} of {', '.join(node for node, _ in model['parents'])}"
+    if model.get("model") == "gibbs":
+        return f"{model['loss'].get('loss', 'a')} regression ({model['dimension']} coefficients)"
+    shown = {key: value for key, value in model.items() if not (key == "floor" and value == 0)}
+    return f"{model.get('family', model.get('model', 'a model'))}({_numbers(shown)})"
