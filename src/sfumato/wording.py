@@ -44,7 +44,7 @@ def describe(release: Any) -> str:
         said = f"of the draws is the posterior's alone: the noise of the totals is not in it{told}. "
         rows.insert(5, ("spread", said + f"Expected {expected['quantity']}: {expected['value']:.4g}"))
     if release.draws.transcript is not None:
-        rows.insert(5, ("note", "the average of a noisy path leans outwards; interval() and summary() correct it"))
+        rows.insert(5, ("note", "the average of a noisy path leans outwards; estimate() and interval() correct it"))
     return head + "\n".join(f"{name:<8} {value}" for name, value in rows)
 
 
@@ -73,4 +73,5 @@ def _model_in_words(model: Mapping[str, Any]) -> str:
     if model.get("model") == "gibbs":
         return f"{model['loss'].get('loss', 'a')} regression ({model['dimension']} coefficients)"
     shown = {key: value for key, value in model.items() if not (key == "floor" and value == 0)}
-    return f"{model.get('family', model.get('model', 'a model'))}({_numbers(shown)})"
+    name, numbers = model.get("family", model.get("model", "a model")), _numbers(shown)
+    return f"{name}({numbers})" if numbers else str(name)

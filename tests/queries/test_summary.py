@@ -11,6 +11,7 @@ from sfumato.queries.summary import WHY_ONE_DRAW
 
 F = sf.families
 BITS = sf.Schema({"x": sf.Boolean()}, name="bits")
+NUMBERS = sf.Schema({"x": sf.Number(0, 10)}, name="numbers")
 
 
 def release_of(model, table, schema, n, **options):
@@ -128,3 +129,29 @@ def test_a_regression_with_its_transcript_has_a_summary_with_intervals():
     assert 'keep=("transcript",)' in str(bare.summary())
     with pytest.raises(ArgumentError, match="prior is for families"):
         kept.summary(prior=model)
+
+
+def test_an_estimate_reckons_with_what_the_mechanism_did():
+    """Tempered to a tenth, a rate of 0.9 is drawn near 0.7; the estimate is nearer to it, over 40 releases."""
+    model, table = F.BetaBernoulli(20, 20), {"x": np.arange(200) < 180}
+    data = sf.Dataset.from_table(table, schema=BITS)
+    plan = sf.plan(model, n=200, epsilon=0.5, delta=1e-6, mechanism="diffused")
+    source = sf.seeded(5)
+    releases = [sf.publish(plan, data, randomness=source) for _ in range(40)]
+    flat = F.BetaBernoulli(1, 1)
+    middles = np.array([release.estimate(prior=flat) for release in releases])
+    assert abs(np.median(middles) - 0.9) < abs(np.median([release.mean() for release in releases]) - 0.9) - 0.1
+    for release, middle in zip(releases, middles, strict=True):
+        low, high = release.interval(0.2, prior=flat)
+        assert low < middle < high
+
+
+def test_a_summary_of_draws_shows_estimate_interval_and_mean_and_one_of_a_path_no_mean():
+    release = bits()
+    said = str(release.summary()).splitlines()
+    assert said[0].split("  ")[-1].strip() == "mean of draws"
+    assert f"{float(release.estimate()):.5g}" in said[1]
+    assert f"{float(release.mean()):.5g}" in said[1]
+    mean = release_of(F.BoundedMean(0, 10), {"x": np.arange(500) % 10}, NUMBERS, 500, goal="estimate")
+    assert "mean of draws" not in str(mean.summary())
+    assert float(mean.estimate()) == pytest.approx(float(mean.mean()), rel=1e-4)

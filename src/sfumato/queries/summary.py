@@ -1,4 +1,4 @@
-"""A release in a few lines: means, intervals that include the privacy noise, and the promise."""
+"""A release in a few lines: estimates and intervals that include the privacy noise, means, and the promise."""
 
 from __future__ import annotations
 
@@ -20,39 +20,64 @@ _SHOWN = 40
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Labels with their means and intervals (None where no interval is worked out, with the reason); prints as a table."""
+    """Labels with estimates, intervals and means of the draws; prints as a table.
+
+    Estimates and intervals are None where none are worked out, with the reason.
+    """
 
     labels: tuple[str, ...]
+    kind: str
     means: Array
+    estimates: Array | None
     intervals: Array | None
     level: float
     reason: str
     promise: str
 
     def __str__(self) -> str:
-        head = ("", "mean of draws", f"{100 * self.level:g} % interval" if self.intervals is not None else "")
-        rows = [head]
-        for place, label in enumerate(self.labels[:_SHOWN]):
-            ends = "" if self.intervals is None else "{:.5g} to {:.5g}".format(*self.intervals[:, place])
-            rows.append((label, f"{self.means[place]:.5g}", ends))
-        widths = [max(len(row[k]) for row in rows) for k in range(2)]
-        lines = [f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]}".rstrip() for row in rows]
+        columns = {"": list(self.labels[:_SHOWN])}
+        if self.intervals is not None and self.estimates is not None:
+            columns["estimate"] = [f"{value:.5g}" for value in self.estimates[:_SHOWN]]
+            ends = self.intervals[:, :_SHOWN].T
+            columns[f"{100 * self.level:g} % interval"] = [f"{low:.5g} to {high:.5g}" for low, high in ends]
+        # The average of a path is not centred as its posterior is: beside the estimate it would only puzzle.
+        if self.kind == "draws" or self.intervals is None:
+            columns["mean of draws" if self.kind == "draws" else "mean"] = [f"{v:.5g}" for v in self.means[:_SHOWN]]
+        cells = [[name, *values] for name, values in columns.items()]
+        widths = [max(len(cell) for cell in column) for column in cells]
+        rows = zip(*cells, strict=True)
+        lines = [
+            "  ".join(
+                cell.rjust(w) if place else cell.ljust(w)
+                for place, (cell, w) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        ]
         if len(self.labels) > _SHOWN:
-            lines.append(f"... and {len(self.labels) - _SHOWN} more (release.mean(), release.interval())")
+            lines.append(f"... and {len(self.labels) - _SHOWN} more (release.estimate(), release.interval())")
         told = WHY_ONE_DRAW if self.intervals is not None else f"No interval: {self.reason}"
         return "\n".join([*lines, "", told, self.promise])
 
 
 def summarise(
-    draws: Draws, promise: str, interval: Callable[[], Array], level: float = 0.9, must: bool = False
+    draws: Draws,
+    kind: str,
+    promise: str,
+    reckon: Callable[[], tuple[Array, Array]],
+    level: float = 0.9,
+    must: bool = False,
 ) -> Summary:
-    """Means of the draws beside intervals of the true parameter; where there are none it says why, or raises if it `must`."""
+    """Means of the draws beside what `reckon` gives, intervals and estimates of the true parameter.
+
+    Where there are none it says why, or raises if it `must`.
+    """
     means = np.asarray(draws.mean(), dtype=np.float64).ravel()
-    reason, found = "", None
+    reason, ends, middles = "", None, None
     try:
-        found = interval().reshape(2, -1)
+        found, estimate = reckon()
+        ends, middles = found.reshape(2, -1), estimate.ravel()
     except ArgumentError as error:
         if must:
             raise
         reason = str(error)
-    return Summary(draws.labels, means, found, float(level), reason, promise)
+    return Summary(draws.labels, kind, means, middles, ends, float(level), reason, promise)

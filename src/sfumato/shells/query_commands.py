@@ -47,8 +47,7 @@ def _by_label(found: Any, columns: dict[str, Any], as_json: bool) -> None:
 
 def _ends(found: Any, level: float, include: str) -> tuple[Any, dict[str, Any]]:
     lower, upper = found.interval(level, include)
-    # The narrowest interval's middle: where the truth is as likely above as below.
-    return found, {"lower": lower, "estimate": found.interval(0.01, include).mean(axis=0), "upper": upper}
+    return found, {"lower": lower, "estimate": found.estimate(include), "upper": upper}
 
 
 def untold(found: Any, lower: Any, upper: Any) -> str:

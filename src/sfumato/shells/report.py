@@ -129,8 +129,7 @@ def intervals(release: Any, level: float) -> tuple[Any, Any, Any] | str:
     """Lower ends, middles and upper ends, the privacy noise included, or why there are none."""
     try:
         lower, upper = release.interval(level)
-        # The narrowest interval's middle: where the truth is as likely above as below.
-        middle = release.interval(0.01).mean(axis=0)
+        middle = release.estimate()
     except SfumatoError as error:
         return str(error)
     return lower.ravel(), middle.ravel(), upper.ravel()
