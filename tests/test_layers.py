@@ -21,6 +21,7 @@ LAYERS = [
     ("publishing",),
     ("auditing", "bounding", "rehearsing", "estimators", "plots"),
     ("shells",),
+    ("__main__",),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 NEVER = {

@@ -181,7 +181,6 @@ REFUSED = [
     (regression(), {"mechanism": "langevin", "goal": "estimate"}, "langevin-path"),
     (regression(), {"mechanism": "langevin-path"}, "goal='estimate'"),
     (regression(), {"mechanism": "noisy-statistics"}, "sufficient statistic"),
-    (regression(), {"mechanism": "laplace"}, "one of langevin"),
     (sf.families.BetaBernoulli(), {"mechanism": "langevin"}, "sf.Gibbs"),
     (sf.families.BetaBernoulli(), {"goal": "estimate"}, "released as draws"),
     (sf.families.BetaBernoulli(), {"mechanism": "diffused", "goal": "estimate"}, "goal='draws'"),
@@ -199,6 +198,7 @@ def test_what_cannot_be_proved_is_refused_with_what_to_do(model, options, said):
     ("options", "said"),
     [
         ({"n": 0}, "n must be"),
+        ({"mechanism": "laplace"}, "one of langevin"),
         ({"n": 10.5}, "n must be"),
         ({"epsilon": None}, "epsilon must be given"),
         ({"delta": None}, "delta must be given"),

@@ -10,9 +10,7 @@ import pytest
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-m", "sfumato.shells.cli", *arguments], capture_output=True, text=True, check=False
-    )
+    return subprocess.run([sys.executable, "-m", "sfumato", *arguments], capture_output=True, text=True, check=False)
 
 
 def test_draft_fill_in_check(tmp_path):

@@ -202,7 +202,7 @@ WRONG = {
     "unknown family": (2, "Did you mean 'BetaBernoulli'", changed('"BetaBernoulli"', '"BetaBernouli"'), None),
     "unknown number of a family": (2, "alpha", changed('column = "cured"', 'column = "cured"\nalfa = 2.0'), None),
     "unknown key": (2, "Did you mean 'epsilon'", changed("epsilon = 1.0", "epsilonn = 1.0"), None),
-    "unknown mechanism": (4, "mechanism must be", changed("delta = 1e-6", 'delta = 1e-6\nmechanism = "magic"'), None),
+    "unknown mechanism": (2, "mechanism must be", changed("delta = 1e-6", 'delta = 1e-6\nmechanism = "magic"'), None),
     "mechanism that does not serve": (
         4,
         "cannot serve",

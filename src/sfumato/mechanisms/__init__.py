@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from sfumato.calibrate import Target
 from sfumato.draws import Draws
-from sfumato.errors import CalibrationError, FormatError, MechanismRefused
+from sfumato.errors import ArgumentError, CalibrationError, FormatError, MechanismRefused
 from sfumato.mechanisms import _converged, _family, langevin_path
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Mechanism
@@ -59,7 +59,7 @@ _CHAINED: dict[str, tuple[tuple[str, ...], ...]] = {
 def named(name: str) -> Mechanism:
     """Return the mechanism of this name."""
     if name not in TABLE:
-        raise MechanismRefused(f"mechanism must be 'auto' or one of {', '.join(TABLE)}; got {name!r}.")
+        raise ArgumentError(f"mechanism must be 'auto' or one of {', '.join(TABLE)}; got {name!r}.")
     return cast(Mechanism, import_module(TABLE[name]))
 
 

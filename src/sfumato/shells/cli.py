@@ -39,7 +39,3 @@ def main() -> None:
         app()
     except (SfumatoError, OSError) as error:
         fail(error)
-
-
-if __name__ == "__main__":
-    main()
