@@ -15,12 +15,14 @@ from sfumato.errors import ArgumentError
 class Draws:
     """Values shaped (chain, draw, *shape), read-only; `labels` name the coordinates of the flattened shape.
 
-    `transcript` holds every noisy gradient behind the values, shaped (chain, step, coordinate), where a plan keeps it.
+    `transcript` holds every noisy gradient behind the values, shaped (chain, step, coordinate), where a plan keeps it;
+    `totals` the noisy totals from which the values were drawn, where a reader needs them (groups of hidden size).
     """
 
     values: NDArray[np.float64]
     labels: tuple[str, ...]
     transcript: NDArray[np.float64] | None = None
+    totals: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)
@@ -38,6 +40,10 @@ class Draws:
                 )
             told.setflags(write=False)
             object.__setattr__(self, "transcript", told)
+        if self.totals is not None:
+            kept = np.array(self.totals, dtype=np.float64).ravel()
+            kept.setflags(write=False)
+            object.__setattr__(self, "totals", kept)
 
     @property
     def shape(self) -> tuple[int, ...]:

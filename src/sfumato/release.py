@@ -225,6 +225,12 @@ class Release:
         return self.draws.transcript
 
     @property
+    def totals(self) -> NDArray[np.float64] | None:
+        """Noisy counts, shaped (group, level), of a release by group from noisy statistics; they are part of its price."""
+        told = self.draws.totals
+        return None if told is None else told.reshape(self.draws.shape[2], -1)
+
+    @property
     def private(self) -> bool:
         """False for a release made with a seeded stream: it protects nobody."""
         return self.guarantee.trust != "not private"
@@ -243,8 +249,10 @@ class Release:
             "receipt": None if self.receipt is None else dict(self.receipt),
         }
         arrays = {"draws": self.draws.values}
-        if self.draws.transcript is not None:
-            arrays["transcript"] = self.draws.transcript
+        for name in ("transcript", "totals"):
+            told = getattr(self.draws, name)
+            if told is not None:
+                arrays[name] = told
         return storage.pack(
             {"release": document}, {name: np.ascontiguousarray(array, dtype="<f8") for name, array in arrays.items()}
         )
@@ -253,7 +261,7 @@ class Release:
     def from_bytes(cls, data: bytes) -> Release:
         """Read a release; a damaged part, an unknown key or another version is refused by name."""
         documents, arrays = storage.unpack(data)
-        if set(documents) != {"release"} or set(arrays) not in ({"draws"}, {"draws", "transcript"}):
+        if set(documents) != {"release"} or not {"draws"} <= set(arrays) <= {"draws", "transcript", "totals"}:
             raise FormatError("the file holds no release, or more than one.")
         fields = refuse_unknown(documents["release"], _KEYS, "a release")
         if fields["version"] != VERSION:
@@ -261,7 +269,7 @@ class Release:
                 f"the release has version {fields['version']!r}; this Sfumato reads {VERSION}. Update Sfumato."
             )
         return cls(
-            Draws(arrays["draws"], tuple(fields["labels"]), arrays.get("transcript")),
+            Draws(arrays["draws"], tuple(fields["labels"]), arrays.get("transcript"), arrays.get("totals")),
             fields["kind"],
             fields["plan"],
             fields["plan_digest"],

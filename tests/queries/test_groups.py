@@ -1,72 +1,201 @@
-"""Intervals by group after noise on all counts: coverage under the law that they assume, by the mechanism's own steps."""
+"""Intervals by group from noisy counts: against brute force, by coverage through the real mechanism, and what is refused."""
 
 from __future__ import annotations
 
+import dataclasses
+import math
+import os
+
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 import goodness
 import sfumato as sf
-from sfumato.models.families._cells import nearest_counts
-from sfumato.queries import _groups
+from sfumato.errors import ArgumentError, FormatError
+from sfumato.queries import _groups, intervals
+from sfumato.release import Release
+
+LONG = os.environ.get("SFUMATO_LONG") == "1"
+N, LEVELS = 2000, ("north", "south", "east", "west")
+SCHEMA = sf.Schema({"g": sf.Category(LEVELS), "x": sf.Boolean()}, target="x", name="groups")
+MODEL = sf.grouped(sf.families.BetaBernoulli(1, 1), "g", LEVELS)
 
 
-def invented(rng, n, deviation, draws, groups, cells):
-    """True shares and released draws of one survey: sizes, counts, noise, projection and posterior draws."""
-    sizes = np.diff(np.concatenate([[0], np.sort(rng.integers(0, n + 1, groups - 1)), [n]]))
-    truth = rng.dirichlet(np.ones(cells), groups)
-    counts = np.stack([rng.multinomial(size, shares) for size, shares in zip(sizes, truth, strict=True)])
-    noisy = nearest_counts((counts + deviation * rng.standard_normal(counts.shape)).ravel(), n).reshape(counts.shape)
-    found = np.stack([[rng.dirichlet(1 + row) for row in noisy] for _ in range(draws)])
-    return truth, found
+# --- against brute force ---------------------------------------------------------------------------------------------
 
 
-def covered(case, assumed, runs=40, seed=3):
-    """How many of how many true shares lie in their 90 % intervals, when the noise is held to be `assumed` times its size."""
-    n, deviation, draws, groups, cells = case
-    rng = np.random.default_rng(seed)
-    inside = total = 0
-    width = cells if cells > 2 else 1
-    for _ in range(runs):
-        truth, found = invented(rng, n, deviation, draws, groups, cells)
-        prior = (1.0,) * cells
-        lower, upper = _groups.noisy_ends(found[:, :, :width], n, prior, prior, assumed * deviation, 0.9)
-        inside += int(((lower <= truth[:, :width]) & (truth[:, :width] <= upper)).sum())
-        total += width * groups
-    return inside, total
+def brute(noisy, n, groups, prior, deviation, others, floor):
+    """Distribution functions of the share and of the rows' own posterior mean: every count, every theta on a fine line."""
+    low, high = (math.asin(math.sqrt(end)) for end in (floor, 1 - floor))
+    angles = low + (high - low) * (np.arange(4000) + 0.5) / 4000  # a prior may pile up at the ends
+    theta = np.sin(angles) ** 2
+    density, said, weights = np.zeros_like(theta), [], []
+    log_prior = (prior[0] - 0.5) * np.log(theta) + (prior[1] - 0.5) * np.log1p(-theta)
+    for k in range(n + 1):
+        for m in range(n + 1 - k):
+            sizes = special.comb(n - k - m + groups - 2, groups - 2, exact=False)
+            seen = stats.norm.pdf(noisy[0], k, deviation) * stats.norm.pdf(noisy[1], m, deviation * math.sqrt(others))
+            likelihood = special.comb(k + m, k) * np.exp(log_prior + k * np.log(theta) + m * np.log1p(-theta))
+            part = sizes * seen * likelihood
+            density += part
+            weights.append(part.sum())
+            said.append(float(part @ theta / part.sum()) if part.sum() > 0 else 0.5)
+    return theta, np.cumsum(density) / density.sum(), np.array(said), np.array(weights) / np.sum(weights)
 
 
-CASES = [
-    (1000, 60.0, 1, 4, 2),
-    (300, 20.0, 5, 3, 2),
-    (50_000, 20.0, 1, 3, 2),
-    (2000, 15.0, 2, 2, 3),
+BRUTE = [
+    ((4.3, 9.1), 30, 3, (1.0, 1.0), 2.0, 1, 0.0),
+    ((-3.0, 21.0), 30, 2, (0.5, 2.0), 3.0, 1, 0.0),
+    ((12.0, 30.5), 40, 4, (1.0, 2.0), 1.2, 2, 0.0),
+    ((5.0, 14.0), 25, 3, (2.0, 1.0), 4.0, 1, 0.1),
+    ((29.0, 0.4), 30, 2, (1.0, 6.0), 0.4, 1, 0.0),
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_intervals_by_group_cover_as_often_as_they_say(case):
-    inside, total = covered(case, 1.0)
-    # The shares of one survey share its noise: at worst they are all inside or outside together.
-    independent = total / (case[3] * (case[4] if case[4] > 2 else 1))
-    assert stats.binomtest(round(inside / total * independent), round(independent), 0.9).pvalue > goodness.LEVEL
+@pytest.mark.parametrize("case", BRUTE, ids=str)
+def test_quantiles_are_those_of_brute_force(case):
+    law = _groups._count_law(*case)
+    theta, below, said, weights = brute(*case)
+    for level in (0.5, 0.9):
+        ends = np.interp([0.5 * (1 - level), 0.5 * (1 + level)], below, theta)
+        assert law.share_ends(level) == pytest.approx(ends, abs=6e-4)
+        low, high = law.rows_ends(level)
+        tail = 0.5 * (1 - level)
+        for outside, inside in ((said < low - 1e-4, said <= low + 1e-4), (said > high + 1e-4, said >= high - 1e-4)):
+            assert weights[outside].sum() <= tail + 1e-6
+            assert weights[inside].sum() >= tail - 1e-6
 
 
-def test_noise_that_is_left_out_is_seen():
-    inside, total = covered((1000, 60.0, 1, 4, 2), 0.05)
-    assert inside / total < 0.75
+def test_runs_of_counts_agree_with_single_counts(monkeypatch):
+    """At a noise of 40 counts are summed in runs of 6; one by one they say the same."""
+    case = ((160.0, 75.0), 1000, 3, (1.0, 1.0), 40.0, 1, 0.0)
+    coarse = _groups._count_law(*case)
+    monkeypatch.setattr(_groups, "_RUNS", 1000)
+    fine = _groups._count_law(*case)
+    assert len(coarse.own) < len(fine.own) / 20
+    assert coarse.share_ends(0.9) == pytest.approx(fine.share_ends(0.9), abs=3e-4)
 
 
-def test_a_release_by_group_has_the_same_interval_every_time():
-    schema = sf.Schema({"g": sf.Category(["n", "s"]), "x": sf.Boolean()}, target="x", name="groups")
-    table = {"g": ["n", "s"] * 200, "x": [True, False, False, False] * 100}
-    plan = sf.plan(
-        sf.grouped(sf.families.BetaBernoulli(1, 1), "g", ["n", "s"]), 400, 1.0, 1e-6, mechanism="noisy-statistics"
-    )
-    release = sf.publish(plan, sf.Dataset.from_table(table, schema=schema))
-    first, again = release.interval(0.9), release.interval(0.9)
-    assert (first == again).all()
-    assert (release.interval(0.5)[0] > first[0]).all()
-    with pytest.raises(sf.errors.ArgumentError, match="hidden size"):
-        release.interval(include="privacy")
+def test_a_prior_that_contradicts_the_counts_moves_the_window():
+    law = _groups._count_law((0.0, 1000.0), 5000, 2, (4000.0, 4000.0), 10.0, 1, 0.0)
+    assert law.own.min() > 70  # beyond seven deviations of the noise
+    weights = {side: law.weights[law.own == side].sum() for side in (law.own.min(), law.own.max())}
+    assert max(weights.values()) < 1e-6
+
+
+# --- through the real mechanism --------------------------------------------------------------------------------------
+
+
+def planned(draws=1, model=MODEL, epsilon=1.0):
+    return sf.plan(model, n=N, epsilon=epsilon, delta=1e-6, draws=draws, mechanism="noisy-statistics")
+
+
+def published(plan, sizes, truth, rng, source):
+    groups = np.repeat(LEVELS, sizes)
+    bits = np.concatenate([rng.random(size) < share for size, share in zip(sizes, truth, strict=True)])
+    return sf.publish(plan, sf.Dataset.from_table({"g": groups, "x": bits}, schema=SCHEMA), randomness=source)
+
+
+def covered(runs, sizes=None, draws=1, misread=1.0, seed=3):
+    """How often each group's true rate lies in its 90 % interval, when the noise is held to be `misread` times its size."""
+    rng, source, plan = np.random.default_rng(seed), sf.seeded(seed), planned(draws)
+    inside = np.zeros(len(LEVELS))
+    for _ in range(runs):
+        truth = rng.random(len(LEVELS))
+        bars = np.sort(rng.integers(0, N + 1, len(LEVELS) - 1))
+        own = np.diff(np.concatenate([[0], bars, [N]])) if sizes is None else sizes
+        release = published(plan, own, truth, rng, source)
+        noise = misread * float(plan["noise"])
+        low, high = intervals._noisy_groups(MODEL, MODEL, N, noise, release.draws.totals, 0.9, True)
+        inside += (low <= truth) & (truth <= high)
+    return inside
+
+
+def test_intervals_by_group_cover_as_often_as_they_say_however_many_draws():
+    runs = 400 if LONG else 16
+    for draws in (1, 300):
+        inside = covered(runs, draws=draws)
+        # The groups of one release have noise of their own: each is one trial.
+        assert stats.binomtest(int(inside.sum()), runs * len(LEVELS), 0.9).pvalue > goodness.LEVEL
+
+
+def test_small_groups_are_covered_too():
+    runs = 400 if LONG else 40
+    inside = covered(runs, sizes=[20, 60, 920, 1000])
+    assert (stats.binom.cdf(inside, runs, 0.84) > goodness.LEVEL).all()
+
+
+def test_noise_that_is_misread_is_seen():
+    inside = covered(40, sizes=[20, 60, 920, 1000], misread=0.1)
+    assert stats.binom.cdf(inside[:2].sum(), 80, 0.84) < goodness.LEVEL
+
+
+# --- what is released ------------------------------------------------------------------------------------------------
+
+
+def release_by_group(**options):
+    rng = np.random.default_rng(1)
+    return published(planned(**options), [200, 300, 500, 1000], [0.1, 0.3, 0.5, 0.9], rng, sf.seeded(2))
+
+
+def test_noisy_counts_are_kept_and_survive_a_file(tmp_path):
+    release = release_by_group()
+    assert release.totals.shape == (4, 2)
+    assert release.totals.sum() == pytest.approx(N, abs=60)
+    again = Release.from_bytes(release.to_bytes())
+    assert (again.totals == release.totals).all()
+    assert (again.interval() == release.interval()).all()
+    assert again.verify() is again
+    with pytest.raises(ValueError, match="read-only"):
+        again.draws.totals[0] = 3.0
+
+
+def test_other_releases_have_no_totals():
+    schema = sf.Schema({"x": sf.Boolean()}, name="bits")
+    plan = sf.plan(sf.families.BetaBernoulli(1, 1), n=100, epsilon=1.0, delta=1e-6, mechanism="noisy-statistics")
+    plain = sf.publish(plan, sf.Dataset.from_table({"x": np.arange(100) < 30}, schema=schema))
+    assert plain.totals is None
+    tempered = sf.plan(MODEL, n=N, epsilon=1.0, delta=1e-6, mechanism="diffused")
+    rng = np.random.default_rng(4)
+    assert published(tempered, [500] * 4, [0.5] * 4, rng, sf.seeded(1)).totals is None
+
+
+@pytest.mark.parametrize("forged", [None, np.zeros(7), np.full(8, 0.1)])
+def test_totals_that_are_missing_or_off_their_grid_are_a_forgery(forged):
+    release = release_by_group()
+    other = dataclasses.replace(release, draws=dataclasses.replace(release.draws, totals=forged))
+    with pytest.raises(FormatError, match="totals"):
+        other.verify()
+    if forged is None:
+        with pytest.raises(ArgumentError, match="no noisy counts"):
+            other.interval()
+
+
+def test_what_the_rows_say_is_narrower_and_holds_their_own_number():
+    release = release_by_group()
+    both, rows = release.interval(0.99), release.interval(0.99, include="privacy")
+    assert (np.diff(rows, axis=0) < np.diff(both, axis=0)).all()
+    assert (rows[0] < np.array([0.1, 0.3, 0.5, 0.9]) + 0.06).all()
+    assert (rows[1] > np.array([0.1, 0.3, 0.5, 0.9]) - 0.06).all()
+
+
+def test_shares_of_three_levels_have_intervals_in_every_group():
+    levels = ("a", "b", "c")
+    model = sf.grouped(sf.families.DirichletCategorical(levels, 1.0), "g", LEVELS[:2])
+    schema = sf.Schema({"g": sf.Category(LEVELS[:2]), "x": sf.Category(levels)}, target="x", name="shares")
+    table = {"g": ["north"] * 300 + ["south"] * 100, "x": ["a", "b", "b", "c"] * 100}
+    plan = sf.plan(model, n=400, epsilon=2.0, delta=1e-6, mechanism="noisy-statistics")
+    release = sf.publish(plan, sf.Dataset.from_table(table, schema=schema), randomness=sf.seeded(6))
+    low, high = release.interval(0.999)
+    assert low.shape == (2, 3)
+    assert (low < np.array([0.25, 0.5, 0.25])).all()
+    assert (np.array([0.25, 0.5, 0.25]) < high).all()
+    assert (high[1] - low[1] > high[0] - low[0]).all()
+
+
+def test_a_width_can_be_planned_for_groups():
+    found = sf.plan_for_width(MODEL, N, 0.2, mechanism="noisy-statistics")
+    assert 0.19 < found.width <= 0.2
+    with pytest.raises(sf.errors.CalibrationError, match="sampling error"):
+        sf.plan_for_width(MODEL, 100, 0.05, mechanism="noisy-statistics")

@@ -10,7 +10,7 @@ from typing import Any, cast
 from sfumato.calibrate import Target
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError, CalibrationError, FormatError, MechanismRefused
-from sfumato.mechanisms import _converged, _family, langevin_path
+from sfumato.mechanisms import _converged, _family, langevin_path, noisy_statistics
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Mechanism
 from sfumato.models.families._family import Family
@@ -140,6 +140,9 @@ def _cannot_keep(name: str, keep: Sequence[str]) -> str | None:
 def retold(document: Mapping[str, Any], model: Any, draws: Draws) -> bool:
     """Whether what a release keeps is what its plan says, and leads to its draws."""
     name, keep = document["mechanism"], tuple(document["keep"])
+    noisy = name == noisy_statistics.NAME
+    if not (noisy_statistics.tells(model, document["parameters"], draws) if noisy else draws.totals is None):
+        return False
     if not keep:
         return draws.transcript is None
     if keep != ("transcript",) or name not in KEEPING["transcript"]:

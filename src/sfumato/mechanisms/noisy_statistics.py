@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -85,8 +86,20 @@ def draw(plan: Plan, engine: Any, randomness: Any, report: Report = silent) -> D
     if not model.drawn:
         found = np.array(model.estimate(noisy, plan.n)).reshape(model.draw_shape)
         return Draws(np.broadcast_to(found, (1, plan.draws, *model.draw_shape)), model.labels)
-    possible = model.feasible(np.array([float(value) for value in noisy]), plan.n)
-    return _family.drawn(model, [Fraction(float(v)) for v in possible], plan.n, 1.0, 1.0, plan.draws, randomness)
+    told = np.array([float(value) for value in noisy])
+    possible = model.feasible(told, plan.n)
+    draws = _family.drawn(model, [Fraction(float(v)) for v in possible], plan.n, 1.0, 1.0, plan.draws, randomness)
+    return replace(draws, totals=told) if model.tells_totals else draws
+
+
+def tells(model: Any, parameters: Mapping[str, Any], draws: Draws) -> bool:
+    """Whether a release holds noisy totals exactly where its model tells them, as many as there are and on their grid."""
+    if draws.totals is None or not model.tells_totals:
+        return draws.totals is None and not model.tells_totals
+    grid = float(spacing(float(parameters["noise"]) * model.reach))
+    return draws.totals.shape == (len(model.units),) and bool(
+        (np.rint(draws.totals / grid) * grid == draws.totals).all()
+    )
 
 
 def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:

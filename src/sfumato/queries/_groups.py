@@ -1,84 +1,141 @@
-"""Shares by group after noise on all counts: the hidden sizes, counts and noise are invented from their public laws.
+"""Shares by group behind noisy counts: the reader sees the noisy counts of all groups, and reckons with their noise.
 
-Every division of n among the groups is held equally likely; counts follow the shares, noise is added to every count, and the
-counts are moved to the nearest that are possible, as the mechanism does. A share is proposed near the released one from a
-heavy-tailed law and weighted by prior over proposal times the law of the released draws given the noisy counts. The
-inventions come from a fixed public stream: the same release gives the same interval.
+With a the noisy count of a level in a group and b that of the group's L - 1 other levels together,
+
+    a = k + N(0, s^2),     b = m + N(0, (L - 1) s^2),     k + m = the hidden size of the group.
+
+Every division of n among the G groups is held equally likely, so P(size) is proportional to C(n - size + G - 2, G - 2); k given
+the size follows the share theta, and given (k, m) theta is Beta(h1 + k, h2 + m), cut to [floor, 1 - floor]. The posterior is
+the mixture of these over the (k, m) that the noisy counts leave open: runs of whole numbers, six to a deviation of the noise.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.models.families._cells import nearest_counts
+from sfumato._quadrature import Array
 
-Array = NDArray[np.float64]
-_INVENTED, _STREAM = 1 << 14, 20_161_112
+# Deviations of the noise to each side of a noisy count, and runs to a deviation.
+_WINDOW, _RUNS = 7.0, 6
+# What is left out of a mixture, as a share of its largest part; and what must not stand at an edge of the window.
+_NOTHING, _EDGE = 1e-13, 1e-9
+_WIDENINGS = 40
 
 
-def noisy_ends(
-    draws: Array, n: int, cells: Sequence[float], held: Sequence[float], deviation: float, level: float
-) -> Array:
-    """Ends (2, groups, shares) of intervals for true shares; draws are (N, groups, shares), of two cells the first alone."""
-    from scipy.special import betaln
+@dataclass(frozen=True, eq=False)
+class CountLaw:
+    """What noisy counts say about one share of one group: weights of the hidden counts `own` and `rest`.
 
-    rng = np.random.default_rng(_STREAM)
-    count, groups, width = draws.shape
-    shares = draws if width > 1 else np.concatenate([draws, 1 - draws], axis=2)
-    middle = np.clip(shares.mean(axis=0), 1e-9, None)
-    middle = middle / middle.sum(axis=1, keepdims=True)
-    sizes = _sizes(rng, n, groups)
-    noise = deviation * rng.standard_normal((_INVENTED, groups, len(cells)))
-    others = np.stack([_split(rng, sizes[:, g], middle[g]) for g in range(groups)], axis=1)
-    found = np.empty((2, groups, width))
-    typical = n / groups
-    scale = math.sqrt(0.25 / typical + 0.5 * (deviation / typical) ** 2)
-    for g in range(groups):
-        for j in range(width):
-            theta, log_proposal = _proposed(rng, float(middle[g, j]), scale)
-            counts = others.copy()
-            own = rng.binomial(sizes[:, g], theta)
-            rest = np.delete(middle[g], j)
-            counts[:, g, :] = np.insert(_split(rng, sizes[:, g] - own, rest / rest.sum()), j, own, axis=1)
-            seen = nearest_counts((counts + noise).reshape(_INVENTED, -1), n).reshape(counts.shape)[:, g, :]
-            a, b = cells[j] + seen[:, j], sum(cells) - cells[j] + seen.sum(axis=1) - seen[:, j]
-            t = np.clip(shares[:, g, j], 1e-12, 1 - 1e-12)
-            logs = (a - 1) * np.log(t).sum() + (b - 1) * np.log1p(-t).sum() - count * betaln(a, b)
-            first, second = held[j], sum(held) - held[j]
-            logs += (first - 1) * np.log(theta) + (second - 1) * np.log1p(-theta) - log_proposal
-            found[:, g, j] = _weighted_ends(theta, logs, level)
+    `prior` are the two cells of the reader's Beta prior, `floor` where the share is cut off.
+    """
+
+    own: Array
+    rest: Array
+    weights: Array
+    prior: tuple[float, float]
+    floor: float = 0.0
+
+    def share_ends(self, level: float) -> tuple[float, float]:
+        """Ends of the equal-tailed interval of the true share."""
+        return self.share_quantile(0.5 * (1 - level)), self.share_quantile(0.5 * (1 + level))
+
+    def share_quantile(self, level: float) -> float:
+        """Quantile of the mixture of Betas, found by halving and interpolation (Brent)."""
+        from scipy.optimize import brentq
+        from scipy.special import betainc
+
+        a, b, f = self.prior[0] + self.own, self.prior[1] + self.rest, self.floor
+        start = betainc(a, b, f)
+        whole = betainc(a, b, 1 - f) - start if f > 0 else 1.0
+        parts = self.weights / whole
+
+        def excess(share: float) -> float:
+            return float(parts @ (betainc(a, b, share) - start)) - level
+
+        return float(brentq(excess, f, 1 - f, xtol=1e-10, rtol=1e-9))
+
+    def rows_ends(self, level: float) -> tuple[float, float]:
+        """Ends of the interval of the posterior mean that the rows themselves would give, to the far side of a run."""
+        from scipy.special import betainc
+
+        a, b, f = self.prior[0] + self.own, self.prior[1] + self.rest, self.floor
+        said = a / (a + b)
+        if f > 0:
+            cut = [betainc(a + more, b, 1 - f) - betainc(a + more, b, f) for more in (0, 1)]
+            said = said * cut[1] / cut[0]
+        order = np.argsort(said)
+        reached, tail = np.cumsum(self.weights[order]), 0.5 * (1 - level)
+        first = int(np.searchsorted(reached, tail, side="right"))
+        last = min(int(np.searchsorted(reached, 1 - tail)), len(order) - 1)
+        return float(said[order[first]]), float(said[order[last]])
+
+
+def count_laws(
+    noisy: Array, n: int, groups: int, prior: Sequence[float], deviation: float, floor: float = 0.0
+) -> list[CountLaw]:
+    """What the noisy counts (L,) of one group say about each of its shares; of two levels about the first alone."""
+    found = []
+    for level in range(len(noisy) if len(noisy) > 2 else 1):
+        own, rest = float(noisy[level]), float(noisy.sum() - noisy[level])
+        cells = (float(prior[level]), float(sum(prior) - prior[level]))
+        found.append(_count_law((own, rest), n, groups, cells, deviation, len(noisy) - 1, floor))
     return found
 
 
-def _sizes(rng: np.random.Generator, n: int, groups: int) -> NDArray[np.int64]:
-    """Sizes (M, groups) that sum to n, every division equally likely: the gaps between groups - 1 bars among n records."""
-    bars = np.sort(rng.integers(0, n + 1, (_INVENTED, groups - 1)), axis=1)
-    edges = np.column_stack([np.zeros(_INVENTED, np.int64), bars, np.full(_INVENTED, n)])
-    return np.diff(edges, axis=1)
+def _count_law(
+    noisy: tuple[float, float],
+    n: int,
+    groups: int,
+    prior: tuple[float, float],
+    deviation: float,
+    others: int,
+    floor: float,
+) -> CountLaw:
+    noise = np.array([deviation, deviation * math.sqrt(others)])
+    centre = np.clip(noisy, 0.0, n)
+    low, high = np.clip(centre - _WINDOW * noise, 0, n), np.clip(noisy + _WINDOW * noise, 1, n)
+    for _ in range(_WIDENINGS):
+        # A prior that contradicts the counts can hold its mass outside the first window.
+        (k, wide_k), (m, wide_m) = (_runs(low[i], high[i], noise[i]) for i in (0, 1))
+        own, rest = np.meshgrid(k, m, indexing="ij")
+        logs = _log_joint(own, rest, n, groups, prior, floor) + np.log(wide_k)[:, None] + np.log(wide_m)
+        logs -= 0.5 * (((own - noisy[0]) / noise[0]) ** 2 + ((rest - noisy[1]) / noise[1]) ** 2)
+        top = float(logs.max())
+        weights = np.exp(logs - top) if math.isfinite(top) else np.ones_like(logs)
+        edges = np.array([[weights[0], weights[-1]], [weights[:, 0], weights[:, -1]]], dtype=object)
+        reached = np.array([[part.max() > _EDGE for part in side] for side in edges])
+        short = reached & np.column_stack([low > 0, high < n])
+        if not short.any():
+            break
+        low = np.where(short[:, 0], np.maximum(low - _WINDOW * noise, 0), low)
+        high = np.where(short[:, 1], np.minimum(high + _WINDOW * noise, n), high)
+    kept = weights > _NOTHING
+    return CountLaw(own[kept], rest[kept], weights[kept] / weights[kept].sum(), prior, floor)
 
 
-def _split(rng: np.random.Generator, sizes: NDArray[np.int64], shares: Array) -> NDArray[np.int64]:
-    """Counts of the cells of so many records, (M, cells)."""
-    if len(shares) == 1:
-        return sizes[:, None]
-    return np.asarray(rng.multinomial(sizes, shares / shares.sum()))
+def _runs(low: float, high: float, noise: float) -> tuple[Array, Array]:
+    """Middles and lengths of runs of whole numbers between two counts: short beside the noise, one by one if it is small."""
+    length = max(1, math.floor(noise / _RUNS))
+    starts = np.arange(math.floor(low), math.ceil(high) + 1, length)
+    ends = np.minimum(starts + length - 1, math.ceil(high))
+    return np.asarray(0.5 * (starts + ends)), np.asarray(ends - starts + 1.0)
 
 
-def _proposed(rng: np.random.Generator, middle: float, scale: float) -> tuple[Array, Array]:
-    """Shares sin^2(phi), phi of a Cauchy law about the released share's, inside (0, pi/2); and their log density."""
-    centre = math.asin(math.sqrt(min(max(middle, 1e-9), 1 - 1e-9)))
-    low, high = math.atan((1e-6 - centre) / scale), math.atan((math.pi / 2 - 1e-6 - centre) / scale)
-    phi = centre + scale * np.tan(low + (high - low) * rng.random(_INVENTED))
-    log_density = -np.log(1 + ((phi - centre) / scale) ** 2) - np.log(np.sin(2 * phi))
-    return np.sin(phi) ** 2, log_density
+def _log_joint(own: Array, rest: Array, n: int, groups: int, prior: tuple[float, float], floor: float) -> Array:
+    """Log probability of the two counts before anything was seen, up to a constant; minus infinity above n in all."""
+    from scipy.special import betainc, betaln, gammaln
 
-
-def _weighted_ends(values: Array, logs: Array, level: float) -> Array:
-    order = np.argsort(values)
-    weights = np.exp(logs[order] - logs.max())
-    reached = (np.cumsum(weights) - 0.5 * weights) / weights.sum()
-    return np.interp([(1 - level) / 2, (1 + level) / 2], reached, values[order])
+    size = own + rest
+    left = np.maximum(n - size, 0.0)
+    divisions = gammaln(left + groups - 1) - gammaln(left + 1)
+    orders = gammaln(size + 1) - gammaln(own + 1) - gammaln(rest + 1)
+    a, b = prior[0] + own, prior[1] + rest
+    logs = divisions + orders + betaln(a, b)
+    if floor > 0:
+        with np.errstate(divide="ignore"):
+            logs = logs + np.log(np.maximum(betainc(a, b, 1 - floor) - betainc(a, b, floor), 0.0))
+    return np.asarray(np.where(size <= n, logs, -np.inf))

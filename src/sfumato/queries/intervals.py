@@ -70,7 +70,7 @@ def interval(
         mean, deviation = _vectors.vector_law(model, held, n, numbers, pooled, sampling)
         found = _vectors.normal_ends(mean, deviation, share)
     elif isinstance(model, Grouped) and model._cells is not None and numbers[2] > 0:
-        found = _noisy_groups(model, held, n, numbers[2], pooled, share, sampling)
+        found = _noisy_groups(model, held, n, numbers[2], draws.totals, share, sampling)
     else:
         each = mixtures(model, held, n, numbers, pooled)
         found = np.array([_ends(statistics, share, sampling) for statistics in each]).T
@@ -92,7 +92,17 @@ def mixtures(model: Any, prior: Any, n: int, numbers: Numbers, draws: Array) -> 
 def _grouped(
     model: Grouped, prior: Grouped, n: int, numbers: Numbers, draws: Array
 ) -> list[list[tuple[float, Statistic]]]:
-    """Each group by itself; its size is hidden too, and every division of n among the groups is held equally likely.
+    """Each group by itself, from its own columns of the draws."""
+    each = draws.reshape(len(draws), len(model.levels), -1)
+    return [
+        found for group in range(len(model.levels)) for found in one_group(model, prior, n, numbers, each[:, group])
+    ]
+
+
+def one_group(
+    model: Grouped, prior: Grouped, n: int, numbers: Numbers, draws: Array
+) -> list[list[tuple[float, Statistic]]]:
+    """The shares of one group; its size is hidden too, and every division of n among the groups is held equally likely.
 
     The size then has the law of one of G cells of a uniform Dirichlet-multinomial; the sum over it runs over sizes at equal
     steps of probability.
@@ -102,31 +112,41 @@ def _grouped(
         raise ArgumentError(
             "intervals by group are known for bits and categories; release the groups of this family one by one."
         )
-    grid = _grids.grid_for(power * n + strength * sum(cells))
-    floor = model.model.floor if isinstance(model.model, BetaBernoulli) else 0.0
-    width = 1 if isinstance(model.model, BetaBernoulli) else len(cells)
+    grid, floor = _grids.grid_for(power * n + strength * sum(cells)), _floor(model)
+    single = isinstance(model.model, BetaBernoulli)
+    known = [_cells.rate_cells(draws[:, 0], floor, grid)] if single else _shares.share_cells(draws, grid)
+    sizes = _sizes(n, len(model.levels), len(draws))
     found = []
-    for group in range(len(model.levels)):
-        own = draws[:, group * width : (group + 1) * width]
-        known = [_cells.rate_cells(own[:, 0], floor, grid)] if width == 1 else _shares.share_cells(own, grid)
-        for level, ends in enumerate(known):
-            own_law = (strength * cells[level], strength * (sum(cells) - cells[level]))
-            own_prior = (held[level], sum(held) - held[level])
-            sizes = _sizes(n, len(model.levels), len(draws))
-            found.append(
-                [(0.0, _coordinates.count_statistic(size, own_prior, own_law, power, ends, floor)) for size in sizes]
-            )
+    for level, ends in enumerate(known):
+        own_law = (strength * cells[level], strength * (sum(cells) - cells[level]))
+        own_prior = (held[level], sum(held) - held[level])
+        found.append(
+            [(0.0, _coordinates.count_statistic(size, own_prior, own_law, power, ends, floor)) for size in sizes]
+        )
     return found
 
 
 def _noisy_groups(
-    model: Grouped, prior: Grouped, n: int, noise: float, draws: Array, level: float, sampling: bool
+    model: Grouped, prior: Grouped, n: int, noise: float, totals: Array | None, level: float, sampling: bool
 ) -> Array:
-    """Shares by group behind noisy counts of all groups."""
-    if not sampling:
-        raise ArgumentError(_HIDDEN_ROWS)
-    shaped = draws.reshape(len(draws), len(model.levels), -1)
-    return _groups.noisy_ends(shaped, n, model._cells or (), prior._cells or (), noise * model.reach, level)
+    """Shares by group, each from its own noisy counts."""
+    if totals is None:
+        raise ArgumentError(
+            "this release by group holds no noisy counts: it was edited, or made before they were kept."
+        )
+    rows = totals.reshape(len(model.levels), -1)
+    laws = [law for row in rows for law in noisy_group(model, prior, n, noise, row)]
+    return np.array([law.share_ends(level) if sampling else law.rows_ends(level) for law in laws]).T
+
+
+def noisy_group(model: Grouped, prior: Grouped, n: int, noise: float, counts: Array) -> list[_groups.CountLaw]:
+    """What the noisy counts of one group say about its shares."""
+    deviation = noise * model.reach
+    return _groups.count_laws(counts, n, len(model.levels), prior._cells or (), deviation, _floor(model))
+
+
+def _floor(model: Grouped) -> float:
+    return model.model.floor if isinstance(model.model, BetaBernoulli) else 0.0
 
 
 def _sizes(n: int, groups: int, draws: int) -> list[int]:

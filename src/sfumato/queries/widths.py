@@ -13,6 +13,7 @@ from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError, CalibrationError
 from sfumato.models.families._vectors import Vectors
 from sfumato.models.families.bounded_mean import BoundedMean
+from sfumato.models.grouped import Grouped
 from sfumato.queries import _coordinates, _vectors, intervals
 from sfumato.queries.hidden import parameter_belief
 
@@ -37,7 +38,11 @@ def expected_width(plan: Any, level: float, releases: int = _RELEASES) -> float:
     _, kept = model.simulate(rng, releases, n)
     power, strength, noise = numbers
     if noise > 0:
-        kept = model.feasible(kept + noise * model.reach * rng.standard_normal(kept.shape), n)
+        kept = kept + noise * model.reach * rng.standard_normal(kept.shape)
+        if model.tells_totals:
+            laws = [law for row in kept for law in intervals.noisy_group(model, model, n, noise, row)]
+            return float(np.mean([np.diff(law.share_ends(level)) for law in laws]))
+        kept = model.feasible(kept, n)
     found = []
     for row in kept:
         natural = model.natural(np.tile(row, (plan.draws, 1)), n, power, strength)
@@ -52,7 +57,9 @@ def _mean_width(model: Any, n: int, numbers: tuple[float, float, float], draws: 
         return float(np.mean(ends[1] - ends[0]))
     tail = 0.5 * (1 - level)
     widths = []
-    for statistics in intervals.mixtures(model, model, n, numbers, draws):
+    # What is invented of a grouped model is one group of average size.
+    build = intervals.one_group if isinstance(model, Grouped) else intervals.mixtures
+    for statistics in build(model, model, n, numbers, draws):
         belief = parameter_belief(statistics)
         widths.append(belief.quantile(1 - tail) - belief.quantile(tail))
     return float(np.mean(widths))
