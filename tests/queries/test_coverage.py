@@ -74,6 +74,9 @@ OTHERS = [
     (families.GammaPoisson(4.0, 1.0, 5), "diffused", 300, 1.0, 1),
     (families.NormalMean(1.0, -4.0, 4.0), "concentrated", 200, 1.0, 1),
     (families.LogitNormal(1.0), "diffused", 200, 1.0, 1),
+    # Noisy totals cost the same for any number of draws, so many will be asked for.
+    (families.BetaBernoulli(1, 1), "noisy-statistics", 200, 1.0, 1000),
+    (families.NormalMean(1.0, -4.0, 4.0), "noisy-statistics", 2000, 1.0, 1000),
 ]
 
 
