@@ -66,8 +66,8 @@ def draws_of(plan, totals, source):
 def belief(model, n, numbers, draws, level=0):
     """What one coordinate's draws say about its parameter."""
     if model.name == "DirichletCategorical":
-        return parameter_belief([(0.0, _shares.share_statistics(model, model, n, numbers, draws, [level])[0])])
-    return parameter_belief(intervals.mixtures(model, model, n, numbers, draws)[level])
+        return parameter_belief(_shares.share_statistics(model, model, n, numbers, draws, [level])[0])
+    return parameter_belief(intervals.statistics(model, model, n, numbers, draws)[level])
 
 
 def naive(model, n, value):

@@ -55,7 +55,7 @@ BRUTE = [
 
 @pytest.mark.parametrize("case", BRUTE, ids=str)
 def test_quantiles_are_those_of_brute_force(case):
-    law = _groups._count_law(*case)
+    law = _groups.noisy_law(*case)
     theta, below, said, weights = brute(*case)
     for level in (0.5, 0.9):
         ends = np.interp([0.5 * (1 - level), 0.5 * (1 + level)], below, theta)
@@ -67,18 +67,38 @@ def test_quantiles_are_those_of_brute_force(case):
             assert weights[inside].sum() >= tail - 1e-6
 
 
+@pytest.mark.parametrize(("power", "values"), [(0.2, [0.31]), (0.05, [0.9]), (0.3, [0.12, 0.2, 0.16, 0.1])])
+def test_tempered_draws_agree_with_brute_force_over_sizes_and_counts(power, values):
+    n, groups = 80, 3
+    model = sf.grouped(sf.families.BetaBernoulli(1, 2), "g", LEVELS[:groups])
+    (law,) = intervals.tempered_group(model, model, n, (power, 1.0, 0.0), np.array(values)[:, None])
+    theta, cumulative = np.linspace(0, 1, 401), 0.0
+    weights = []
+    for size in range(n + 1):
+        k = np.arange(size + 1)
+        a, b = 1 + power * k, 2 + power * (size - k)
+        seen = np.prod([stats.beta.pdf(value, a, b) for value in values], axis=0)
+        part = (n - size + 1) * stats.betabinom.pmf(k, size, 1, 2) * seen
+        weights.append(part.sum())
+        cumulative = cumulative + part @ stats.beta.cdf(theta[None, :], (1 + k)[:, None], (2 + size - k)[:, None])
+    cumulative = cumulative / sum(weights)
+    for level in (0.5, 0.9):
+        ends = np.interp([0.5 * (1 - level), 0.5 * (1 + level)], cumulative, theta)
+        assert law.share_ends(level) == pytest.approx(ends, abs=0.01)
+
+
 def test_runs_of_counts_agree_with_single_counts(monkeypatch):
     """At a noise of 40 counts are summed in runs of 6; one by one they say the same."""
     case = ((160.0, 75.0), 1000, 3, (1.0, 1.0), 40.0, 1, 0.0)
-    coarse = _groups._count_law(*case)
+    coarse = _groups.noisy_law(*case)
     monkeypatch.setattr(_groups, "_RUNS", 1000)
-    fine = _groups._count_law(*case)
+    fine = _groups.noisy_law(*case)
     assert len(coarse.own) < len(fine.own) / 20
     assert coarse.share_ends(0.9) == pytest.approx(fine.share_ends(0.9), abs=3e-4)
 
 
 def test_a_prior_that_contradicts_the_counts_moves_the_window():
-    law = _groups._count_law((0.0, 1000.0), 5000, 2, (4000.0, 4000.0), 10.0, 1, 0.0)
+    law = _groups.noisy_law((0.0, 1000.0), 5000, 2, (4000.0, 4000.0), 10.0, 1, 0.0)
     assert law.own.min() > 70  # beyond seven deviations of the noise
     weights = {side: law.weights[law.own == side].sum() for side in (law.own.min(), law.own.max())}
     assert max(weights.values()) < 1e-6
@@ -107,7 +127,8 @@ def covered(runs, sizes=None, draws=1, misread=1.0, seed=3):
         own = np.diff(np.concatenate([[0], bars, [N]])) if sizes is None else sizes
         release = published(plan, own, truth, rng, source)
         noise = misread * float(plan["noise"])
-        low, high = intervals._noisy_groups(MODEL, MODEL, N, noise, release.draws.totals, 0.9, True)
+        laws = intervals._grouped(MODEL, MODEL, N, (1.0, 1.0, noise), release.draws)
+        low, high = np.array([law.share_ends(0.9) for law in laws]).T
         inside += (low <= truth) & (truth <= high)
     return inside
 

@@ -58,7 +58,7 @@ def test_a_rate_equals_the_sum_over_every_count(n, power, a, b, values, noise):
     model = F.BetaBernoulli(a, b)
     power = 1.0 if noise else power
     statistic = _coordinates.rate_statistic(model, model, n, (power, 1.0, noise), np.array(values))
-    belief = parameter_belief([(0.0, statistic)])
+    belief = parameter_belief(statistic)
     for level in (0.05, 0.5, 0.95):
         assert brute_rate(n, power, a, b, values, belief.quantile(level), noise) == pytest.approx(level, abs=4e-3)
 
@@ -68,7 +68,7 @@ def test_a_forgotten_power_or_prior_is_seen_by_the_same_sum():
     for power, a in ((1.0, 1.0), (0.2, 4.0)):
         other = F.BetaBernoulli(a, 1)
         wrong = _coordinates.rate_statistic(other, other, 100, (power, 1.0, 0.0), np.array([0.3]))
-        found = parameter_belief([(0.0, wrong)]).quantile(0.95)
+        found = parameter_belief(wrong).quantile(0.95)
         assert abs(brute_rate(100, 0.2, 1, 1, [0.3], found) - 0.95) > 0.01
     assert model.alpha == 1
 
@@ -115,7 +115,7 @@ def test_restricted_laws_are_normalised_inside_their_limits():
 def test_a_poisson_rate_equals_a_negative_binomial_sum(power, noise):
     model, n, value = F.GammaPoisson(2.0, 1.0, 50), 60, 2.3
     statistic = _sums.poisson_statistic(model, model, n, (power, 1.0, noise / 50), np.array([value]))
-    belief = parameter_belief([(0.0, statistic)])
+    belief = parameter_belief(statistic)
     s = np.arange(0.0, 1500)
     logs = stats.nbinom.logpmf(s, 2.0, 1 / (1 + n))
     law = lambda held: stats.gamma.logpdf(value, 2.0 + power * held, scale=1 / (1 + power * n))
@@ -134,7 +134,7 @@ def test_a_poisson_rate_equals_a_negative_binomial_sum(power, noise):
 
 def test_a_normal_mean_far_from_its_bounds_is_the_closed_form():
     model, n, power, value = F.NormalMean(1.0, -100.0, 100.0, 0.0, 1.0), 200, 0.03, 0.4
-    found = parameter_belief([(0.0, _sums.mean_statistic(model, model, n, (power, 1.0, 0.0), np.array([value])))])
+    found = parameter_belief(_sums.mean_statistic(model, model, n, (power, 1.0, 0.0), np.array([value])))
     precision = 1.0 + power * n
     seen, spread = value * precision / (power * n), precision / (power * n) ** 2 + 1 / n
     exact = stats.norm(seen / spread / (1 + 1 / spread), 1 / math.sqrt(1 + 1 / spread))
@@ -148,7 +148,7 @@ def test_vectors_agree_with_the_scalar_law_coordinate_by_coordinate():
     mean, deviation = _vectors.vector_law(model, model, 50, (0.1, 1.0, 0.0), draws, True)
     for place in range(2):
         scalar = F.NormalMean(1.0, -1000.0, 1000.0, model.mean[place], 1.0)
-        belief = parameter_belief([(0.0, _sums.mean_statistic(scalar, scalar, 50, (0.1, 1.0, 0.0), draws[:, place]))])
+        belief = parameter_belief(_sums.mean_statistic(scalar, scalar, 50, (0.1, 1.0, 0.0), draws[:, place]))
         law = stats.norm(mean[place], deviation[place])
         assert law.cdf(belief.quantile(0.9)) == pytest.approx(0.9, abs=3e-3)
 
@@ -199,7 +199,7 @@ def test_a_million_records_answer_within_a_second():
     ):
         for numbers in ((1e-3, 1.0, 0.0), (1.0, 1.0, 36.0)):
             began = time.process_time()
-            ((statistics,),) = [intervals.mixtures(model, model, 1_000_000, numbers, np.array([[value]]))]
-            belief = parameter_belief(statistics)
+            ((statistic,),) = [intervals.statistics(model, model, 1_000_000, numbers, np.array([[value]]))]
+            belief = parameter_belief(statistic)
             assert time.process_time() - began < 1.0
             assert belief.quantile(0.05) < value < belief.quantile(0.95)

@@ -1,12 +1,15 @@
-"""Shares by group behind noisy counts: the reader sees the noisy counts of all groups, and reckons with their noise.
+"""Shares by group, whose sizes are hidden: mixtures over the counts that a release leaves open.
 
-With a the noisy count of a level in a group and b that of the group's L - 1 other levels together,
+Given the counts k of a level and m of the group's other levels, its share theta is Beta(h1 + k, h2 + m), cut to
+[floor, 1 - floor], so the posterior is a mixture of these. Every division of n among the G groups is held equally likely: P(size)
+is proportional to C(n - size + G - 2, G - 2).
 
-    a = k + N(0, s^2),     b = m + N(0, (L - 1) s^2),     k + m = the hidden size of the group.
+From noisy counts: with a the noisy count of a level in a group and b that of the group's L - 1 other levels together,
 
-Every division of n among the G groups is held equally likely, so P(size) is proportional to C(n - size + G - 2, G - 2); k given
-the size follows the share theta, and given (k, m) theta is Beta(h1 + k, h2 + m), cut to [floor, 1 - floor]. The posterior is
-the mixture of these over the (k, m) that the noisy counts leave open: runs of whole numbers, six to a deviation of the noise.
+    a = k + N(0, s^2),     b = m + N(0, (L - 1) s^2),     k + m = the size,
+
+and the sum is over runs of whole numbers, six to a deviation of the noise. From tempered draws: over sizes at equal steps of
+probability, and for each over the counts that the draws leave open.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato._quadrature import Array
+from sfumato.queries.hidden import Statistic, likelihood
 
 # Deviations of the noise to each side of a noisy count, and runs to a deviation.
 _WINDOW, _RUNS = 7.0, 6
@@ -28,7 +32,7 @@ _WIDENINGS = 40
 
 @dataclass(frozen=True, eq=False)
 class CountLaw:
-    """What noisy counts say about one share of one group: weights of the hidden counts `own` and `rest`.
+    """What a release says about one share of one group: weights of the hidden counts `own` and `rest`.
 
     `prior` are the two cells of the reader's Beta prior, `floor` where the share is cut off.
     """
@@ -74,7 +78,7 @@ class CountLaw:
         return float(said[order[first]]), float(said[order[last]])
 
 
-def count_laws(
+def noisy_laws(
     noisy: Array, n: int, groups: int, prior: Sequence[float], deviation: float, floor: float = 0.0
 ) -> list[CountLaw]:
     """What the noisy counts (L,) of one group say about each of its shares; of two levels about the first alone."""
@@ -82,11 +86,11 @@ def count_laws(
     for level in range(len(noisy) if len(noisy) > 2 else 1):
         own, rest = float(noisy[level]), float(noisy.sum() - noisy[level])
         cells = (float(prior[level]), float(sum(prior) - prior[level]))
-        found.append(_count_law((own, rest), n, groups, cells, deviation, len(noisy) - 1, floor))
+        found.append(noisy_law((own, rest), n, groups, cells, deviation, len(noisy) - 1, floor))
     return found
 
 
-def _count_law(
+def noisy_law(
     noisy: tuple[float, float],
     n: int,
     groups: int,
@@ -95,6 +99,7 @@ def _count_law(
     others: int,
     floor: float,
 ) -> CountLaw:
+    """The law behind the noisy counts of a level and of the group's `others` together."""
     noise = np.array([deviation, deviation * math.sqrt(others)])
     centre = np.clip(noisy, 0.0, n)
     low, high = np.clip(centre - _WINDOW * noise, 0, n), np.clip(noisy + _WINDOW * noise, 1, n)
@@ -102,7 +107,8 @@ def _count_law(
         # A prior that contradicts the counts can hold its mass outside the first window.
         (k, wide_k), (m, wide_m) = (_runs(low[i], high[i], noise[i]) for i in (0, 1))
         own, rest = np.meshgrid(k, m, indexing="ij")
-        logs = _log_joint(own, rest, n, groups, prior, floor) + np.log(wide_k)[:, None] + np.log(wide_m)
+        logs = _log_counts(own, rest, prior, floor) + _log_size(own + rest, n, groups)
+        logs += np.log(wide_k)[:, None] + np.log(wide_m)
         logs -= 0.5 * (((own - noisy[0]) / noise[0]) ** 2 + ((rest - noisy[1]) / noise[1]) ** 2)
         top = float(logs.max())
         weights = np.exp(logs - top) if math.isfinite(top) else np.ones_like(logs)
@@ -113,6 +119,35 @@ def _count_law(
             break
         low = np.where(short[:, 0], np.maximum(low - _WINDOW * noise, 0), low)
         high = np.where(short[:, 1], np.minimum(high + _WINDOW * noise, n), high)
+    return _mixture(own, rest, weights, prior, floor)
+
+
+def tempered_law(statistics: Sequence[tuple[int, Statistic]], prior: tuple[float, float], floor: float) -> CountLaw:
+    """The law behind tempered draws, with the statistic of each of the sizes that are equally likely."""
+    owns, rests, logs = [], [], []
+    for size, statistic in statistics:
+        edges, seen = likelihood(statistic)
+        own = 0.5 * (edges[1:] + edges[:-1])
+        owns.append(own)
+        rests.append(size - own)
+        logs.append(seen + np.log(np.diff(edges)) + _log_counts(own, size - own, prior, floor))
+    joined = np.concatenate(logs)
+    weights = np.exp(joined - joined.max())
+    return _mixture(np.concatenate(owns), np.concatenate(rests), weights, prior, floor)
+
+
+def likely_sizes(n: int, groups: int, draws: int) -> list[int]:
+    """Sizes of one group at equal steps of probability, more of them for more draws.
+
+    P(size >= s) = C(n - s + G - 1, G - 1)/C(n + G - 1, G - 1) is close to (1 - s/n)^(G - 1), which is inverted.
+    """
+    count = min(96, max(24, math.ceil(12 * math.sqrt(draws))))
+    levels = (np.arange(count) + 0.5) / count
+    shares = 1 - (1 - levels) ** (1 / (groups - 1))
+    return [max(1, int(value)) for value in np.rint(n * shares)]
+
+
+def _mixture(own: Array, rest: Array, weights: Array, prior: tuple[float, float], floor: float) -> CountLaw:
     kept = weights > _NOTHING
     return CountLaw(own[kept], rest[kept], weights[kept] / weights[kept].sum(), prior, floor)
 
@@ -125,17 +160,21 @@ def _runs(low: float, high: float, noise: float) -> tuple[Array, Array]:
     return np.asarray(0.5 * (starts + ends)), np.asarray(ends - starts + 1.0)
 
 
-def _log_joint(own: Array, rest: Array, n: int, groups: int, prior: tuple[float, float], floor: float) -> Array:
-    """Log probability of the two counts before anything was seen, up to a constant; minus infinity above n in all."""
+def _log_size(size: Array, n: int, groups: int) -> Array:
+    """Log probability of a group's size, up to a constant; minus infinity above n."""
+    from scipy.special import gammaln
+
+    left = np.maximum(n - size, 0.0)
+    return np.asarray(np.where(size <= n, gammaln(left + groups - 1) - gammaln(left + 1), -np.inf))
+
+
+def _log_counts(own: Array, rest: Array, prior: tuple[float, float], floor: float) -> Array:
+    """Log probability of the two counts given their sum, before anything was seen, up to a constant."""
     from scipy.special import betainc, betaln, gammaln
 
-    size = own + rest
-    left = np.maximum(n - size, 0.0)
-    divisions = gammaln(left + groups - 1) - gammaln(left + 1)
-    orders = gammaln(size + 1) - gammaln(own + 1) - gammaln(rest + 1)
     a, b = prior[0] + own, prior[1] + rest
-    logs = divisions + orders + betaln(a, b)
+    logs = gammaln(own + rest + 1) - gammaln(own + 1) - gammaln(rest + 1) + betaln(a, b)
     if floor > 0:
         with np.errstate(divide="ignore"):
             logs = logs + np.log(np.maximum(betainc(a, b, 1 - floor) - betainc(a, b, floor), 0.0))
-    return np.asarray(np.where(size <= n, logs, -np.inf))
+    return np.asarray(logs)

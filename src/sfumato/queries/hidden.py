@@ -98,30 +98,22 @@ class Belief:
         return float(np.sum(np.diff(self.cumulative) * 0.5 * (self.points[1:] + self.points[:-1])))
 
 
-def parameter_belief(statistics: list[tuple[float, Statistic]]) -> Belief:
-    """The posterior of theta: the mixture, with the given log weights, of what each statistic would say.
-
-    One statistic (weight 0) is the usual case; several share their parameter and differ in what is unknown beside S.
-    """
-    parameter = statistics[0][1].parameter
-    seen = [(weight, statistic, *likelihood(statistic)) for weight, statistic in statistics]
+def parameter_belief(statistic: Statistic) -> Belief:
+    """The posterior of theta."""
+    parameter = statistic.parameter
+    cells, seen = likelihood(statistic)
+    top = float(seen.max())
 
     def log_likelihood(x: Array) -> Array:
         """Log probability of the draws at parameters, the hidden statistic summed over."""
-        theta = parameter.value(x)[:, None]
-        total = np.full(len(x), -np.inf)
-        for weight, statistic, edges, logs in seen:
-            top = float(logs.max())
-            share = np.diff(statistic.below(theta, edges), axis=1) @ np.exp(logs - top)
-            with np.errstate(divide="ignore"):
-                total = np.logaddexp(total, weight + top + np.log(share))
-        return total
+        share = np.diff(statistic.below(parameter.value(x)[:, None], cells), axis=1) @ np.exp(seen - top)
+        with np.errstate(divide="ignore"):
+            return np.asarray(top + np.log(share))
 
     def log_posterior(x: Array) -> Array:
         return np.asarray(log_likelihood(x) + parameter.log_prior(x))
 
-    ranges = [_reachable(statistic, cells) for _, statistic, cells, _ in seen]
-    low, high = _window(log_posterior, min(r[0] for r in ranges), max(r[1] for r in ranges))
+    low, high = _window(log_posterior, *_reachable(statistic, cells))
     edges = _graded(parameter, low, high, _CELLS)
     middles = 0.5 * (edges[1:] + edges[:-1])
     logs = log_likelihood(middles) + _log_prior_masses(parameter, edges)

@@ -7,7 +7,6 @@ give without privacy).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -37,7 +36,6 @@ BOTH, PRIVACY = "privacy and sampling", "privacy"
 INCLUDED = (BOTH, PRIVACY)
 Numbers = tuple[float, float, float]
 
-_HIDDEN_ROWS = "the rows of a group of hidden size have no interval of their own; use include='privacy and sampling'."
 # Families of one coordinate, each with the statistic behind its draws.
 _SCALAR: tuple[tuple[type, Callable[..., Statistic]], ...] = (
     (Rate, _coordinates.rate_statistic),
@@ -69,105 +67,73 @@ def interval(
     elif isinstance(model, Vectors):
         mean, deviation = _vectors.vector_law(model, held, n, numbers, pooled, sampling)
         found = _vectors.normal_ends(mean, deviation, share)
-    elif isinstance(model, Grouped) and model._cells is not None and numbers[2] > 0:
-        found = _noisy_groups(model, held, n, numbers[2], draws.totals, share, sampling)
+    elif isinstance(model, Grouped):
+        laws = _grouped(model, held, n, numbers, draws)
+        found = np.array([law.share_ends(share) if sampling else law.rows_ends(share) for law in laws]).T
     else:
-        each = mixtures(model, held, n, numbers, pooled)
-        found = np.array([_ends(statistics, share, sampling) for statistics in each]).T
+        found = np.array([_ends(each, share, sampling) for each in statistics(model, held, n, numbers, pooled)]).T
     return np.asarray(found, dtype=np.float64).reshape(2, *draws.shape[2:])
 
 
-def mixtures(model: Any, prior: Any, n: int, numbers: Numbers, draws: Array) -> list[list[tuple[float, Statistic]]]:
-    """For each coordinate of draws (N, d) the statistic behind it, with the log weights of what else is unknown."""
+def statistics(model: Any, prior: Any, n: int, numbers: Numbers, draws: Array) -> list[Statistic]:
+    """For each coordinate of draws (N, d) the statistic behind it."""
     for kind, build in _SCALAR:
         if isinstance(model, kind):
-            return [[(0.0, build(model, prior, n, numbers, draws[:, 0]))]]
+            return [build(model, prior, n, numbers, draws[:, 0])]
     if isinstance(model, DirichletCategorical):
-        return [[(0.0, found)] for found in _shares.share_statistics(model, prior, n, numbers, draws)]
-    if isinstance(model, Grouped):
-        return _grouped(model, prior, n, numbers, draws)
+        return list(_shares.share_statistics(model, prior, n, numbers, draws))
     raise ArgumentError(_why_not(model))
 
 
-def _grouped(
-    model: Grouped, prior: Grouped, n: int, numbers: Numbers, draws: Array
-) -> list[list[tuple[float, Statistic]]]:
-    """Each group by itself, from its own columns of the draws."""
-    each = draws.reshape(len(draws), len(model.levels), -1)
-    return [
-        found for group in range(len(model.levels)) for found in one_group(model, prior, n, numbers, each[:, group])
-    ]
-
-
-def one_group(
-    model: Grouped, prior: Grouped, n: int, numbers: Numbers, draws: Array
-) -> list[list[tuple[float, Statistic]]]:
-    """The shares of one group; its size is hidden too, and every division of n among the groups is held equally likely.
-
-    The size then has the law of one of G cells of a uniform Dirichlet-multinomial; the sum over it runs over sizes at equal
-    steps of probability.
-    """
-    cells, held, (power, strength, _) = model._cells, prior._cells, numbers
-    if cells is None or held is None:
+def _grouped(model: Grouped, prior: Grouped, n: int, numbers: Numbers, draws: Draws) -> list[_groups.CountLaw]:
+    """Each group by itself: from its noisy counts, or from its own columns of the draws."""
+    if model._cells is None:
         raise ArgumentError(
             "intervals by group are known for bits and categories; release the groups of this family one by one."
         )
-    grid, floor = _grids.grid_for(power * n + strength * sum(cells)), _floor(model)
-    single = isinstance(model.model, BetaBernoulli)
-    known = [_cells.rate_cells(draws[:, 0], floor, grid)] if single else _shares.share_cells(draws, grid)
-    sizes = _sizes(n, len(model.levels), len(draws))
-    found = []
-    for level, ends in enumerate(known):
-        own_law = (strength * cells[level], strength * (sum(cells) - cells[level]))
-        own_prior = (held[level], sum(held) - held[level])
-        found.append(
-            [(0.0, _coordinates.count_statistic(size, own_prior, own_law, power, ends, floor)) for size in sizes]
-        )
-    return found
-
-
-def _noisy_groups(
-    model: Grouped, prior: Grouped, n: int, noise: float, totals: Array | None, level: float, sampling: bool
-) -> Array:
-    """Shares by group, each from its own noisy counts."""
-    if totals is None:
-        raise ArgumentError(
-            "this release by group holds no noisy counts: it was edited, or made before they were kept."
-        )
-    rows = totals.reshape(len(model.levels), -1)
-    laws = [law for row in rows for law in noisy_group(model, prior, n, noise, row)]
-    return np.array([law.share_ends(level) if sampling else law.rows_ends(level) for law in laws]).T
+    groups = len(model.levels)
+    if numbers[2] > 0:
+        if draws.totals is None:
+            raise ArgumentError(
+                "this release by group holds no noisy counts: it was edited, or made before they were kept."
+            )
+        rows = draws.totals.reshape(groups, -1)
+        return [law for row in rows for law in noisy_group(model, prior, n, numbers[2], row)]
+    own = draws.pooled().reshape(draws.shape[0] * draws.shape[1], groups, -1)
+    return [law for group in range(groups) for law in tempered_group(model, prior, n, numbers, own[:, group])]
 
 
 def noisy_group(model: Grouped, prior: Grouped, n: int, noise: float, counts: Array) -> list[_groups.CountLaw]:
     """What the noisy counts of one group say about its shares."""
     deviation = noise * model.reach
-    return _groups.count_laws(counts, n, len(model.levels), prior._cells or (), deviation, _floor(model))
+    return _groups.noisy_laws(counts, n, len(model.levels), prior._cells or (), deviation, _floor(model))
+
+
+def tempered_group(model: Grouped, prior: Grouped, n: int, numbers: Numbers, draws: Array) -> list[_groups.CountLaw]:
+    """What tempered draws (N, shares) of one group say about its shares; its size is hidden."""
+    cells, held, (power, strength, _) = model._cells or (), prior._cells or (), numbers
+    grid, floor = _grids.grid_for(power * n + strength * sum(cells)), _floor(model)
+    single = isinstance(model.model, BetaBernoulli)
+    known = [_cells.rate_cells(draws[:, 0], floor, grid)] if single else _shares.share_cells(draws, grid)
+    sizes = _groups.likely_sizes(n, len(model.levels), len(draws))
+    found = []
+    for level, ends in enumerate(known):
+        law = (strength * cells[level], strength * (sum(cells) - cells[level]))
+        own_prior = (held[level], sum(held) - held[level])
+        counts = [(size, _coordinates.count_statistic(size, own_prior, law, power, ends, floor)) for size in sizes]
+        found.append(_groups.tempered_law(counts, own_prior, floor))
+    return found
 
 
 def _floor(model: Grouped) -> float:
     return model.model.floor if isinstance(model.model, BetaBernoulli) else 0.0
 
 
-def _sizes(n: int, groups: int, draws: int) -> list[int]:
-    """Sizes of one group at equal steps of probability, where every division of n among the groups is equally likely.
-
-    P(size >= s) = C(n - s + G - 1, G - 1)/C(n + G - 1, G - 1) is close to (1 - s/n)^(G - 1), which is inverted.
-    """
-    count = min(96, max(24, math.ceil(12 * math.sqrt(draws))))
-    levels = (np.arange(count) + 0.5) / count
-    shares = 1 - (1 - levels) ** (1 / (groups - 1))
-    return [max(1, int(value)) for value in np.rint(n * shares)]
-
-
-def _ends(statistics: list[tuple[float, Statistic]], level: float, sampling: bool) -> tuple[float, float]:
+def _ends(statistic: Statistic, level: float, sampling: bool) -> tuple[float, float]:
     tail = 0.5 * (1 - level)
     if sampling:
-        belief = parameter_belief(statistics)
+        belief = parameter_belief(statistic)
         return belief.quantile(tail), belief.quantile(1 - tail)
-    if len(statistics) > 1:
-        raise ArgumentError(_HIDDEN_ROWS)
-    statistic = statistics[0][1]
     low, high, masses = statistic_belief(statistic)
     # To the far side of the cell in which a quantile falls: the rows' own number is inside at least as often as it says.
     cumulative = np.cumsum(masses)

@@ -57,10 +57,11 @@ def _mean_width(model: Any, n: int, numbers: tuple[float, float, float], draws: 
         return float(np.mean(ends[1] - ends[0]))
     tail = 0.5 * (1 - level)
     widths = []
-    # What is invented of a grouped model is one group of average size.
-    build = intervals.one_group if isinstance(model, Grouped) else intervals.mixtures
-    for statistics in build(model, model, n, numbers, draws):
-        belief = parameter_belief(statistics)
+    if isinstance(model, Grouped):  # what is invented is one group of average size
+        laws = intervals.tempered_group(model, model, n, numbers, draws)
+        return float(np.mean([np.diff(law.share_ends(level)) for law in laws]))
+    for statistic in intervals.statistics(model, model, n, numbers, draws):
+        belief = parameter_belief(statistic)
         widths.append(belief.quantile(1 - tail) - belief.quantile(tail))
     return float(np.mean(widths))
 
