@@ -169,14 +169,15 @@ def test_no_renyi_divergence_grows_on_the_grid():
 
 @pytest.mark.parametrize(("a", "b"), [(3e4, 7e4), (5.0, 1e6), (4e6, 11.0)])
 def test_cells_that_are_not_integrated_would_have_stood_at_the_floor(a, b, monkeypatch):
-    """The window leaves out only cells that the floor would have raised: the same weights as without it."""
-    quick = each(grid.integer_weights(beta_grid.beta_masses(a, b)))
-    masses = beta_grid.beta_masses(a, b)
-    assert len(masses.logs) < 0.8 * grid.CELLS
-    monkeypatch.setattr(grid, "_NEGLIGIBLE", -math.inf)
-    assert quick == each(grid.integer_weights(beta_grid.beta_masses(a, b)))
+    """The window leaves out only cells that the floor would have raised: a wider one gives the same weights."""
+    cells = 1 << 13
+    masses = beta_grid.beta_masses(a, b, cells=cells)
+    quick = each(grid.integer_weights(masses))
+    assert len(masses.logs) < 0.8 * cells
+    monkeypatch.setattr(grid, "_NEGLIGIBLE", -5000.0)
+    assert quick == each(grid.integer_weights(beta_grid.beta_masses(a, b, cells=cells)))
     monkeypatch.setattr(grid, "_NEGLIGIBLE", -600.0)
-    assert quick != each(grid.integer_weights(beta_grid.beta_masses(a, b)))
+    assert quick != each(grid.integer_weights(beta_grid.beta_masses(a, b, cells=cells)))
 
 
 def test_every_place_belongs_to_the_cell_whose_weight_covers_it():
