@@ -11,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.draws import Draws
-from sfumato.errors import SfumatoError
+from sfumato.errors import FormatError, SfumatoError
 from sfumato.mechanisms import priced_again
 from sfumato.wording import promise_of
 
@@ -155,3 +155,29 @@ def test_a_strength_that_is_no_number_is_refused(strength):
     edited = forged(sf.plan(model, 100, 1.0, 1e-6, mechanism="diffused"), strength=strength)
     with pytest.raises(SfumatoError):
         priced_again(edited.mechanism, model, "draws", 100, 1, dict(edited.parameters))
+
+
+def test_a_proof_that_was_not_given_is_no_proof():
+    """A stripped assumption or another theorem changes no number, and is still a forgery."""
+    schema = sf.Schema({"x": sf.Number(-1, 1), "y": sf.Boolean()}, target="y", name="points")
+    rng = np.random.default_rng(1)
+    data = sf.Dataset.from_table({"x": rng.uniform(-1, 1, 200), "y": rng.random(200) < 0.5}, schema=schema)
+    model = sf.Gibbs(sf.losses.Logistic(schema.design().radius), sf.priors.Gaussian(10.0), 1)
+    release = sf.publish(sf.plan(model, 200, 1.0, 1e-6, mechanism="langevin"), data)
+    assert release.verify() is release
+    stripped = tuple(a for a in release.guarantee.assumptions if a.origin != "assumed")
+    for change in ({"assumptions": stripped}, {"theorem": "one-time pad"}, {"source": "hearsay"}):
+        claimed = dataclasses.replace(release.guarantee, **change)
+        forged = dataclasses.replace(release, guarantee=claimed, promise=promise_of(release.plan, claimed))
+        with pytest.raises(FormatError, match="theorem"):
+            forged.verify()
+
+
+@pytest.mark.parametrize(
+    "schema", [{}, {"document": "x", "digest": "", "unit": "row"}, {"document": "{}", "unit": "row"}, None]
+)
+def test_a_record_that_lacks_a_part_is_refused_in_a_sentence(schema):
+    data = sf.Dataset.from_table({"x": np.arange(50) < 20}, schema=sf.Schema({"x": sf.Boolean()}, name="bits"))
+    release = sf.publish(sf.plan(sf.families.BetaBernoulli(1, 1), 50, 1.0, 1e-6), data)
+    with pytest.raises(FormatError):
+        dataclasses.replace(release, schema=schema).verify()

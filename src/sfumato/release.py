@@ -268,6 +268,8 @@ class Release:
             raise FormatError(
                 f"the release has version {fields['version']!r}; this Sfumato reads {VERSION}. Update Sfumato."
             )
+        if not isinstance(fields["labels"], list):
+            raise FormatError("the labels of the release must be a list of names.")
         return cls(
             Draws(arrays["draws"], tuple(fields["labels"]), arrays.get("transcript"), arrays.get("totals")),
             fields["kind"],

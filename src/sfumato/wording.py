@@ -40,12 +40,20 @@ def describe(release: Any) -> str:
     ]
     if release.kind == "draws" and release.plan["mechanism"] == "noisy-statistics":
         expected = release.plan["expected"]
-        told = "" if "parents" in release.plan["model"] else "; interval() includes it"
+        told = "; interval() includes it" if _has_intervals(release.plan["model"]) else ""
         said = f"of the draws is the posterior's alone: the noise of the totals is not in it{told}. "
         rows.insert(5, ("spread", said + f"Expected {expected['quantity']}: {expected['value']:.4g}"))
     if release.draws.transcript is not None:
         rows.insert(5, ("note", "the average of a noisy path leans outwards; estimate() and interval() correct it"))
     return head + "\n".join(f"{name:<8} {value}" for name, value in rows)
+
+
+def _has_intervals(model: Mapping[str, Any]) -> bool:
+    """Whether the noise of these totals can be reckoned with: not in a network, nor by group but for bits and categories."""
+    inner = model.get("model")
+    if isinstance(inner, Mapping):
+        return inner.get("family") in ("BetaBernoulli", "DirichletCategorical")
+    return "parents" not in model
 
 
 def columns_read(release: Any) -> tuple[str, ...]:

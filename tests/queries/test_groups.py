@@ -50,6 +50,8 @@ BRUTE = [
     ((12.0, 30.5), 40, 4, (1.0, 2.0), 1.2, 2, 0.0),
     ((5.0, 14.0), 25, 3, (2.0, 1.0), 4.0, 1, 0.1),
     ((29.0, 0.4), 30, 2, (1.0, 6.0), 0.4, 1, 0.0),
+    ((0.0, 30.0), 40, 2, (1.0, 1.0), 0.5, 1, 0.3),
+    ((2.0, 3.0), 5, 3, (1.0, 1.0), 51.3, 1, 0.0),
 ]
 
 
@@ -65,6 +67,53 @@ def test_quantiles_are_those_of_brute_force(case):
         for outside, inside in ((said < low - 1e-4, said <= low + 1e-4), (said > high + 1e-4, said >= high - 1e-4)):
             assert weights[outside].sum() <= tail + 1e-6
             assert weights[inside].sum() >= tail - 1e-6
+
+
+SMALL = [
+    ((20.0, 30.0), 400, 60, (1.0, 1.0), 51.3),
+    ((20.0, 30.0), 400, 60, (1.0, 1.0), 433.0),
+    ((40.0, 200.0), 400, 4, (0.1, 0.1), 51.3),
+    ((4.0, 200.0), 400, 4, (0.01, 0.01), 12.0),
+]
+
+
+@pytest.mark.parametrize("case", SMALL, ids=str)
+def test_groups_smaller_than_the_noise_and_priors_that_pile_up_agree_with_single_counts(case):
+    noisy, n, groups, prior, deviation = case
+    k, m = np.meshgrid(np.arange(n + 1.0), np.arange(n + 1.0), indexing="ij")
+    k, m = k[k + m <= n], m[k + m <= n]
+    logs = special.gammaln(n - k - m + groups - 1) - special.gammaln(n - k - m + 1)
+    logs += stats.betabinom.logpmf(k, k + m, *prior)
+    logs += stats.norm.logpdf(noisy[0], k, deviation) + stats.norm.logpdf(noisy[1], m, deviation)
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    low, high = _groups.noisy_law(*case, 1, 0.0).share_ends(0.9)
+    for end, tail in ((low, 0.05), (high, 0.95)):
+        near = [weights @ special.betainc(prior[0] + k, prior[1] + m, max(end + way * 1e-3, 0.0)) for way in (-1, 1)]
+        assert near[0] <= tail <= near[1]
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(6_000, 1.0), (6_000, 20.0), (60_000, 20.0), (300_000, 1.0)])
+def test_rates_outside_a_floor_have_intervals_at_its_edge(n, epsilon):
+    levels = LEVELS[:3]
+    model = sf.grouped(sf.families.BetaBernoulli(1, 1, floor=0.1), "g", levels)
+    schema = sf.Schema({"g": sf.Category(levels), "x": sf.Boolean()}, target="x", name="floored")
+    bits = np.random.default_rng(1).random(n) < np.repeat([0.0, 0.5, 1.0], n // 3)
+    plan = sf.plan(model, n, epsilon, 1e-6, mechanism="noisy-statistics")
+    release = sf.publish(
+        plan, sf.Dataset.from_table({"g": np.repeat(levels, n // 3), "x": bits}, schema=schema), randomness=sf.seeded(1)
+    )
+    both, rows = release.interval(0.9), release.interval(0.9, include="privacy")
+    for low, high in (both, rows):
+        assert ((low >= 0.1) & (high <= 0.9) & (low <= high)).all()
+        assert high[0] < 0.11
+        assert low[2] > 0.89
+    assert both[0][1] < 0.51
+    assert both[1][1] > 0.49
+    if (n, epsilon) != (6_000, 1.0):  # there the noise is not small beside the group
+        # Far below the floor a cut Beta is an exponential at its edge, of rate (b - 1)/(1 - f) - (a - 1)/f.
+        slope = (n / 3) / 0.9
+        assert both[1][0] - 0.1 == pytest.approx(-math.log(0.05) / slope, rel=0.1)
 
 
 @pytest.mark.parametrize(("power", "values"), [(0.2, [0.31]), (0.05, [0.9]), (0.3, [0.12, 0.2, 0.16, 0.1])])
@@ -182,7 +231,7 @@ def test_other_releases_have_no_totals():
     assert published(tempered, [500] * 4, [0.5] * 4, rng, sf.seeded(1)).totals is None
 
 
-@pytest.mark.parametrize("forged", [None, np.zeros(7), np.full(8, 0.1)])
+@pytest.mark.parametrize("forged", [None, np.zeros(7), np.full(8, 0.1), np.full(8, np.inf)])
 def test_totals_that_are_missing_or_off_their_grid_are_a_forgery(forged):
     release = release_by_group()
     other = dataclasses.replace(release, draws=dataclasses.replace(release.draws, totals=forged))
@@ -213,6 +262,40 @@ def test_shares_of_three_levels_have_intervals_in_every_group():
     assert (low < np.array([0.25, 0.5, 0.25])).all()
     assert (np.array([0.25, 0.5, 0.25]) < high).all()
     assert (high[1] - low[1] > high[0] - low[0]).all()
+
+
+def test_auto_tells_the_counts_of_groups_at_every_price_but_a_pure_one():
+    for epsilon in (0.1, 8.0, 20.0):
+        assert sf.plan(MODEL, n=N, epsilon=epsilon, delta=1e-6).mechanism == "noisy-statistics"
+    bounded = sf.grouped(sf.families.BetaBernoulli(1, 1, floor=0.1), "g", LEVELS)
+    assert sf.plan(bounded, n=N, epsilon=1.0, delta=0.0).mechanism == "exponential"
+
+
+def test_a_level_next_to_one_and_a_prior_of_another_kind():
+    release = release_by_group()
+    low, high = release.interval(1 - 1e-16)
+    assert (low < high).all()
+    for prior in (
+        sf.grouped(sf.families.GammaPoisson(1, 1, 5), "g", LEVELS),
+        sf.grouped(sf.families.BetaBernoulli(1, 1, floor=0.1), "g", LEVELS),
+    ):
+        with pytest.raises(ArgumentError, match="same labels and floor"):
+            release.interval(prior=prior)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        sf.grouped(sf.families.NormalMean(1.0, -4.0, 4.0), "g", LEVELS),
+        sf.grouped(sf.families.BoundedMean(0, 80), "g", LEVELS),
+        sf.families.Quantile(0.5, list(range(10))),
+        sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(1.0), 2),
+    ],
+    ids=lambda model: getattr(model, "name", "gibbs"),
+)
+def test_widths_that_no_interval_gives_are_refused_in_a_sentence(model):
+    with pytest.raises(sf.errors.SfumatoError):
+        sf.plan_for_width(model, 400, 0.3)
 
 
 def test_a_width_can_be_planned_for_groups():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp
 from scipy import integrate, special, stats
 
 import sfumato as sf
@@ -203,3 +204,13 @@ def test_a_million_records_answer_within_a_second():
             belief = parameter_belief(statistic)
             assert time.process_time() - began < 1.0
             assert belief.quantile(0.05) < value < belief.quantile(0.95)
+
+
+@pytest.mark.parametrize("a", [1.0, 1e3, 1e5, 1e6])
+def test_the_outermost_cell_has_its_mass_among_a_million_records(a):
+    b, x = 1e6 + 1 - a, 5.7e-10
+    found = float(_cells.log_beta_mass(np.array([a]), np.array([b]), np.zeros(1), np.array([x]))[0, 0])
+    with mp.workdps(40):
+        exact = a * mp.log(x) + b * mp.log(1 - mp.mpf(x)) - mp.log(a) + mp.log(mp.hyp2f1(a + b, 1, a + 1, x))
+        exact -= mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
+    assert found == pytest.approx(float(exact), rel=1e-12)

@@ -97,9 +97,10 @@ def tells(model: Any, parameters: Mapping[str, Any], draws: Draws) -> bool:
     if draws.totals is None or not model.tells_totals:
         return draws.totals is None and not model.tells_totals
     grid = float(spacing(float(parameters["noise"]) * model.reach))
-    return draws.totals.shape == (len(model.units),) and bool(
-        (np.rint(draws.totals / grid) * grid == draws.totals).all()
-    )
+    totals = draws.totals
+    if totals.shape != (len(model.units),) or not np.isfinite(totals).all():
+        return False
+    return bool((np.rint(totals / grid) * grid == totals).all())
 
 
 def reprice(model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:

@@ -72,8 +72,10 @@ def _log_beta_below(a: Array, b: Array, x: float) -> Array:
     plain = betainc(a, b, x)
     series = a * math.log(x) + b * math.log1p(-x) - np.log(a) - betaln(a, b)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        grown = np.where(plain > _TINY, 0.0, series + np.log(hyp2f1(a + b, 1.0, a + 1.0, min(x, 0.5))))
-        return np.where(plain > _TINY, np.log(plain), grown)
+        rest = np.log(hyp2f1(a + b, 1.0, a + 1.0, min(x, 0.5)))
+        # Where it fails the law lies far above x: the terms fall at least as fast as a geometric series.
+        rest = np.where(np.isfinite(rest), rest, -np.log1p(-np.minimum((a + b) * x / (a + 1), 0.999)))
+        return np.asarray(np.where(plain > _TINY, np.log(plain), series + rest), dtype=np.float64)
 
 
 def log_beta_inside(a: Array, b: Array, floor: float) -> Array:
@@ -92,6 +94,21 @@ def log_beta_inside(a: Array, b: Array, floor: float) -> Array:
     hugging = (a - 1) * np.log(edge) + (b - 1) * np.log1p(-edge) - betaln(a, b) - np.log(np.maximum(slope, 1e-300))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(mass > _TINY, np.log(np.maximum(mass, 0.0)), hugging), dtype=np.float64)
+
+
+def beta_below_inside(a: Array, b: Array, floor: float, x: float) -> Array:
+    """Share of the mass of Beta(a, b) on [floor, 1 - floor] that lies below x, from the side on which it does not cancel."""
+    from scipy.special import betainc, betaincc
+
+    if floor == 0:
+        return np.asarray(betainc(a, b, x))
+    top, low = 1 - floor, a < (a + b) * floor
+    part = np.where(low, betaincc(a, b, floor) - betaincc(a, b, x), betainc(a, b, x) - betainc(a, b, floor))
+    whole = np.where(low, betaincc(a, b, floor) - betaincc(a, b, top), betainc(a, b, top) - betainc(a, b, floor))
+    edge = np.where(low, floor, top)
+    slope = np.abs((a - 1) / edge - (b - 1) / (1 - edge))
+    hugging = np.where(low, -np.expm1(-slope * (x - floor)), np.exp(-slope * (top - x)))
+    return np.asarray(np.where(whole > _TINY, part / np.maximum(whole, _TINY), hugging))
 
 
 def log_gamma_mass(shape: Array, rate: Array, low: Array, high: Array) -> Array:

@@ -8,8 +8,8 @@ From noisy counts: with a the noisy count of a level in a group and b that of th
 
     a = k + N(0, s^2),     b = m + N(0, (L - 1) s^2),     k + m = the size,
 
-and the sum is over runs of whole numbers, six to a deviation of the noise. From tempered draws: over sizes at equal steps of
-probability, and for each over the counts that the draws leave open.
+and the sum is over runs of whole numbers, short beside the noise and beside the counts. From tempered draws: over sizes at
+equal steps of probability, and for each over the counts that the draws leave open.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato._quadrature import Array
+from sfumato.queries._cells import beta_below_inside, log_beta_inside
 from sfumato.queries.hidden import Statistic, likelihood
 
-# Deviations of the noise to each side of a noisy count, and runs to a deviation.
+# Deviations of the noise to each side of a noisy count; runs to a deviation, and to the count itself.
 _WINDOW, _RUNS = 7.0, 6
 # What is left out of a mixture, as a share of its largest part; and what must not stand at an edge of the window.
 _NOTHING, _EDGE = 1e-13, 1e-9
@@ -50,30 +51,24 @@ class CountLaw:
     def share_quantile(self, level: float) -> float:
         """Quantile of the mixture of Betas, found by halving and interpolation (Brent)."""
         from scipy.optimize import brentq
-        from scipy.special import betainc
 
-        a, b, f = self.prior[0] + self.own, self.prior[1] + self.rest, self.floor
-        start = betainc(a, b, f)
-        whole = betainc(a, b, 1 - f) - start if f > 0 else 1.0
-        parts = self.weights / whole
+        a, b, low, high = self.prior[0] + self.own, self.prior[1] + self.rest, self.floor, 1 - self.floor
 
         def excess(share: float) -> float:
-            return float(parts @ (betainc(a, b, share) - start)) - level
+            return float(self.weights @ beta_below_inside(a, b, self.floor, share)) - level
 
-        return float(brentq(excess, f, 1 - f, xtol=1e-10, rtol=1e-9))
+        if excess(high) <= 0:
+            return high
+        return low if excess(low) >= 0 else float(brentq(excess, low, high, xtol=1e-12, rtol=1e-9))
 
     def rows_ends(self, level: float) -> tuple[float, float]:
         """Ends of the interval of the posterior mean that the rows themselves would give, to the far side of a run."""
-        from scipy.special import betainc
-
-        a, b, f = self.prior[0] + self.own, self.prior[1] + self.rest, self.floor
-        said = a / (a + b)
-        if f > 0:
-            cut = [betainc(a + more, b, 1 - f) - betainc(a + more, b, f) for more in (0, 1)]
-            said = said * cut[1] / cut[0]
+        a, b = self.prior[0] + self.own, self.prior[1] + self.rest
+        kept = log_beta_inside(a + 1, b, self.floor) - log_beta_inside(a, b, self.floor)
+        said = np.clip(a / (a + b) * np.exp(kept), self.floor, 1 - self.floor)
         order = np.argsort(said)
         reached, tail = np.cumsum(self.weights[order]), 0.5 * (1 - level)
-        first = int(np.searchsorted(reached, tail, side="right"))
+        first = min(int(np.searchsorted(reached, tail, side="right")), len(order) - 1)
         last = min(int(np.searchsorted(reached, 1 - tail)), len(order) - 1)
         return float(said[order[first]]), float(said[order[last]])
 
@@ -111,7 +106,10 @@ def noisy_law(
         logs += np.log(wide_k)[:, None] + np.log(wide_m)
         logs -= 0.5 * (((own - noisy[0]) / noise[0]) ** 2 + ((rest - noisy[1]) / noise[1]) ** 2)
         top = float(logs.max())
-        weights = np.exp(logs - top) if math.isfinite(top) else np.ones_like(logs)
+        if not math.isfinite(top):  # more than n in all, wherever one looks
+            low = np.zeros(2)
+            continue
+        weights = np.exp(logs - top)
         edges = np.array([[weights[0], weights[-1]], [weights[:, 0], weights[:, -1]]], dtype=object)
         reached = np.array([[part.max() > _EDGE for part in side] for side in edges])
         short = reached & np.column_stack([low > 0, high < n])
@@ -153,11 +151,18 @@ def _mixture(own: Array, rest: Array, weights: Array, prior: tuple[float, float]
 
 
 def _runs(low: float, high: float, noise: float) -> tuple[Array, Array]:
-    """Middles and lengths of runs of whole numbers between two counts: short beside the noise, one by one if it is small."""
-    length = max(1, math.floor(noise / _RUNS))
-    starts = np.arange(math.floor(low), math.ceil(high) + 1, length)
-    ends = np.minimum(starts + length - 1, math.ceil(high))
-    return np.asarray(0.5 * (starts + ends)), np.asarray(ends - starts + 1.0)
+    """Middles and lengths of runs of whole numbers: short beside the noise, and beside how far they are from nothing.
+
+    Next to zero, where a prior may pile up and a group may be as small as a run, counts are taken one by one.
+    """
+    longest = max(1, math.floor(noise / _RUNS))
+    first, last = math.floor(low), math.ceil(high)
+    starts = [first]
+    while (following := starts[-1] + min(longest, max(1, starts[-1] // _RUNS))) <= last:
+        starts.append(following)
+    begin = np.array(starts, dtype=np.float64)
+    end = np.append(begin[1:] - 1, float(last))
+    return 0.5 * (begin + end), end - begin + 1
 
 
 def _log_size(size: Array, n: int, groups: int) -> Array:
@@ -170,11 +175,8 @@ def _log_size(size: Array, n: int, groups: int) -> Array:
 
 def _log_counts(own: Array, rest: Array, prior: tuple[float, float], floor: float) -> Array:
     """Log probability of the two counts given their sum, before anything was seen, up to a constant."""
-    from scipy.special import betainc, betaln, gammaln
+    from scipy.special import betaln, gammaln
 
     a, b = prior[0] + own, prior[1] + rest
-    logs = gammaln(own + rest + 1) - gammaln(own + 1) - gammaln(rest + 1) + betaln(a, b)
-    if floor > 0:
-        with np.errstate(divide="ignore"):
-            logs = logs + np.log(np.maximum(betainc(a, b, 1 - floor) - betainc(a, b, floor), 0.0))
-    return np.asarray(logs)
+    orders = gammaln(own + rest + 1) - gammaln(own + 1) - gammaln(rest + 1)
+    return np.asarray(orders + betaln(a, b) + log_beta_inside(a, b, floor))

@@ -57,6 +57,7 @@ def interval(
     sampling = _validate.one_of("include", include, INCLUDED) == BOTH
     model = model_from_json(plan["model"])
     held = _checked_prior(model, prior)
+    refuse_without(model)
     pooled = draws.pooled().reshape(draws.shape[0] * draws.shape[1], -1)
     n, numbers = int(plan["n"]), _coordinates.chosen(plan)
     if isinstance(model, BoundedMean):
@@ -85,12 +86,18 @@ def statistics(model: Any, prior: Any, n: int, numbers: Numbers, draws: Array) -
     raise ArgumentError(_why_not(model))
 
 
-def _grouped(model: Grouped, prior: Grouped, n: int, numbers: Numbers, draws: Draws) -> list[_groups.CountLaw]:
-    """Each group by itself: from its noisy counts, or from its own columns of the draws."""
-    if model._cells is None:
+def refuse_without(model: Any) -> None:
+    """Refuse a model for which no interval is worked out, saying what to use."""
+    if isinstance(model, Grouped) and model._cells is None:
         raise ArgumentError(
             "intervals by group are known for bits and categories; release the groups of this family one by one."
         )
+    if not isinstance(model, (Grouped, DirichletCategorical, BoundedMean, Vectors, *(kind for kind, _ in _SCALAR))):
+        raise ArgumentError(_why_not(model))
+
+
+def _grouped(model: Grouped, prior: Grouped, n: int, numbers: Numbers, draws: Draws) -> list[_groups.CountLaw]:
+    """Each group by itself: from its noisy counts, or from its own columns of the draws."""
     groups = len(model.levels)
     if numbers[2] > 0:
         if draws.totals is None:
@@ -148,9 +155,13 @@ def _checked_prior(model: Any, prior: Any) -> Any:
         raise ArgumentError(_why_not(model))
     if prior is None:
         return model
-    if type(prior) is not type(model) or prior.labels != model.labels:
+    same = type(prior) is type(model) and prior.labels == model.labels
+    if isinstance(model, Grouped) and isinstance(prior, Grouped):
+        same = same and type(prior.model) is type(model.model)
+    inner = [getattr(each, "model", each) for each in (model, prior)]
+    if not same or len({getattr(each, "floor", 0.0) for each in inner}) > 1:
         raise ArgumentError(
-            f"prior must be a {model.name} with the same labels, as the released model is; got {prior!r}."
+            f"prior must be a {model.name} with the same labels and floor, as the released model is; got {prior!r}."
         )
     return prior
 

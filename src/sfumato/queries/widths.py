@@ -28,6 +28,7 @@ def expected_width(plan: Any, level: float, releases: int = _RELEASES) -> float:
     Draws are sketched in floats from the planned law; nothing private is near.
     """
     model, n = plan.model, plan.n
+    intervals.refuse_without(model)
     numbers = _coordinates.chosen({"parameters": dict(plan.parameters)})
     if isinstance(model, BoundedMean):
         ends = _vectors.bounded_mean(
