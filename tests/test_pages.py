@@ -35,7 +35,7 @@ SAID: dict[str, list[str]] = {
     "papers.md": ["sharp theorem", "Corollary 8(ii)", "must be"],
     "plots.md": ["inches: [6. 4.]", "times that of the MLE", "intervals (privacy and sampling)", "128 steps, momentum"],
     "queries.md": ["guesses this one right at most", "noisy totals", "10,000 answers", "worth", "log_ratio=", "misses"],
-    "regression_intervals.md": ["privacy and sampling", "widths of 500 rows", "transcript"],
+    "regression_intervals.md": ["privacy and sampling", "widths of 500 rows", "widths of 10000 rows", "transcript"],
     "rows.md": ["3 rows, 0 of the wrong length"],
     "sharp_edges.md": [],
     "spec.md": [],

@@ -12,8 +12,9 @@ Of V the transcript says nothing, so it rests on the loss. The logistic loss is 
 V = H. Every other loss takes the most that its public slope s allows, V = s^2 E xx', and its intervals are then too wide
 rather than too narrow.
 
-Curvature that cannot be told from none is taken to be none: the optimum then lies as far out as the prior lets it, and
-the interval is wide. No row is read: all of this is computed from what was published.
+Curvature that cannot be told from none is taken to be none, and such an optimum may lie anywhere; that of rows from a truth
+of the prior may not. Both are weighed (`_believed`): where the release tells nothing, the interval is the prior's own. No row
+is read: all of this is computed from what was published.
 """
 
 from __future__ import annotations
@@ -82,7 +83,10 @@ def coefficient_draws(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str
     centre, found = _newton(records, mean, average, pull, precision, n)
     start = centre[0] if found[0] else average
     optimum, hessian = _optima(records, weights, start, pull, precision, n)
-    truth = optimum + _sampling(model, records, weights, hessian, precision, n, rng)
+    squares = _squares(model, records, weights, hessian)
+    noise_of_slope = np.cov(records.gradient(weights, np.tile(start, (len(weights), 1))), rowvar=False)
+    optimum = _believed(model.prior, optimum, hessian, squares, np.atleast_2d(noise_of_slope), precision, n, rng)
+    truth = optimum + _sampling(hessian, squares, precision, n, rng)
     return model.prior.project(optimum), model.prior.project(truth)
 
 
@@ -200,15 +204,41 @@ def _convex(matrices: Array) -> Array:
     return np.asarray(np.einsum("sab,sb,scb->sac", axes, np.maximum(values, 0.0), axes))
 
 
-def _sampling(
-    model: Gibbs, records: PseudoRecords, weights: Array, hessian: Array, precision: Array, n: int, rng: Any
+def _squares(model: Gibbs, records: PseudoRecords, weights: Array, hessian: Array) -> Array:
+    """V, the mean of the squared per-record gradients, as the loss bounds it."""
+    if model.loss.name in _LIKELIHOODS:
+        return _convex(hessian)
+    slope = model.constants.lipschitz / model.loss.radius  # type: ignore[attr-defined]
+    return np.asarray(slope**2 * _convex(records.moments(weights)))
+
+
+def _believed(
+    prior: Any, optimum: Array, hessian: Array, squares: Array, slope: Array, precision: Array, n: int, rng: Any
 ) -> Array:
+    """The optima with what the prior says of them: a truth from the prior has no optimum far beyond it.
+
+    With C = nH + P the optimum of rows from a truth N(m, P^-1) is about N(m, W), W = C^-1 (nH P^-1 nH + nV) C^-1; a drawn
+    optimum is off by normal noise of variance S = n^2 C^-1 Cov(g) C^-1. Draws of the product of both by Matheron's rule:
+    h + W (W + S)^-1 (drawn - h), h from N(m, W). Where rows and noise leave no curvature, W vanishes and S does not.
+    """
+    curved = n * _convex(hessian)
+    inverse = np.linalg.inv(curved + precision)
+    inner = curved @ np.linalg.inv(precision) @ curved + n * squares
+    before = inverse @ inner @ inverse
+    noise = n**2 * (inverse @ slope @ inverse)
+    values, axes = np.linalg.eigh(before)
+    away = np.einsum("sab,sb->sa", axes, np.sqrt(np.maximum(values, 0.0)) * rng.normal(size=values.shape))
+    centre = np.zeros(optimum.shape[1]) if prior.start is None else np.asarray(prior.start, dtype=np.float64)
+    fresh = centre + away
+    tiny = 1e-12 * np.trace(before + noise, axis1=1, axis2=2)[:, None, None] * np.eye(optimum.shape[1])
+    gap = np.linalg.solve(before + noise + tiny, (optimum - fresh)[:, :, None])
+    return np.asarray(fresh + (before @ gap)[:, :, 0])
+
+
+def _sampling(hessian: Array, squares: Array, precision: Array, n: int, rng: Any) -> Array:
     """Normal draws with the variance of truth - optimum."""
     curved = _convex(hessian)
-    slope = model.constants.lipschitz / model.loss.radius  # type: ignore[attr-defined]
-    squares = curved if model.loss.name in _LIKELIHOODS else slope**2 * _convex(records.moments(weights))
-    score = n * squares + precision
-    values, axes = np.linalg.eigh(score)
+    values, axes = np.linalg.eigh(n * squares + precision)
     noise = np.sqrt(np.maximum(values, 0.0)) * rng.normal(size=values.shape)
     scores = np.einsum("sab,sb->sa", axes, noise)
     curvatures, directions = np.linalg.eigh(n * curved + precision)
