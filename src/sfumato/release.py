@@ -82,10 +82,22 @@ class Release:
             self.draws,
             self.kind,
             self.promise,
-            lambda: (self.interval(level, prior=prior), self.estimate(prior=prior)),
+            lambda: self._reckoned(level, prior),
             level,
             must=prior is not None,
         )
+
+    def _reckoned(self, level: float, prior: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
+        ends = self.interval(level, prior=prior)
+        return ends, self.estimate(prior=prior), self.untold(ends, level)
+
+    def untold(self, ends: NDArray[np.float64], level: float = 0.9) -> str:
+        """A sentence on the coefficients of a regression of which it tells little more than its prior, or nothing to say."""
+        from sfumato.queries.transcript_posterior import little_told
+
+        if self.plan["model"].get("model") != "gibbs":
+            return ""
+        return little_told(self.plan, self.schema, self.draws.labels, ends, level)
 
     def synthesize(
         self, rows: int, randomness: Any = None, *, to: str = "mapping", debias: bool = True, draw: int | None = None

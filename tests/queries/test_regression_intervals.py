@@ -163,6 +163,9 @@ def test_where_a_release_tells_nothing_the_interval_is_the_priors_own():
         assert (np.abs(release.estimate()) < 0.5 * own).all()
         inner = release.interval(0.9, include="privacy")
         assert (inner[1] - inner[0] < 1.25 * own).all()
+    said = str(release.summary())
+    assert "tells little about" in said
+    assert "intercept = false" in said
 
 
 def test_a_residual_loss_takes_the_most_variance_that_its_clip_allows():

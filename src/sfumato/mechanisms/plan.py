@@ -97,11 +97,15 @@ class Plan:
         price = str(self.guarantee)
         if self.target is not None and self.target.delta:
             price = self.guarantee.at(self.target.delta)
+        one = self.draws == 1 and self.goal == "draws" and self.mechanism == "noisy-statistics"
+        # A model that tells its totals has nothing to gain: its intervals are read from them.
+        gains = one and not getattr(self.model, "tells_totals", False)
+        free = "; more draws cost nothing more, and make intervals narrower" if gains else ""
         rows = [
             ("model", str(self.model)),
             ("records", f"{self.n:,} (public)"),
             ("mechanism", f"{self.mechanism}: {numbers}"),
-            ("release", f"{self.draws} draw{'s' if self.draws > 1 else ''}, goal '{self.goal}'"),
+            ("release", f"{self.draws} draw{'s' if self.draws > 1 else ''}, goal '{self.goal}'{free}"),
             ("target", str(self.target) if self.target else "none (the price is what it is)"),
             ("price", price),
             ("expected", str(self.expected)),

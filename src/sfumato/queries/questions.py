@@ -63,7 +63,7 @@ class Questions:
 
     def probability(self, event: Callable[[Array], Any], failure: float = 0.05) -> Reply:
         """Share of the draws for which event(draws), an array of yes and no, holds."""
-        held = np.asarray(event(self.sample.values))
+        held = np.asarray(self._applied(event))
         if held.shape != (self.sample.size,) or held.dtype != bool:
             raise ArgumentError(
                 f"event must give one yes or no per draw, ({self.sample.size},) of bool; got {held.shape} of {held.dtype}."
@@ -149,17 +149,28 @@ class Questions:
         from sfumato.queries.predict import predict
 
         found = predict(self.regression(), X)
-        return Reply(found, f"{len(found):,} predictions, averaged {self._of()}.")
+        shown = ", ".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in found[:6].tolist())
+        more = f", ... ({len(found):,} in all)" if len(found) > 6 else ""
+        return Reply(found, f"Predicted {shown}{more}, averaged {self._of()}.")
 
     # --- what the questions share --------------------------------------------------------------------------------------
 
     def _of(self) -> str:
         return f"over {self.sample.size} draw{'s' * (self.sample.size != 1)} of {self.sample.law}"
 
+    def _applied(self, function: Callable[[Array], Any]) -> Any:
+        try:
+            return function(self.sample.values)
+        except IndexError as error:
+            raise ArgumentError(
+                f"the draws are shaped {self.sample.values.shape}, one row per draw and no column where there is one parameter: "
+                f"{error}."
+            ) from error
+
     def _values(self, of: Callable[[Array], Any] | None) -> Array:
         if of is None:
             return self.sample.values
-        found = np.asarray(of(self.sample.values), dtype=np.float64)
+        found = np.asarray(self._applied(of), dtype=np.float64)
         if found.ndim == 0 or len(found) != self.sample.size or not np.isfinite(found).all():
             raise ArgumentError(
                 f"of must give finite numbers for each of the {self.sample.size} draws; got {found.shape}."

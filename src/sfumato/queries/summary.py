@@ -33,6 +33,7 @@ class Summary:
     level: float
     reason: str
     promise: str
+    warning: str = ""
 
     def __str__(self) -> str:
         columns = {"": list(self.labels[:_SHOWN])}
@@ -56,28 +57,28 @@ class Summary:
         if len(self.labels) > _SHOWN:
             lines.append(f"... and {len(self.labels) - _SHOWN} more (release.estimate(), release.interval())")
         told = WHY_ONE_DRAW if self.intervals is not None else f"No interval: {self.reason}"
-        return "\n".join([*lines, "", told, self.promise])
+        return "\n".join([*lines, "", *([self.warning] if self.warning else []), told, self.promise])
 
 
 def summarise(
     draws: Draws,
     kind: str,
     promise: str,
-    reckon: Callable[[], tuple[Array, Array]],
+    reckon: Callable[[], tuple[Array, Array, str]],
     level: float = 0.9,
     must: bool = False,
 ) -> Summary:
-    """Means of the draws beside what `reckon` gives, intervals and estimates of the true parameter.
+    """Means of the draws beside what `reckon` gives, intervals, estimates of the true parameter and a warning.
 
     Where there are none it says why, or raises if it `must`.
     """
     means = np.asarray(draws.mean(), dtype=np.float64).ravel()
-    reason, ends, middles = "", None, None
+    reason, warning, ends, middles = "", "", None, None
     try:
-        found, estimate = reckon()
+        found, estimate, warning = reckon()
         ends, middles = found.reshape(2, -1), estimate.ravel()
     except ArgumentError as error:
         if must:
             raise
         reason = str(error)
-    return Summary(draws.labels, kind, means, middles, ends, float(level), reason, promise)
+    return Summary(draws.labels, kind, means, middles, ends, float(level), reason, promise, warning)

@@ -20,7 +20,7 @@ is read: all of this is computed from what was published.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ from sfumato.models.losses.protocol import LABELLED_ROW, ScalarLinkLoss
 from sfumato.models.reading import model_from_json
 from sfumato.queries.pseudo_records import PseudoRecords, draw_weights, spread_records
 from sfumato.samplers.langevin import Recursion
-from sfumato.schema import Number, Schema
+from sfumato.schema import Category, Number, Schema
 
 Array = NDArray[np.float64]
 
@@ -45,6 +45,8 @@ _LIKELIHOODS = ("logistic",)
 _WIDEST = 30
 _DRAWS = 400
 _NEWTON = 8
+# An interval of this share of the prior's own tells little.
+_NEARLY = 0.6
 
 
 def regression_interval(
@@ -65,6 +67,33 @@ def regression_interval(
     found = truth if include == "privacy and sampling" else optimum
     lower, upper = np.quantile(found, [(1 - share) / 2, (1 + share) / 2], axis=0)
     return np.asarray(lower), np.asarray(upper)
+
+
+def little_told(
+    plan: Mapping[str, Any], schema: Mapping[str, Any], labels: Sequence[str], ends: Array, level: float
+) -> str:
+    """A sentence on the coefficients whose interval is not much narrower than the prior's own, or nothing."""
+    from scipy.special import ndtri
+
+    model = model_from_json(plan["model"])
+    precision = getattr(model.prior, "precision", None)
+    if not isinstance(precision, float | int):
+        return ""
+    own = 2 * float(ndtri(0.5 + 0.5 * level)) / precision**0.5
+    names = [label for label, (low, high) in zip(labels, ends.T, strict=True) if high - low > _NEARLY * own]
+    if not names:
+        return ""
+    said = (
+        f"This release tells little about {', '.join(names)}: the interval is not much narrower than the prior's own."
+    )
+    known = Schema.from_json(json.loads(schema["document"]))
+    groups = sum(isinstance(column, Category) for name, column in known.columns.items() if name != known.target)
+    if groups + (model.intercept > 0) > 1 and groups:
+        said += (
+            " The levels of a category add up to the constant of an intercept, or of another category, and cannot be told apart: "
+            "leave the intercept out (intercept = false), or all categories but one."
+        )
+    return said
 
 
 def coefficient_draws(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[Array, Array]:

@@ -50,22 +50,6 @@ def _ends(found: Any, level: float, include: str) -> tuple[Any, dict[str, Any]]:
     return found, {"lower": lower, "estimate": found.estimate(include), "upper": upper}
 
 
-def untold(found: Any, lower: Any, upper: Any) -> str:
-    """A sentence on coefficients of which a regression's release tells less than its prior did, or nothing."""
-    prior = found.plan["model"].get("prior", {})
-    precision = prior.get("precision")
-    if not isinstance(precision, float | int):
-        return ""
-    width = 3.3 / precision**0.5  # of the prior's own 90 % interval
-    names = [label for label, low, high in zip(found.draws.labels, lower, upper, strict=True) if high - low > width]
-    if not names:
-        return ""
-    return (
-        f"This release tells nothing about {', '.join(names)}: the interval is wider than the prior's own. Features that add up to "
-        "a constant (all levels of a category beside an intercept or another category) cannot be told apart: leave one out."
-    )
-
-
 def interval_table(found: Any, level: float, include: str = "privacy and sampling") -> str:
     """Intervals of every label, as text."""
     columns = _ends(found, level, include)[1]
@@ -93,9 +77,11 @@ def interval(
 
     Example: sfumato query interval smokers.sfumato --level 0.95
     """
+    import numpy as np
+
     found, columns = _ends(_load(file), level, include)
     _by_label(found, columns, as_json)
-    unknown = untold(found, columns["lower"].ravel(), columns["upper"].ravel())
+    unknown = found.untold(np.stack([columns["lower"].ravel(), columns["upper"].ravel()]), level)
     if unknown and not as_json:
         typer.echo(f"\n{unknown}")
 

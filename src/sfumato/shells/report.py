@@ -10,7 +10,6 @@ from typing import Any
 from sfumato._version import __version__
 from sfumato.errors import ArgumentError, SfumatoError
 from sfumato.shells import svg
-from sfumato.shells.query_commands import untold
 from sfumato.wording import columns_read
 
 _LEVEL = 0.9
@@ -109,6 +108,8 @@ def _what(release: Any) -> str:
 def _of(release: Any) -> str:
     """The columns that were read, in words."""
     names = columns_read(release)
+    if "by" in release.plan["model"] and len(names) > 1:
+        return f" of {', '.join(names[1:])} by {names[0]}"
     return f" of {', '.join(names)}" if names else ""
 
 
@@ -136,6 +137,8 @@ def intervals(release: Any, level: float) -> tuple[Any, Any, Any] | str:
 
 
 def _results(release: Any) -> str:
+    import numpy as np
+
     labels = list(release.draws.labels)
     means = release.mean().ravel()
     found = intervals(release, _LEVEL)
@@ -170,7 +173,7 @@ def _results(release: Any) -> str:
     head = ["", "estimate", name, "mean of the draws"]
     if release.kind == "estimate":  # a path's average is not centred as its posterior is; two numbers would only puzzle
         head, rows = head[:3], [row[:3] for row in rows]
-    unknown = untold(release, lower, upper)
+    unknown = release.untold(np.stack([lower, upper]), _LEVEL)
     warning = f"<p><strong>{escape(unknown)}</strong></p>" if unknown else ""
     return chart + _table(head, rows) + more + warning + f"<p>{why}{scaled}</p>"
 
