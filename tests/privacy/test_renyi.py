@@ -8,7 +8,7 @@ import math
 
 import mpmath as mp
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import oracles
@@ -64,12 +64,14 @@ def test_epsilon_is_the_formula_rounded_up(order, value, delta):
 
 
 @given(ORDERS, st.floats(0, 50), st.floats(0, 100))
+@example(25.0, 6.0, 36.0)
+@example(26.0, 6.0, 35.0)
 def test_delta_is_the_formula_rounded_up(order, value, epsilon):
     truth = exact_delta(order, value, epsilon)
     found = renyi_to_delta(order, value, epsilon)
     assert truth <= found <= 1
     exponent = (order - 1) * (value + epsilon) + math.log(order) + 1
-    assert found <= max(truth * mp.exp(1e-13 * exponent), mp.mpf(5e-324))
+    assert found <= truth * mp.exp(1e-13 * exponent) + 4 * mp.mpf(5e-324)
 
 
 def test_a_gaussian_is_never_more_costly_than_the_conversion_says():
