@@ -30,6 +30,11 @@ class Target:
     delta: float | None = None
     curve: Curve | None = None
 
+    @property
+    def pure(self) -> bool:
+        """Whether no delta is left over at all, so that unbounded noise cannot meet it."""
+        return self.delta == 0 or isinstance(self.curve, (Pure, BoundedRange))
+
     def excess(self, guarantee: Guarantee) -> float:
         """How far the price lies above the target, on a log scale; 0 or less means admitted."""
         if isinstance(guarantee.curve, Metric):

@@ -146,6 +146,11 @@ def test_runs_of_counts_agree_with_single_counts(monkeypatch):
     assert coarse.share_ends(0.9) == pytest.approx(fine.share_ends(0.9), abs=3e-4)
 
 
+def test_counts_that_no_records_can_have_are_refused():
+    with pytest.raises(ArgumentError, match="edited"):
+        _groups.noisy_law((1e300, 1e300), 1000, 3, (1.0, 1.0), 5.0, 1, 0.0)
+
+
 def test_a_prior_that_contradicts_the_counts_moves_the_window():
     law = _groups.noisy_law((0.0, 1000.0), 5000, 2, (4000.0, 4000.0), 10.0, 1, 0.0)
     assert law.own.min() > 70  # beyond seven deviations of the noise

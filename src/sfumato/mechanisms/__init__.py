@@ -16,7 +16,6 @@ from sfumato.mechanisms.protocol import Mechanism
 from sfumato.models.families._family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.reading import model_from_json
-from sfumato.privacy.curves import BoundedRange, Pure
 from sfumato.privacy.guarantee import Guarantee
 
 # In the order in which "auto" tries them for a Gibbs model; each name is one file.
@@ -184,7 +183,7 @@ def _closest(model: Family, n: int, target: Target | None, draws: int, goal: str
     _family.refuse_pure(model, target)
     if target is None:
         return plan_with("exact", model, n, None, draws, goal, **options)
-    if model.tells_totals and not (target.delta == 0 or isinstance(target.curve, (Pure, BoundedRange))):
+    if model.tells_totals and not target.pure:
         # The sizes of its groups are hidden, and only noisy totals tell a reader how many a draw speaks for.
         return plan_with(noisy_statistics.NAME, model, n, target, draws, goal, **options)
     found: list[tuple[float, Plan]] = []

@@ -16,7 +16,6 @@ from sfumato.errors import MechanismRefused
 from sfumato.mechanisms.plan import Expected, Plan
 from sfumato.models.families._family import Array, Family
 from sfumato.privacy.cover import covering_mu_of
-from sfumato.privacy.curves import BoundedRange, Pure
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.profiles import Profile, number
 from sfumato.privacy.renyi import Renyi
@@ -112,8 +111,7 @@ def drawn(
 
 def refuse_pure(model: Family, target: Target | None) -> None:
     """An untruncated posterior has an unbounded log ratio: no power or strength makes it pure."""
-    pure = target is not None and (target.delta == 0 or isinstance(target.curve, (Pure, BoundedRange)))
-    if pure and not model.bounded:
+    if target is not None and target.pure and not model.bounded:
         raise MechanismRefused(
             f"a draw from an untruncated {model.name} posterior is never pure: give a delta greater than 0, such as 1e-6, or "
             "truncate the parameter where the family allows it (floor=, lower=, upper=)."

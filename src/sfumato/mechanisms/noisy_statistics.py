@@ -16,7 +16,7 @@ from sfumato.errors import MechanismRefused
 from sfumato.mechanisms import _family, _gibbs
 from sfumato.mechanisms.plan import Cost, Expected, Plan
 from sfumato.models.families._family import Family
-from sfumato.privacy.curves import BoundedRange, Gaussian, Pure
+from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.samplers.langevin import Report, silent
 from sfumato.theorems._hypotheses import Hypotheses
@@ -51,7 +51,7 @@ def price(noise: float, sensitivity: float = 1.0, draws: int = 1) -> Guarantee:
 def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) -> Plan:
     """Find the least noise that the target admits, in units of what one record can move the totals by."""
     limit = _gibbs.needs_target(target, NAME)
-    if limit.delta == 0 or isinstance(limit.curve, (Pure, BoundedRange)):
+    if limit.pure:
         raise MechanismRefused("Gaussian noise is never pure: give a delta greater than 0, such as 1e-6.")
     if model.drawn:
         _family.drawing_error(getattr(model, "model", model), n, 1.0, 1.0)  # what cannot be drawn must not be charged

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato._quadrature import Array
+from sfumato.errors import ArgumentError
 from sfumato.queries._cells import beta_below_inside, log_beta_inside
 from sfumato.queries.hidden import Statistic, likelihood
 
@@ -104,15 +105,17 @@ def noisy_law(
         own, rest = np.meshgrid(k, m, indexing="ij")
         logs = _log_counts(own, rest, prior, floor) + _log_size(own + rest, n, groups)
         logs += np.log(wide_k)[:, None] + np.log(wide_m)
-        logs -= 0.5 * (((own - noisy[0]) / noise[0]) ** 2 + ((rest - noisy[1]) / noise[1]) ** 2)
+        with np.errstate(over="ignore"):
+            logs -= 0.5 * (((own - noisy[0]) / noise[0]) ** 2 + ((rest - noisy[1]) / noise[1]) ** 2)
         top = float(logs.max())
-        if not math.isfinite(top):  # more than n in all, wherever one looks
-            low = np.zeros(2)
+        if not math.isfinite(top):
+            if not low.any():
+                raise ArgumentError(f"no {n:,} records have counts near these noisy ones: the release was edited.")
+            low = np.zeros(2)  # more than n in all, wherever one looks
             continue
         weights = np.exp(logs - top)
-        edges = np.array([[weights[0], weights[-1]], [weights[:, 0], weights[:, -1]]], dtype=object)
-        reached = np.array([[part.max() > _EDGE for part in side] for side in edges])
-        short = reached & np.column_stack([low > 0, high < n])
+        most = [[weights[0].max(), weights[-1].max()], [weights[:, 0].max(), weights[:, -1].max()]]
+        short = (np.array(most) > _EDGE) & np.column_stack([low > 0, high < n])
         if not short.any():
             break
         low = np.where(short[:, 0], np.maximum(low - _WINDOW * noise, 0), low)

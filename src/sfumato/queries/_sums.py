@@ -129,6 +129,7 @@ def duration_statistic(
         return np.asarray(np.where(s >= most * (1 - 1e-12), 1.0, found), dtype=np.float64)
 
     def said(total: Array) -> Array:
+        """Mean of the posterior, cut to the limits if any, that this total would give without privacy."""
         shape, rate = np.full_like(total, prior._shape_after(n, 1.0, 1.0)), prior.rate + total
         plain = shape / rate
         if limits is None:
