@@ -5,7 +5,9 @@ A program and not a function, because the tests' own process has threads and sho
 
 from __future__ import annotations
 
+import concurrent.futures
 import json
+import multiprocessing
 import os
 import random
 import signal
@@ -14,6 +16,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -188,6 +191,82 @@ def crowd(url: str, witness: str, mu: float) -> dict[str, int]:
     return answer
 
 
+def _admitted(ledger: Ledger, name: str, mu: float, who: str, tries: int) -> int:
+    """Charge `tries` times and count what was admitted."""
+    count = 0
+    for k in range(tries):
+        try:
+            ledger.charge(name, gaussian(mu), request_id=f"{who}.{k}")
+            count += 1
+        except LedgerExhausted:
+            continue
+    return count
+
+
+def _in_pool(work: tuple[Ledger, str, float, str, int]) -> int:
+    """What a worker of a multiprocessing pool runs; its ledger was pickled or inherited."""
+    return _admitted(*work)
+
+
+def _parent_and_children(ledger: Ledger, name: str, mu: float, how: str, tries: int) -> int:
+    """The parent charges, in threads where `how` says so, while children charge with the ledger they inherited."""
+    admitted: list[int] = []
+    threads = [
+        threading.Thread(target=lambda k=k: admitted.append(_admitted(ledger, name, mu, f"parent{k}", tries)))
+        for k in range(2 if how == "threads" else 0)
+    ]
+    for thread in threads:
+        thread.start()
+
+    def work(number: int, say: Callable[[Any], None]) -> None:
+        if how == "close":
+            ledger.close()
+        if how == "parent closes":
+            time.sleep(0.1)
+        say(_admitted(ledger, name, mu, f"child{number}", tries))
+
+    children = [Child(lambda say, k=k: work(k, say)) for k in range(3)]
+    if how == "parent closes":
+        # SQLite in the parent would take itself for the last user and remove the log that the children have open.
+        ledger.close()
+    if not threads:
+        admitted.append(_admitted(ledger, name, mu, "parent", tries))
+    for thread in threads:
+        thread.join()
+    admitted += [count for child in children for count in child.lines()]
+    codes = [child.wait() for child in children]
+    if any(codes):
+        raise RuntimeError(f"children ended with {codes}")
+    return sum(admitted)
+
+
+def inherited(url: str, witness: str, times: int, mu: float, how: str) -> list[int]:
+    """How many charges of a twentieth of the cap were admitted to a ledger used before a fork, in `times` trials."""
+    found = []
+    for turn in range(times):
+        name, tries = f"inherited{turn}", 12
+        ledger = Ledger.open(url, witness=witness)
+        ledger.register(name, 3.0, 1e-6)
+        if how in ("fork pool", "spawn pool", "executor"):
+            jobs = [(ledger, name, mu, f"worker{k}", tries) for k in range(4)]
+            context = multiprocessing.get_context("spawn" if how == "spawn pool" else "fork")
+            if how == "executor":
+                with concurrent.futures.ProcessPoolExecutor(3, mp_context=context) as pool:
+                    admitted = sum(pool.map(_in_pool, jobs))
+            else:
+                with context.Pool(3) as workers:
+                    admitted = sum(workers.map(_in_pool, jobs))
+            admitted += _admitted(ledger, name, mu, "parent", 1)
+        else:
+            admitted = _parent_and_children(ledger, name, mu, how, tries)
+        with Ledger.open(url, witness=witness) as fresh:
+            fresh.verify()
+            if fresh.spent(name).charges != admitted:
+                raise RuntimeError(f"{admitted} acknowledged, {fresh.spent(name).charges} recorded")
+        found.append(admitted)
+    return found
+
+
 def kill(url: str, witness: str, times: int, planted: bool) -> dict[str, int]:
     """Kill a charging process at random moments; the next one begins with the request that was under way.
 
@@ -236,9 +315,19 @@ def kill(url: str, witness: str, times: int, planted: bool) -> dict[str, int]:
 
 
 def main(arguments: dict[str, Any]) -> Any:
-    tasks = {"race": race, "opening": opening, "naive": naive_race, "crowd": crowd, "kill": kill}
+    tasks = {
+        "race": race,
+        "opening": opening,
+        "inherited": inherited,
+        "naive": naive_race,
+        "crowd": crowd,
+        "kill": kill,
+    }
     return tasks[arguments.pop("task")](**arguments)
 
 
 if __name__ == "__main__":
+    warnings.filterwarnings(
+        "ignore", category=DeprecationWarning
+    )  # Python 3.12 on: forks beside threads, which is the point
     print(json.dumps(main(json.loads(sys.argv[1]))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 
 import pytest
 from ledger_places import TABLE, Place, gaussian
@@ -183,6 +184,9 @@ def test_database_and_witness_restored_together_are_not_detected(place, tmp_path
 
 def test_a_truncated_log_is_found(sqlite_place):
     """SQLite opens a write-ahead log cut in half without a word, with half of the charges."""
+    sqlite_place.open()
+    reader = sqlite3.connect(sqlite_place.path)  # another program that looks on: while it does, the log is not emptied
+    reader.execute(f"SELECT count(*) FROM {TABLE}").fetchone()
     ledger = filled(sqlite_place, 50, mu=0.05)
     log, whole = sqlite_place.log, sqlite_place.log.read_bytes()
     assert len(whole) > 50 * 4096
@@ -193,6 +197,7 @@ def test_a_truncated_log_is_found(sqlite_place):
     (crashed / log.name).write_bytes(whole[: len(whole) // 2])
     shutil.copy(sqlite_place.witness, crashed / "budget.db.witness")
     ledger.close()
+    reader.close()
     with pytest.raises(LedgerDamaged, match="rolled back"):
         Ledger.open(crashed / "budget.db")
     # The planted fault: without the witness the cut passes as "ok".

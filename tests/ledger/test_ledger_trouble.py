@@ -225,7 +225,7 @@ def test_a_locked_sqlite_file(sqlite_place, monkeypatch):
 
 def test_a_locked_postgresql_table(postgres_place, monkeypatch):
     postgres_place.open().register("survey", 3.0, 1e-6)
-    monkeypatch.setattr(postgres, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(postgres, "LOCK_SECONDS", 0.1)
     ledger = postgres_place.open()
     with postgres_place.connect() as holder:
         holder.execute("BEGIN")

@@ -17,7 +17,11 @@ from sfumato.ledger.account import Account
 from sfumato.ledger.terms import Terms
 
 GENESIS = "0" * 64
-VERSION = 1
+# Format 1 had no constraint on row numbers, no recorded migrations and no recorded corrections of the clock.
+VERSION = 2
+OLDEST = 1
+# Rows about the ledger itself belong to no registered name.
+NO_NAME = ""
 
 
 def canonical(document: Mapping[str, Any]) -> str:
@@ -53,9 +57,9 @@ class Row:
         if self.hash != link(self.seq, self.previous, self.payload):
             raise LedgerDamaged(f"row {self.seq} was changed: its content does not match its hash. {REMEDY}")
         loaded = self.fields
-        if loaded.get("version") != VERSION:
+        if loaded.get("version") not in range(OLDEST, VERSION + 1):
             raise LedgerDamaged(
-                f"row {self.seq} has version {loaded.get('version')!r}, this Sfumato reads {VERSION}. Update it."
+                f"row {self.seq} has version {loaded.get('version')!r}, this Sfumato reads {OLDEST} to {VERSION}. Update it."
             )
         if (loaded["kind"], loaded["name"], loaded["request"]) != (self.kind, self.name, self.request):
             raise LedgerDamaged(f"row {self.seq} was changed: its columns do not match its content. {REMEDY}")
@@ -75,12 +79,13 @@ def link(seq: int, previous: str, payload: str) -> str:
 
 @dataclass(frozen=True)
 class Chain:
-    """A verified prefix of the ledger: the last row's number, hash and time, and the accounts up to it."""
+    """A verified prefix of the ledger: the last row's number, hash, time and format version, and the accounts up to it."""
 
     seq: int = 0
     hash: str = GENESIS
     time: str = ""
     accounts: Mapping[str, Account] = field(default_factory=dict)
+    version: int = 0
 
     def next_row(self, kind: str, name: str, request: str, time: str, content: Mapping[str, Any]) -> Row:
         """Return the row that would follow."""
@@ -90,7 +95,7 @@ class Chain:
 
     def extended(self, rows: Iterable[Row]) -> Chain:
         """Walk the rows that follow; raise LedgerDamaged at the first one that does not belong."""
-        seq, last, time, accounts = self.seq, self.hash, self.time, dict(self.accounts)
+        seq, last, time, version, accounts = self.seq, self.hash, self.time, self.version, dict(self.accounts)
         for row in rows:
             if row.seq != seq + 1:
                 raise LedgerDamaged(f"row {seq + 1} is missing: after row {seq} comes row {row.seq}. {REMEDY}")
@@ -98,11 +103,25 @@ class Chain:
                 raise LedgerDamaged(f"row {row.seq} does not follow row {seq}: one of the two was changed. {REMEDY}")
             said = row.checked()
             try:
+                _check_version(version, said)
                 _apply(accounts, row, said)
             except (KeyError, TypeError, ValueError, SfumatoError) as error:
                 raise LedgerDamaged(f"row {row.seq} says what no ledger would write ({error}). {REMEDY}") from error
-            seq, last, time = row.seq, row.hash, max(time, said["time"])
-        return Chain(seq, last, time, accounts)
+            # Only a recorded correction of the clock lets the time go back.
+            time = said["time"] if row.kind == "clock" else max(time, said["time"])
+            seq, last, version = row.seq, row.hash, said["version"]
+        return Chain(seq, last, time, accounts, version)
+
+
+def _check_version(before: int, said: Mapping[str, Any]) -> None:
+    """The format changes by a recorded migration alone, and never back."""
+    migration = said["kind"] == "migrate"
+    if migration and (said["from"], said["to"]) != (max(before, OLDEST), said["version"]):
+        raise ValueError(f"a migration from format {said['from']!r} to {said['to']!r} after format {before}")
+    if migration and before == said["version"]:
+        raise ValueError(f"a second migration to format {before}")
+    if not migration and before not in (0, said["version"]):
+        raise ValueError(f"format {said['version']} after format {before} without a migration")
 
 
 def _apply(accounts: dict[str, Account], row: Row, said: Mapping[str, Any]) -> None:
@@ -116,7 +135,7 @@ def _apply(accounts: dict[str, Account], row: Row, said: Mapping[str, Any]) -> N
         if price.to_json() != said["price"]:
             raise ValueError(f"its units are {said['price']}, not {price.to_json()}")
         accounts[row.name] = account.plus(price)
-    elif row.kind == "seal" and row.name in accounts:
+    elif (row.kind == "seal" and row.name in accounts) or (row.kind in ("migrate", "clock") and row.name == NO_NAME):
         return
     else:
         raise ValueError(f"a {row.kind!r} of {row.name!r}, which was not registered before")

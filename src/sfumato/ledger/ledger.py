@@ -6,18 +6,17 @@ order of things is kept in book.py (one transaction, the chain, the witness); he
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from pathlib import Path
-from typing import Any
 
-from sfumato.errors import ArgumentError, ChargeRefused, RequestConflict
+from sfumato.errors import ArgumentError, RequestConflict
 from sfumato.ledger.account import Account
-from sfumato.ledger.book import Book, now, sealed_bytes, ticked
-from sfumato.ledger.chain import Chain, Row, canonical, digest
+from sfumato.ledger.book import Book, now, recorded, sealed_bytes, ticked
+from sfumato.ledger.chain import NO_NAME, Chain, Row, canonical, digest
 from sfumato.ledger.currency import cap_of
 from sfumato.ledger.location import Location
+from sfumato.ledger.lookup import find_request, matching, read_back, refuse_other
 from sfumato.ledger.records import Entry, Receipt, Report, Spent
 from sfumato.ledger.store import Transaction
 from sfumato.ledger.terms import Terms, label
@@ -27,7 +26,7 @@ from sfumato.privacy.guarantee import Guarantee
 
 
 class Ledger:
-    """A ledger at a URL. It copies and pickles as that URL; connections are made when first needed, in each process."""
+    """A ledger at a URL. It copies and pickles as that URL; each operation opens a connection and closes it again."""
 
     def __init__(self, url: str | os.PathLike[str], witness: str | os.PathLike[str] | None = None) -> None:
         """Name the place; nothing is opened before the first use. `Ledger.open` opens and checks at once."""
@@ -40,15 +39,16 @@ class Ledger:
         witness: str | os.PathLike[str] | None = None,
         *,
         new_witness: bool = False,
+        create: bool = True,
     ) -> Ledger:
-        """Open the ledger at a path, "sqlite:///path" or "postgresql://..."; it is made on first use.
+        """Open the ledger at a path, "sqlite:///path" or "postgresql://..."; where there is none, `create` makes it.
 
         The whole chain is walked and compared with the witness (default: beside a SQLite file; for PostgreSQL in the
         user's state folder). `new_witness=True` starts a missing witness from the database as it stands, e.g. on a second
-        machine.
+        machine. A ledger in an older format is migrated, in one transaction that it records, if it may be written.
         """
         ledger = cls(where, witness)
-        ledger._book.prepare(new_witness)
+        ledger._book.prepare(new_witness, create)
         return ledger
 
     @property
@@ -80,15 +80,16 @@ class Ledger:
         All that is ever charged to `name` is (epsilon, delta)-differentially private together, however adaptively it was
         chosen. `currency` is "gdp", "zcdp" or "renyi" (with one `order`); `slack` is the share of delta set aside for curves
         without a mu of their own (gdp alone), `tv` the summed total-variation distance allowed to inexact samplers, paid
-        out of delta. The same terms again do nothing; other terms are an error.
+        out of delta. The same terms again do nothing; other terms are an error. Names are trimmed and compared in
+        Unicode's composed form.
         """
-        label("name", name)
+        name = label("name", name)
         terms = Terms(epsilon, delta, currency, slack, order, adjacency, unit, tv)
         content = {"terms": terms.to_json(), "cap": cap_of(terms)}
 
         def act(_: Transaction, chain: Chain) -> tuple[None, Row | None]:
             """Add the promise, or nothing where the same stands already."""
-            known = chain.accounts.get(name)
+            known = matching(chain.accounts, name)
             if known is None:
                 return None, chain.next_row("register", name, "", ticked(chain), content)
             if known.terms != terms:
@@ -114,11 +115,12 @@ class Ledger:
         is an error. A curve without a mu of its own also takes `delta0` of the reveal probability (default:
         slack*delta/64). What does not fit raises LedgerExhausted, what can never fit ChargeRefused; no row is written.
         """
-        label("request_id", request_id)
+        request = label("request_id", request_id)
         if plan_digest is not None:
             label("plan_digest", plan_digest)
-        document, checked = _read_back(guarantee)
-        price = self._registered(name).price(checked, delta0)
+        document, checked = read_back(guarantee)
+        registered = self._registered(name)
+        name, price = registered.name, registered.price(checked, delta0)
         content = {
             "guarantee": document,
             "guarantee_digest": digest(canonical(document)),
@@ -130,14 +132,14 @@ class Ledger:
         def act(view: Transaction, chain: Chain) -> tuple[Receipt | Account, Row | None]:
             """Add the charge if it fits; a repeated request gets its first receipt."""
             account = chain.accounts[name]
-            before = view.find("charge", name, request_id)
+            before = find_request(view, chain, "charge", name, request_id)
             if before is not None:
-                _refuse_other(before.checked(), content, name, request_id)
+                refuse_other(before.checked(), content, name, request)
                 return Receipt.of(before, account.terms.currency), None
             time = ticked(chain)
             if not account.admits(price):
                 return account, None
-            row = chain.next_row("charge", name, request_id, time, content)
+            row = chain.next_row("charge", name, request, time, content)
             return Receipt.of(row, account.terms.currency), row
 
         answer = self._book.write(act)
@@ -150,49 +152,72 @@ class Ledger:
 
     def seal(self, name: str, request_id: str, data: bytes) -> None:
         """Keep the released bytes with their charge; the same bytes again do nothing, others are an error."""
+        if self.seal_first(name, request_id, data) != data:
+            raise RequestConflict(
+                f"request {request_id!r} of {name!r} is sealed with other bytes. Use a new request id."
+            )
+
+    def seal_first(self, name: str, request_id: str, data: bytes) -> bytes:
+        """Seal the bytes unless others are sealed under this id already; return the sealed ones.
+
+        Of several processes that finish the same request, the first to come here decides what all of them return.
+        """
         if not isinstance(data, bytes):
             raise ArgumentError(f"data must be bytes; got {type(data).__name__}.")
-        self._registered(name)
+        name = self._registered(name).name
         content = {"sha256": digest(data), "size": len(data)}
 
-        def act(view: Transaction, chain: Chain) -> tuple[None, Row | None]:
-            """Add the seal to its charge, or nothing where the same bytes stand already."""
-            if view.find("charge", name, request_id) is None:
+        def act(view: Transaction, chain: Chain) -> tuple[bytes, Row | None]:
+            """Add the seal to its charge, or return the bytes that stand already."""
+            charge = find_request(view, chain, "charge", name, request_id)
+            if charge is None:
                 raise RequestConflict(
                     f"request {request_id!r} of {name!r} was never charged, so nothing can be sealed."
                 )
-            before = view.find("seal", name, request_id)
-            if before is None:
-                # What was charged may always be sealed, whatever the clock says.
-                return None, chain.next_row("seal", name, request_id, max(chain.time, now()), content)
-            if before.checked()["sha256"] != content["sha256"]:
-                raise RequestConflict(
-                    f"request {request_id!r} of {name!r} is sealed with other bytes. Use a new request id."
-                )
-            return None, None
+            before = recorded(view, chain, "seal", name, charge.request)
+            if before is not None:
+                return sealed_bytes(view, before), None
+            # What was charged may always be sealed, whatever the clock says.
+            return data, chain.next_row("seal", name, charge.request, max(chain.time, now()), content)
 
-        self._book.write(act, data)
+        return self._book.write(act, data)
 
     def sealed(self, name: str, request_id: str) -> bytes | None:
         """Return the bytes sealed under a request id, or None."""
-        self._registered(name)
+        name = self._registered(name).name
 
-        def look(view: Transaction, _: Chain) -> bytes | None:
-            row = view.find("seal", name, request_id)
+        def look(view: Transaction, chain: Chain) -> bytes | None:
+            row = find_request(view, chain, "seal", name, request_id)
             return None if row is None else sealed_bytes(view, row)
 
         return self._book.read(look)
 
     def status(self, name: str, request_id: str) -> str:
         """Return "unknown", "charged" or "sealed"."""
-        self._registered(name)
+        name = self._registered(name).name
 
-        def look(view: Transaction, _: Chain) -> str:
-            if view.find("seal", name, request_id) is not None:
+        def look(view: Transaction, chain: Chain) -> str:
+            if find_request(view, chain, "seal", name, request_id) is not None:
                 return "sealed"
-            return "unknown" if view.find("charge", name, request_id) is None else "charged"
+            return "unknown" if find_request(view, chain, "charge", name, request_id) is None else "charged"
 
         return self._book.read(look)
+
+    def accept_clock(self, reason: str) -> None:
+        """Go on from the present clock although earlier rows carry later times; the reason is recorded for ever.
+
+        For a machine whose clock was once ahead. Without this, charges wait until that time has passed.
+        """
+        content = {"reason": label("reason", reason)}
+
+        def act(_: Transaction, chain: Chain) -> tuple[None, Row | None]:
+            """Add the correction, or nothing where the clock is not behind."""
+            time = now()
+            if time >= chain.time:
+                return None, None
+            return None, chain.next_row("clock", NO_NAME, str(chain.seq + 1), time, {**content, "before": chain.time})
+
+        self._book.write(act)
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
@@ -213,8 +238,13 @@ class Ledger:
 
     def history(self, name: str) -> list[Entry]:
         """Return every row of this name, oldest first."""
-        currency = self._registered(name).terms.currency
-        return [Entry.of(row, currency) for row in self._book.read(lambda view, _: view.named(name))]
+        account = self._registered(name)
+        rows = self._book.read(lambda view, _: view.named(account.name))
+        return [Entry.of(row, account.terms.currency) for row in rows]
+
+    def events(self) -> list[Entry]:
+        """Return the rows about the ledger itself: migrations of its format and corrections of the clock."""
+        return [Entry.of(row, "") for row in self._book.read(lambda view, _: view.named(NO_NAME))]
 
     def report(self, name: str) -> Report:
         """Return the charged guarantees composed tightly. Information, not the promise: no filter may stop by it."""
@@ -240,23 +270,23 @@ class Ledger:
 
     def _account(self, name: str) -> Account:
         """The account as it stands now."""
-        found = self._book.read(lambda _, chain: chain.accounts)
-        if name not in found:
+        accounts = self._book.read(lambda _, chain: chain.accounts)
+        account = matching(accounts, name)
+        if account is None:
             raise ArgumentError(
-                f"name must be a registered one ({', '.join(sorted(found)) or 'there is none yet'}); got {name!r}. "
+                f"name must be a registered one ({', '.join(sorted(accounts)) or 'there is none yet'}); got {name!r}. "
                 "Use ledger.register(name, epsilon, delta) first."
             )
-        return found[name]
+        return account
 
     def _registered(self, name: str) -> Account:
         """The account as last seen: enough for its terms, which never change."""
-        return self._book.chain.accounts.get(name) or self._account(name)
+        return matching(self._book.chain.accounts, name) or self._account(name)
 
     # --- copies -------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close this process's connections; later use opens new ones."""
-        self._book.store.close()
+        """Do nothing: every operation closes its own connection. Kept for `with` blocks and for callers of older versions."""
 
     def __enter__(self) -> Ledger:
         return self
@@ -275,25 +305,3 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self._book.location.shown!r})"
-
-
-def _read_back(guarantee: Guarantee) -> tuple[dict[str, Any], Guarantee]:
-    """Return the guarantee's document and what is read back from it: what is charged is what is recorded."""
-    if not isinstance(guarantee, Guarantee):
-        raise ArgumentError(f"guarantee must be a Guarantee, such as plan.guarantee; got {type(guarantee).__name__}.")
-    try:
-        document = json.loads(canonical(guarantee.to_json()))
-        return document, Guarantee.from_json(document)
-    except (ValueError, TypeError) as error:
-        raise ChargeRefused(
-            f"the guarantee cannot be written down and read back, so it cannot be charged: {error}"
-        ) from error
-
-
-def _refuse_other(before: dict[str, Any], content: dict[str, Any], name: str, request_id: str) -> None:
-    for key, word in (("guarantee_digest", "guarantee"), ("plan_digest", "plan"), ("delta0", "delta0")):
-        if before[key] != content[key]:
-            raise RequestConflict(
-                f"request {request_id!r} of {name!r} was charged with another {word}. A request id stands for one release: use "
-                "a new one, which will be charged."
-            )

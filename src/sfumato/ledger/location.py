@@ -10,11 +10,10 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from sfumato.errors import ArgumentError
+from sfumato.ledger.address import SCHEMES, Address
 from sfumato.ledger.postgres import PostgresStore
 from sfumato.ledger.sqlite import SqliteStore
 from sfumato.ledger.store import Store
-
-_POSTGRES = ("postgresql", "postgres")
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,8 @@ class Location:
         if not isinstance(text, str) or not text.strip():
             raise ArgumentError(f"a ledger lives at a path, sqlite:///path or postgresql:// URL; got {text!r}.")
         scheme = text.split("://", 1)[0] if "://" in text else ""
-        if scheme in _POSTGRES:
+        if scheme in SCHEMES:
+            Address.of(text)
             return cls(text, _absolute(witness) if witness is not None else _state_folder() / f"{_key(text)}.witness")
         if scheme not in ("", "sqlite"):
             raise ArgumentError(f"a ledger URL must begin with sqlite:/// or postgresql://; got {scheme + '://'!r}.")
@@ -45,12 +45,15 @@ class Location:
         """Return the store there; nothing is opened yet."""
         if self.url.startswith("sqlite:///"):
             return SqliteStore(Path(self.url.removeprefix("sqlite:///")))
-        return PostgresStore(self.url, self.shown)
+        return PostgresStore(Address.of(self.url))
 
     @property
     def shown(self) -> str:
         """The URL without its password."""
-        return self.url if self.url.startswith("sqlite:") else _without_password(self.url)
+        return self.url if self.url.startswith("sqlite:") else Address.of(self.url).shown
+
+    def __repr__(self) -> str:
+        return f"Location({self.shown!r}, {str(self.witness)!r})"
 
 
 def _absolute(path: str | os.PathLike[str]) -> Path:
@@ -58,16 +61,16 @@ def _absolute(path: str | os.PathLike[str]) -> Path:
     return Path(path).expanduser().resolve()
 
 
-def _without_password(url: str) -> str:
+def _key(url: str) -> str:
+    """Name a PostgreSQL ledger by its address: a database replaced at the same address meets the old witness.
+
+    The text that is hashed is never shown. It must not change: witnesses on users' machines are named by it.
+    """
     parts = urlsplit(url)
     user, at, address = parts.netloc.rpartition("@")
     asked = [(key, value) for key, value in parse_qsl(parts.query) if "password" not in key]
-    return urlunsplit(parts._replace(netloc=user.split(":")[0] + at + address, query=urlencode(asked)))
-
-
-def _key(url: str) -> str:
-    """Name a PostgreSQL ledger by its address: a database replaced at the same address meets the old witness."""
-    return hashlib.sha256(_without_password(url).encode()).hexdigest()[:32]
+    text = urlunsplit(parts._replace(netloc=user.split(":")[0] + at + address, query=urlencode(asked)))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _state_folder() -> Path:

@@ -1,36 +1,55 @@
-"""A ledger in PostgreSQL: one locked transaction per operation, synchronous commit, a few connections per process."""
+"""A ledger in PostgreSQL: one locked transaction per operation, synchronous commit, no connection kept between operations.
+
+Nothing waits for ever. A foreign lock is an error after LOCK_SECONDS, a statement that the server does not finish after
+STATEMENT_SECONDS, and a server that does not answer at all (a silent network or proxy) after ANSWER_SECONDS.
+"""
 
 from __future__ import annotations
 
 import importlib
+import os
+import socket
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 
 from sfumato.errors import (
+    ArgumentError,
     LedgerDamaged,
     LedgerFull,
     LedgerLocked,
     LedgerReadOnly,
     LedgerUnavailable,
 )
-from sfumato.ledger.pool import Pool
+from sfumato.ledger.address import Address
+from sfumato.ledger.chain import VERSION
 from sfumato.ledger.store import TABLE, Transaction
 from sfumato.ledger.system import REPEAT
 
-BUSY_SECONDS = 30.0
+CONNECT_SECONDS = 10
+LOCK_SECONDS = 30.0
+# Longer than the wait for a lock, so that a lock is reported as one.
+STATEMENT_SECONDS = 35.0
+# Longer than the server's own limit, so that the server's words are heard where it can still speak.
+ANSWER_SECONDS = 40.0
 # Charges wait for one another anyway: a second connection lets the next one stand ready, more would only take places.
 CONNECTIONS = 2
 
+_CONSTRAINT = f"ALTER TABLE {TABLE} ADD CONSTRAINT {TABLE}_seq CHECK (seq >= 1)"
+_FORMAT = f"COMMENT ON TABLE {TABLE} IS 'sfumato ledger format {VERSION}'"
 _SCHEMA = f"""
-CREATE TABLE IF NOT EXISTS {TABLE} (seq BIGINT PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, request TEXT NOT NULL,
+CREATE TABLE {TABLE} (seq BIGINT PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, request TEXT NOT NULL,
     payload TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL, data BYTEA, UNIQUE (name, request, kind));
 CREATE OR REPLACE FUNCTION {TABLE}_append_only() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$;
 CREATE OR REPLACE TRIGGER {TABLE}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {TABLE}
     FOR EACH STATEMENT EXECUTE FUNCTION {TABLE}_append_only();
+{_CONSTRAINT};
+{_FORMAT};
 """
+T = TypeVar("T")
 
 
 def driver() -> Any:
@@ -44,93 +63,81 @@ def driver() -> Any:
 
 
 class PostgresStore:
-    """The store at one URL; `shown` is the URL without its password."""
+    """The store at one address."""
 
-    def __init__(self, url: str, shown: str) -> None:
+    def __init__(self, address: Address) -> None:
         """Keep the address; nothing is opened."""
-        self.url, self.shown = url, shown
-        self._pool: Pool[Any] = Pool(self._connect, _close, CONNECTIONS, BUSY_SECONDS)
+        self._address = address
+        self._places = threading.BoundedSemaphore(CONNECTIONS)
 
-    def prepare(self, create: bool) -> None:
+    def prepare(self, create: bool, expected: bool) -> None:
         """Make the table where `create` allows it; refuse a server that does not sync to disk."""
+        shown = self._address.shown
         with self.reading() as view:
             durable = view.value("SHOW fsync")
-            there = view.value(f"SELECT to_regclass('{TABLE}')") is not None
+            there = view.there()
         if durable != "on":
             raise LedgerUnavailable(
-                f"{self.shown} runs with fsync={durable}, so a charge would not survive a crash. Switch fsync on, or use SQLite."
+                f"{shown} runs with fsync={durable}, so a charge would not survive a crash. Switch fsync on, or use SQLite."
             )
         if there:
             return
+        if expected:
+            raise LedgerDamaged(f"{shown} holds no ledger, but its witness has seen rows in it: it was replaced.")
         if not create:
-            raise LedgerDamaged(f"{self.shown} holds no ledger, but its witness has seen rows in it: it was replaced.")
-        with self._transaction(f"BEGIN; SELECT pg_advisory_xact_lock(hashtext('{TABLE}'))") as act:
-            act.value(_SCHEMA)
-
-    def close(self) -> None:
-        """Close this process's idle connections."""
-        self._pool.close()
+            raise ArgumentError(f"there is no ledger at {shown}. Make it with: sfumato ledger create URL")
+        with self._transaction(f"SELECT pg_advisory_xact_lock(hashtext('{TABLE}'))") as act:
+            if not act.there():  # another process may have been quicker
+                act.value(_SCHEMA)
 
     @contextmanager
     def reading(self) -> Iterator[PostgresTransaction]:
         """Open one snapshot."""
-        with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as transaction:
+        with self._transaction("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY") as transaction:
             yield transaction
 
     @contextmanager
     def writing(self) -> Iterator[PostgresTransaction]:
         """Lock the table against every other writer, so that what is read is what is charged against."""
-        begin = (
-            f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {round(1000 * BUSY_SECONDS)}; "
+        with self._transaction(
             f"SET LOCAL synchronous_commit = on; LOCK TABLE {TABLE} IN SHARE ROW EXCLUSIVE MODE"
-        )
-        with self._transaction(begin) as transaction:
+        ) as transaction:
             yield transaction
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[PostgresTransaction]:
-        with self._translated():
-            connection = self._begun(begin)
-            try:
-                yield PostgresTransaction(connection)
-                connection.execute("COMMIT")
-            except BaseException:
-                self._end(connection)
-                raise
-            self._pool.give_back(connection)
-
-    def _begun(self, begin: str) -> Any:
-        """Return a connection inside a transaction; one that died while idle is replaced, since nothing was sent on it."""
-        connection, new = self._pool.take()
+    def _transaction(self, first: str) -> Iterator[PostgresTransaction]:
+        """Run a block between BEGIN and COMMIT on a connection of its own; `first` is run before it."""
+        if not self._places.acquire(timeout=LOCK_SECONDS):
+            raise LedgerLocked(
+                f"all {CONNECTIONS} connections of this process were in use for {LOCK_SECONDS:g} s. {REPEAT}"
+            )
         try:
-            connection.execute(begin)
-        except BaseException as error:
-            died = not new and connection.closed and isinstance(error, driver().OperationalError)
-            self._end(connection)
-            if not died:
-                raise
-            connection, _ = self._pool.take(fresh=True)
-            try:
-                connection.execute(begin)
-            except BaseException:
-                self._end(connection)
-                raise
-        return connection
-
-    def _end(self, connection: Any) -> None:
-        """Roll back and keep the connection, or drop it where it cannot even do that."""
-        try:
-            connection.execute("ROLLBACK")
-        except BaseException:
-            self._pool.drop(connection)
-        else:
-            self._pool.give_back(connection)
+            with self._translated():
+                connection = self._connect()
+                try:
+                    transaction = PostgresTransaction(connection)
+                    transaction.value(f"BEGIN ISOLATION LEVEL READ COMMITTED; {first}; {_limits()}")
+                    yield transaction
+                    transaction.value("COMMIT")
+                finally:
+                    _end(connection)
+        finally:
+            self._places.release()
 
     def _connect(self) -> Any:
-        deadline = time.monotonic() + BUSY_SECONDS
+        deadline = time.monotonic() + LOCK_SECONDS
         while True:
             try:
-                return driver().connect(self.url, autocommit=True, prepare_threshold=None, connect_timeout=10)
+                return driver().connect(
+                    self._address.url,
+                    autocommit=True,
+                    prepare_threshold=None,
+                    connect_timeout=CONNECT_SECONDS,
+                    keepalives_idle=10,
+                    keepalives_interval=5,
+                    keepalives_count=3,
+                    tcp_user_timeout=round(1000 * ANSWER_SECONDS),
+                )
             except driver().OperationalError as error:
                 crowded = "too many" in str(error) or "connection slots" in str(error)
                 if not crowded or time.monotonic() > deadline:
@@ -139,21 +146,25 @@ class PostgresStore:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
+        """Give the driver's errors in the ledger's words. They are not chained: the driver's text may hold the password."""
+        said = None
         try:
             yield
         except driver().Error as error:
-            raise self._in_words(error) from error
+            said = self._in_words(error)
+        if said is not None:
+            raise said
 
     def _in_words(self, error: Exception) -> Exception:
-        codes = driver().errors
-        said = " ".join(str(error).split())
+        codes, shown = driver().errors, self._address.shown
+        said = self._address.redacted(" ".join(str(error).split()))
         if isinstance(error, (codes.LockNotAvailable, codes.DeadlockDetected)):
-            return LedgerLocked(f"{self.shown} was locked by another session for {BUSY_SECONDS:g} s ({said}). {REPEAT}")
+            return LedgerLocked(f"{shown} was locked by another session for {LOCK_SECONDS:g} s ({said}). {REPEAT}")
         if isinstance(error, (codes.ReadOnlySqlTransaction, codes.InsufficientPrivilege)):
-            return LedgerReadOnly(f"{self.shown} may not be written ({said}). {REPEAT}")
+            return LedgerReadOnly(f"{shown} may not be written ({said}). {REPEAT}")
         if isinstance(error, codes.DiskFull):
-            return LedgerFull(f"{self.shown} could not be written, the server's disk is full ({said}). {REPEAT}")
-        return LedgerUnavailable(f"{self.shown} could not be used ({said}). {REPEAT}")
+            return LedgerFull(f"{shown} could not be written, the server's disk is full ({said}). {REPEAT}")
+        return LedgerUnavailable(f"{shown} could not be used ({said}). {REPEAT}")
 
 
 class PostgresTransaction(Transaction):
@@ -165,15 +176,75 @@ class PostgresTransaction(Transaction):
         self._connection = connection
 
     def _run(self, statement: str, values: Any) -> Any:
-        cursor = self._connection.execute(statement, values)
-        return cursor.fetchall() if cursor.description else ()
+        def ask() -> Any:
+            cursor = self._connection.execute(statement, values)
+            return cursor.fetchall() if cursor.description else ()
+
+        return _answered(self._connection, ask)
 
     def value(self, statement: str) -> Any:
         """Run a statement without arguments and return the first field of its answer, if it has one."""
-        cursor = self._connection.execute(statement)
-        row = cursor.fetchone() if cursor.description else None
-        return row[0] if row else None
+
+        def ask() -> Any:
+            cursor = self._connection.execute(statement)
+            row = cursor.fetchone() if cursor.description else None
+            return row[0] if row else None
+
+        return _answered(self._connection, ask)
+
+    def there(self) -> bool:
+        """Whether the table exists."""
+        return self.value(f"SELECT to_regclass('{TABLE}')") is not None
+
+    def format(self) -> int:
+        """The format version of the database; the first one had none written down."""
+        text = self.value(f"SELECT obj_description('{TABLE}'::regclass, 'pg_class')") or ""
+        word = text.removeprefix("sfumato ledger format ")
+        return int(word) if word.isdecimal() else 1
+
+    def upgrade(self) -> None:
+        """Bring the table to the current format."""
+        self.value(f"{_CONSTRAINT}; {_FORMAT}")
 
 
-def _close(connection: Any) -> None:
-    connection.close()
+def _limits() -> str:
+    """The server's own limits for this transaction; it also ends one whose client has vanished, so that its lock is freed."""
+    milliseconds = {
+        "lock_timeout": LOCK_SECONDS,
+        "statement_timeout": STATEMENT_SECONDS,
+        "idle_in_transaction_session_timeout": ANSWER_SECONDS,
+    }
+    return "; ".join(f"SET LOCAL {name} = {round(1000 * seconds)}" for name, seconds in milliseconds.items())
+
+
+def _answered(connection: Any, ask: Callable[[], T]) -> T:
+    """Return the answer of `ask`, or raise LedgerUnavailable where none came within ANSWER_SECONDS.
+
+    The driver waits for an answer without limit, and a proxy that acknowledges packets keeps the connection alive without
+    ever answering. So a timer shuts the socket down, which ends the wait with an error.
+    """
+    silent = threading.Event()
+
+    def hang_up() -> None:
+        silent.set()
+        # A duplicate: the driver still owns and closes the number it uses.
+        with suppress(OSError, driver().Error), socket.socket(fileno=os.dup(connection.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(ANSWER_SECONDS, hang_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        return ask()
+    except driver().OperationalError as error:
+        if not silent.is_set():
+            raise
+        raise driver().OperationalError(f"the server did not answer within {ANSWER_SECONDS:g} s") from error
+    finally:
+        timer.cancel()
+
+
+def _end(connection: Any) -> None:
+    """Roll back what was not committed and close; a connection that cannot do this is closed by the server."""
+    with suppress(driver().Error):
+        connection.close()

@@ -81,6 +81,7 @@ class Entry:
     hash: str
     receipt: Receipt | None
     guarantee: Guarantee | None
+    reason: str = ""
 
     @classmethod
     def of(cls, row: Row, currency: str) -> Entry:
@@ -89,12 +90,17 @@ class Entry:
         charge = row.kind == "charge"
         receipt = Receipt.of(row, currency) if charge else None
         guarantee = Guarantee.from_json(said["guarantee"]) if charge else None
-        return cls(row.seq, row.kind, said["time"], row.request, row.hash, receipt, guarantee)
+        return cls(row.seq, row.kind, said["time"], row.request, row.hash, receipt, guarantee, said.get("reason", ""))
 
     def __str__(self) -> str:
         if self.receipt is not None:
             return str(self.receipt)
-        what = "registered" if self.kind == "register" else f"request {self.request_id!r} sealed"
+        what = {
+            "register": "registered",
+            "seal": f"request {self.request_id!r} sealed",
+            "migrate": f"migrated to format {self.request_id}",
+            "clock": f"the clock was accepted although earlier rows carry later times ({self.reason})",
+        }[self.kind]
         return f"row {self.seq}, {self.time}: {what}; {self.hash[:16]}"
 
 

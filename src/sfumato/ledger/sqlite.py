@@ -1,10 +1,14 @@
-"""A ledger in one SQLite file: write-ahead log, full sync, one immediate transaction per operation."""
+"""A ledger in one SQLite file: write-ahead log, full sync, one transaction per operation, under a lock file of its own.
+
+A connection is opened for each operation and closed after it. None is kept idle: a fork would duplicate it, and a copy of
+the file made inside the process would drop its locks. Exclusion therefore rests on the lock file beside the database
+(`locks.FileLock`); SQLite's own locks keep out other programs.
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,28 +16,45 @@ from typing import Any
 from urllib.parse import quote
 
 from sfumato.errors import (
+    ArgumentError,
     LedgerDamaged,
     LedgerFull,
     LedgerLocked,
     LedgerReadOnly,
     LedgerUnavailable,
 )
-from sfumato.ledger.pool import Pool
-from sfumato.ledger.store import TABLE, Transaction
+from sfumato.ledger.chain import VERSION
+from sfumato.ledger.locks import FileLock
+from sfumato.ledger.store import COLUMNS, TABLE, Transaction
 from sfumato.ledger.system import REPEAT
 
 BUSY_SECONDS = 30.0
 
-_SCHEMA = (
-    f"CREATE TABLE IF NOT EXISTS {TABLE} (seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, "
+_TABLE = (
+    f"CREATE TABLE {TABLE} (seq INTEGER PRIMARY KEY CHECK (seq >= 1), kind TEXT NOT NULL, name TEXT NOT NULL, "
     "request TEXT NOT NULL, payload TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL, data BLOB, "
-    "UNIQUE (name, request, kind))",
-    # An accident is stopped here; a deliberate edit is found by the chain and the witness.
-    f"CREATE TRIGGER IF NOT EXISTS {TABLE}_no_update BEFORE UPDATE ON {TABLE} "
-    "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
-    f"CREATE TRIGGER IF NOT EXISTS {TABLE}_no_delete BEFORE DELETE ON {TABLE} "
-    "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
+    "UNIQUE (name, request, kind))"
 )
+# These stop an accident; a deliberate edit is found by the chain and the witness.
+_TRIGGERS = tuple(
+    f"CREATE TRIGGER {TABLE}_no_{word} BEFORE {word.upper()} ON {TABLE} "
+    "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+    for word in ("update", "delete")
+)
+_FORMAT = f"PRAGMA user_version = {VERSION}"
+# SQLite cannot add a constraint to a table, so the rows move to a new one.
+_UPGRADE = (
+    f"ALTER TABLE {TABLE} RENAME TO {TABLE}_before",
+    f"DROP TRIGGER IF EXISTS {TABLE}_no_update",
+    f"DROP TRIGGER IF EXISTS {TABLE}_no_delete",
+    _TABLE,
+    f"INSERT INTO {TABLE} ({COLUMNS}, data) SELECT {COLUMNS}, data FROM {TABLE}_before ORDER BY seq",
+    f"DROP TABLE {TABLE}_before",
+    *_TRIGGERS,
+    _FORMAT,
+)
+# Connections that a forked child inherited in the middle of an operation. Closing one would write to the parent's file.
+_inherited: list[sqlite3.Connection] = []
 
 
 class SqliteStore:
@@ -42,33 +63,36 @@ class SqliteStore:
     def __init__(self, path: Path) -> None:
         """Keep the path; nothing is opened."""
         self.path = path
-        # One connection a process: its threads wait in line here instead of polling the file's lock.
-        self._pool: Pool[sqlite3.Connection] = Pool(self._connect, sqlite3.Connection.close, 1, BUSY_SECONDS)
+        self._lock = FileLock(path.with_name(path.name + ".lock"), str(path))
         self._mode = "rw"
 
-    def prepare(self, create: bool) -> None:
-        """Make the file and its table where `create` allows it."""
-        if not create and not self.path.exists():
-            raise LedgerDamaged(
-                f"{self.path} is gone, but its witness has seen rows in it. Put the file back; if it is lost, count what was "
-                "released as spent and start a ledger under another name."
-            )
-        if create and not self.path.parent.is_dir():
+    def prepare(self, create: bool, expected: bool) -> None:
+        """Make the file and its table where `create` allows it; `expected` says that rows were seen there before."""
+        if not self.path.exists():
+            if expected:
+                raise LedgerDamaged(
+                    f"{self.path} is gone, but its witness has seen rows in it. Put the file back; if it is lost, count what was "
+                    "released as spent and start a ledger under another name."
+                )
+            if not create:
+                raise ArgumentError(f"there is no ledger {self.path}. Make it with: sfumato ledger create {self.path}")
+        if not self.path.parent.is_dir():
             raise LedgerUnavailable(f"the folder of {self.path} does not exist. Make it first.")
-        self._mode = "rwc" if create else "rw"
+        self._mode = "rwc" if create and not expected else "rw"
         with self.reading() as view:
             there = view.there()
         if there:
             return
-        if not create:
+        if expected:
             raise LedgerDamaged(f"{self.path} holds no ledger, but its witness has seen rows in it: it was replaced.")
+        if not create:
+            raise ArgumentError(
+                f"{self.path} holds no ledger. Make one with: sfumato ledger create, under another name."
+            )
         with self.writing() as act:
-            for statement in _SCHEMA:
-                act.run(statement)
-
-    def close(self) -> None:
-        """Close this process's idle connections."""
-        self._pool.close()
+            if not act.there():  # another process may have been quicker
+                for statement in (_TABLE, *_TRIGGERS, _FORMAT):
+                    act.run(statement)
 
     @contextmanager
     def reading(self) -> Iterator[SqliteTransaction]:
@@ -84,21 +108,23 @@ class SqliteStore:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[SqliteTransaction]:
-        with self._translated():
-            connection, _ = self._pool.take()
+        with self._lock.held(BUSY_SECONDS), self._translated():
+            connection, owner = self._connect(), os.getpid()
             try:
                 connection.execute(begin)
                 yield SqliteTransaction(connection)
+                if os.getpid() != owner:
+                    raise LedgerUnavailable(
+                        "this process was forked inside a ledger operation, which its parent completes."
+                    )
                 connection.execute("COMMIT")
-            except BaseException:
-                try:
-                    connection.rollback()
-                except sqlite3.Error:
-                    self._pool.drop(connection)
+            finally:
+                if os.getpid() == owner:
+                    with suppress(sqlite3.Error):
+                        connection.rollback()  # nothing is left to roll back after a commit
+                    connection.close()
                 else:
-                    self._pool.give_back(connection)
-                raise
-            self._pool.give_back(connection)
+                    _inherited.append(connection)
 
     def _connect(self) -> sqlite3.Connection:
         address = f"file:{quote(str(self.path))}?mode={self._mode}"
@@ -106,24 +132,12 @@ class SqliteStore:
             address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
-            # Switching to the log is refused, not delayed, while another process opens the same new file.
-            deadline = time.monotonic() + BUSY_SECONDS
-            while True:
-                with suppress(sqlite3.OperationalError):
-                    if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
-                        break
-                try:
-                    mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-                except sqlite3.OperationalError as error:
-                    if _primary(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                        raise
-                    time.sleep(0.005)
-                    continue
-                if mode != "wal":
-                    raise LedgerUnavailable(
-                        f"{self.path} lies where SQLite cannot keep a write-ahead log (got mode {mode!r}), so a charge would not "
-                        "be durable. Use a local disk, or a postgresql:// URL."
-                    )
+            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            if mode != "wal":
+                raise LedgerUnavailable(
+                    f"{self.path} lies where SQLite cannot keep a write-ahead log (got mode {mode!r}), so a charge would not "
+                    "be durable. Use a local disk, or a postgresql:// URL."
+                )
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA fullfsync = ON")
         except BaseException:
@@ -170,6 +184,15 @@ class SqliteTransaction(Transaction):
         """Whether the table exists."""
         found = self._connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (TABLE,))
         return found.fetchone() is not None
+
+    def format(self) -> int:
+        """The format version of the database; the first one had none written down."""
+        return int(self._connection.execute("PRAGMA user_version").fetchone()[0]) or 1
+
+    def upgrade(self) -> None:
+        """Bring the table to the current format."""
+        for statement in _UPGRADE:
+            self.run(statement)
 
 
 def _primary(error: sqlite3.Error) -> int:

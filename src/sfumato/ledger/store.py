@@ -10,7 +10,7 @@ from sfumato.errors import LedgerDamaged
 from sfumato.ledger.chain import Row
 
 TABLE = "sfumato_ledger"
-_COLUMNS = "seq, kind, name, request, payload, previous, hash"
+COLUMNS = "seq, kind, name, request, payload, previous, hash"
 _PAGE = 1000
 
 Execute = Callable[[str, Sequence[object]], Iterable[Sequence[Any]]]
@@ -24,7 +24,7 @@ class Transaction:
         self._execute, self._mark = execute, mark
 
     def _select(self, condition: str, values: Sequence[object]) -> list[Row]:
-        text = f"SELECT {_COLUMNS} FROM {TABLE} WHERE {condition}".replace("?", self._mark)
+        text = f"SELECT {COLUMNS} FROM {TABLE} WHERE {condition}".replace("?", self._mark)
         return [Row(*found) for found in self._execute(text, values)]
 
     def rows(self, start: int) -> Iterator[Row]:
@@ -48,6 +48,10 @@ class Transaction:
         """Return every row of one name, in order."""
         return self._select("name = ? ORDER BY seq", (name,))
 
+    def stray(self) -> Row | None:
+        """Return a row numbered below 1, which no walk from row 1 would meet, or None."""
+        return next(iter(self._select("seq < 1 ORDER BY seq LIMIT 1", ())), None)
+
     def data(self, seq: int) -> bytes:
         """Return the sealed bytes kept with a row."""
         text = f"SELECT data FROM {TABLE} WHERE seq = ?".replace("?", self._mark)
@@ -60,20 +64,25 @@ class Transaction:
         """Write the next row."""
         places = ", ".join([self._mark] * 8)
         values = (row.seq, row.kind, row.name, row.request, row.payload, row.previous, row.hash, data)
-        self._execute(f"INSERT INTO {TABLE} ({_COLUMNS}, data) VALUES ({places})", values)
+        self._execute(f"INSERT INTO {TABLE} ({COLUMNS}, data) VALUES ({places})", values)
+
+    def format(self) -> int:
+        """Return the format version that the database carries."""
+        raise NotImplementedError
+
+    def upgrade(self) -> None:
+        """Bring the table to the current format, inside this transaction."""
+        raise NotImplementedError
 
 
 class Store(Protocol):
     """A database that holds a ledger."""
 
-    def prepare(self, create: bool) -> None:
-        """Make the table if it is not there and `create` says so; else raise LedgerDamaged."""
+    def prepare(self, create: bool, expected: bool) -> None:
+        """Make the table where it is missing and `create` says so; where it was `expected`, its absence is damage."""
 
     def reading(self) -> AbstractContextManager[Transaction]:
         """Open one consistent view, without blocking anybody."""
 
     def writing(self) -> AbstractContextManager[Transaction]:
         """Open the one transaction that may write; what it wrote is durable when the block ends without an error."""
-
-    def close(self) -> None:
-        """Close this process's idle connections."""

@@ -8,6 +8,7 @@ the currency itself may use.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -94,7 +95,11 @@ class Terms:
 
 
 def label(what: str, value: object) -> str:
-    """Return a printable, non-empty string of at most 200 characters, or raise."""
-    if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > 200:
-        raise ArgumentError(f"{what} must be a printable text of 1 to 200 characters; got {value!r}.")
-    return value
+    """Return a printable text of 1 to 200 characters, trimmed and in Unicode's composed form (NFC), or raise.
+
+    Two texts that look the same must be one name: otherwise the same people would have two budgets.
+    """
+    text = unicodedata.normalize("NFC", value.strip()) if isinstance(value, str) else ""
+    if not text or not text.isprintable() or len(text) > 200:
+        raise ArgumentError(f"{what} must be a printable text of 1 to 200 characters; got {str(value)[:200]!r}.")
+    return text

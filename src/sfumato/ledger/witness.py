@@ -2,7 +2,7 @@
 
 A database restored from a backup, or cut short by a lost log, is a valid database: only something outside it can tell.
 The file is replaced atomically after each commit and never goes back. Whoever restores the database and the witness
-together is not seen.
+together is not detected.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.errors import LedgerDamaged, LedgerLocked
-from sfumato.ledger.chain import GENESIS
+from sfumato.errors import LedgerDamaged
+from sfumato.ledger.chain import GENESIS, REMEDY
+from sfumato.ledger.locks import FileLock
 from sfumato.ledger.system import translated_os
 
 WAIT_SECONDS = 30.0
@@ -37,7 +35,7 @@ class Witness:
     def __init__(self, path: Path) -> None:
         """Name the file; nothing is opened."""
         self.path = path
-        self._lock = path.with_name(path.name + ".lock")
+        self._lock = FileLock(path.with_name(path.name + ".lock"), f"the witness {path}")
 
     def read(self) -> Mark | None:
         """Return the mark, or None where there is no file; an unreadable file raises."""
@@ -66,17 +64,28 @@ class Witness:
         with translated_os(f"the witness {self.path}"):
             if not os.access(self.path.parent, os.W_OK):
                 raise PermissionError(f"{self.path.parent} may not be written")
-            os.close(os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o666))
+            os.close(os.open(self._lock.path, os.O_RDWR | os.O_CREAT, 0o666))
 
     def advance(self, mark: Mark) -> None:
-        """Remember `mark` durably, unless the file already stands at it or beyond."""
+        """Remember `mark` durably, unless the file already stands at it or beyond; another hash at its number is damage."""
         with translated_os(f"the witness {self.path}"):
-            if (seen := self.read()) is not None and seen.seq >= mark.seq:
+            if self._stands_at(mark):
                 return
-            with self._locked():
-                if (seen := self.read()) is not None and seen.seq >= mark.seq:
-                    return
-                self._replace(mark)
+            with self._lock.held(WAIT_SECONDS):
+                if not self._stands_at(mark):
+                    self._replace(mark)
+
+    def _stands_at(self, mark: Mark) -> bool:
+        """Whether the file is at this row or a later one; raise where it saw this row with another hash."""
+        seen = self.read()
+        if seen is None or seen.seq < mark.seq:
+            return False
+        if seen.seq == mark.seq and seen.hash != mark.hash:
+            raise LedgerDamaged(
+                f"row {mark.seq} has the hash {mark.hash[:16]}..., but the witness {self.path} saw {seen.hash[:16]}... there: two "
+                f"different histories were written. {REMEDY}"
+            )
+        return True
 
     def _replace(self, mark: Mark) -> None:
         text = json.dumps({"sfumato": "witness", "version": 1, "seq": mark.seq, "hash": mark.hash}) + "\n"
@@ -94,41 +103,3 @@ class Witness:
                 os.fsync(folder)
             finally:
                 os.close(folder)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Hold the lock file; the kernel lets go of it if the process dies."""
-        handle = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            deadline = time.monotonic() + WAIT_SECONDS
-            while not _try_lock(handle):
-                if time.monotonic() > deadline:
-                    raise LedgerLocked(
-                        f"the witness {self.path} was locked by another process for {WAIT_SECONDS:g} s. Repeat with the same "
-                        "request id: nothing is charged twice."
-                    )
-                time.sleep(0.0005)
-            yield
-        finally:
-            os.close(handle)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(handle: int) -> bool:
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _try_lock(handle: int) -> bool:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True

@@ -1,0 +1,55 @@
+"""How a ledger finds what it was asked about: names and request ids in their normal form, guarantees as they are recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.errors import ArgumentError, ChargeRefused, RequestConflict
+from sfumato.ledger.account import Account
+from sfumato.ledger.book import recorded
+from sfumato.ledger.chain import Chain, Row, canonical
+from sfumato.ledger.store import Transaction
+from sfumato.ledger.terms import label
+from sfumato.privacy.guarantee import Guarantee
+
+
+def matching(accounts: Mapping[str, Account], name: str) -> Account | None:
+    """The account of this name: as it is written, or else the one whose normal form is the same."""
+    if name in accounts:
+        return accounts[name]
+    wanted = label("name", name)
+    return next((account for each, account in accounts.items() if label("name", each) == wanted), None)
+
+
+def find_request(view: Transaction, chain: Chain, kind: str, name: str, request_id: str) -> Row | None:
+    """The row of a request id: in its normal form, or as it is written (older ledgers hold both)."""
+    for text in dict.fromkeys((label("request_id", request_id), request_id)):
+        row = recorded(view, chain, kind, name, text)
+        if row is not None:
+            return row
+    return None
+
+
+def read_back(guarantee: Guarantee) -> tuple[dict[str, Any], Guarantee]:
+    """Return the guarantee's document and what is read back from it: what is charged is what is recorded."""
+    if not isinstance(guarantee, Guarantee):
+        raise ArgumentError(f"guarantee must be a Guarantee, such as plan.guarantee; got {type(guarantee).__name__}.")
+    try:
+        document = json.loads(canonical(guarantee.to_json()))
+        return document, Guarantee.from_json(document)
+    except (ValueError, TypeError) as error:
+        raise ChargeRefused(
+            f"the guarantee cannot be written down and read back, so it cannot be charged: {error}"
+        ) from error
+
+
+def refuse_other(before: Mapping[str, Any], content: Mapping[str, Any], name: str, request_id: str) -> None:
+    """Raise RequestConflict where a repeated request does not repeat its guarantee, plan and delta0."""
+    for key, word in (("guarantee_digest", "guarantee"), ("plan_digest", "plan"), ("delta0", "delta0")):
+        if before[key] != content[key]:
+            raise RequestConflict(
+                f"request {request_id!r} of {name!r} was charged with another {word}. A request id stands for one release: use "
+                "a new one, which will be charged."
+            )

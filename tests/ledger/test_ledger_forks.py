@@ -1,0 +1,188 @@
+"""A ledger used before a fork: parent and children together spend one budget, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from ledger_places import gaussian
+from test_ledger_race import part_of_the_cap, swarm
+
+from sfumato.errors import LedgerExhausted, LedgerUnavailable
+from sfumato.ledger import forks
+
+LONG = os.environ.get("SFUMATO_LONG") == "1"
+TRIALS = 30 if LONG else 5
+HOW = ("fork", "parent closes", "close", "threads", "fork pool", "spawn pool", "executor")
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_an_inherited_sqlite_ledger_spends_one_budget(sqlite_place, how):
+    """Four chargers try 12 times each to take a twentieth of the cap."""
+    trials = TRIALS if how == "parent closes" or LONG else 2
+    found = swarm(
+        task="inherited",
+        url=sqlite_place.url,
+        witness=str(sqlite_place.witness),
+        times=trials,
+        mu=part_of_the_cap(20),
+        how=how,
+    )
+    assert found == [20] * trials
+
+
+@pytest.mark.parametrize("how", HOW if LONG else ("parent closes", "fork pool"))
+def test_an_inherited_postgresql_ledger_spends_one_budget(postgres_place, how):
+    trials = TRIALS if LONG else 1
+    found = swarm(
+        task="inherited",
+        url=postgres_place.url,
+        witness=str(postgres_place.witness),
+        times=trials,
+        mu=part_of_the_cap(20),
+        how=how,
+    )
+    assert found == [20] * trials
+
+
+def _forked(work) -> int:
+    """Run `work` in a child; return its exit code, or fail after a while (a child that waits for ever is killed)."""
+    pid = os.fork()
+    if not pid:
+        try:
+            work()
+            os._exit(0)
+        except LedgerUnavailable:
+            os._exit(3)
+        except BaseException:
+            os._exit(1)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    pytest.fail("the child waits for ever")
+
+
+def _use() -> None:
+    with forks.operation():
+        pass
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_waits_for_the_operations_of_other_threads():
+    inside, leave, order = threading.Event(), threading.Event(), []
+
+    def work() -> None:
+        with forks.operation():
+            inside.set()
+            leave.wait(20)
+            order.append("operation ended")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    inside.wait(20)
+    threading.Timer(0.2, leave.set).start()
+    code = _forked(_use)
+    order.append("forked")
+    thread.join()
+    assert order == ["operation ended", "forked"]
+    assert code == 0
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_forked_inside_an_operation_may_not_use_a_ledger(monkeypatch):
+    """The one case that waiting cannot mend: the operation never ends, or belongs to the thread that forks."""
+    monkeypatch.setattr(forks, "DRAIN_SECONDS", 0.05)
+    with forks.operation():
+        assert _forked(_use) == 3
+    inside, leave = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with forks.operation():
+            inside.set()
+            leave.wait(20)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    inside.wait(20)
+    assert _forked(_use) == 3
+    leave.set()
+    thread.join()
+    assert _forked(_use) == 0
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_forked_inside_a_transaction_commits_nothing(sqlite_place):
+    """The child leaves the transaction it inherited without writing; the parent's own goes through."""
+    ledger = sqlite_place.open()
+    ledger.register("survey", 3.0, 1e-6)
+    store, parent, codes = ledger._book.store, os.getpid(), []
+    try:
+        with forks.operation(), store.writing() as view:
+            view.run("CREATE TABLE made_inside (x)")
+            pid = os.fork()
+            if pid:
+                codes.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    except LedgerUnavailable:
+        os._exit(3 if os.getpid() != parent else 1)
+    assert codes == [3]
+    with store.reading() as view:
+        assert view.there()
+    assert ledger.verify() == 1
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are listed under /proc on Linux")
+def test_nothing_is_open_between_operations(sqlite_place):
+    """No connection, log or lock file stays open in this process."""
+    ledger = sqlite_place.open()
+    ledger.register("survey", 3.0, 1e-6)
+    ledger.spent("survey")
+    links = [os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")]
+    assert not [path for path in links if path.startswith(str(sqlite_place.path))]
+
+
+SPENDER = """
+import sys
+from ledger_places import gaussian
+from sfumato.errors import LedgerExhausted
+from sfumato.ledger import Ledger
+count = 0
+for k in range(30):
+    with Ledger.open(sys.argv[1], witness=sys.argv[2]) as ledger:
+        try:
+            ledger.charge("survey", gaussian(float(sys.argv[3])), request_id=f"other{k}")
+            count += 1
+        except LedgerExhausted:
+            break
+print(count)
+"""
+
+
+def test_a_copy_of_the_database_made_by_the_process_that_uses_it(sqlite_place):
+    """Closing the copied file drops this process's locks: another process then took itself for the only one."""
+
+    mine, mu = sqlite_place.open(), part_of_the_cap(20)
+    mine.register("survey", 3.0, 1e-6)
+    mine.charge("survey", gaussian(mu), request_id="before")
+    shutil.copy(sqlite_place.path, sqlite_place.path.with_name("copy.db"))
+    other = subprocess.run(
+        [sys.executable, "-c", SPENDER, sqlite_place.url, str(sqlite_place.witness), str(mu)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert int(other.stdout) == 19
+    with pytest.raises(LedgerExhausted):
+        mine.charge("survey", gaussian(mu), request_id="after")
+    assert sqlite_place.open().spent("survey").charges == 20
