@@ -21,7 +21,7 @@ from scipy import stats
 import sfumato as sf
 from goodness import LEVEL, uniform_p
 from sfumato.draws import Draws
-from sfumato.errors import ArgumentError, FormatError, LedgerError, PublishError
+from sfumato.errors import ArgumentError, FormatError, LedgerError, LedgerFull, PublishError
 from sfumato.randomness import Randomness
 
 N = 400
@@ -169,7 +169,7 @@ class TestWithLedger:
         with pytest.raises(PublishError, match="another plan"):
             sf.publish(other, survey(), ledger, request_id="r1")
 
-    def test_a_failure_between_charge_and_seal_costs_budget_and_releases_nothing(self, ledger, monkeypatch):
+    def test_a_request_that_was_charged_but_not_sealed_is_finished_under_its_charge(self, ledger, monkeypatch):
         plan = PLANS["diffused"]()
 
         def dies(*_):
@@ -180,10 +180,39 @@ class TestWithLedger:
             sf.publish(plan, survey(), ledger, request_id="r1")
         monkeypatch.undo()
         assert ledger.status("survey", "r1") == "charged"
-        with pytest.raises(PublishError, match="charged but never sealed"):
-            sf.publish(plan, survey(), ledger, request_id="r1")
-        assert sf.publish(plan, survey(), ledger, request_id="r2").receipt["request_id"] == "r2"
-        assert len(charges(ledger)) == 2
+        other = sf.plan(SHARE, N, 0.5, 1e-8, mechanism="diffused")
+        with pytest.raises(LedgerError, match="another guarantee"):
+            sf.publish(other, survey(), ledger, request_id="r1")
+        finished = sf.publish(plan, survey(), ledger, request_id="r1")
+        assert ledger.sealed("survey", "r1") == finished.to_bytes()
+        assert len(charges(ledger)) == 1
+
+    def test_who_is_second_to_seal_returns_the_release_that_was_sealed_first(self, ledger, monkeypatch):
+        plan, seal = PLANS["diffused"](), sf.Ledger.seal_first
+        quicker = []
+
+        def late(self, name, request_id, data):
+            """Another process seals its own draw first."""
+            if not quicker:
+                quicker.append(None)
+                quicker[0] = sf.publish(plan, survey(), ledger, request_id=request_id)
+            return seal(self, name, request_id, data)
+
+        monkeypatch.setattr(sf.Ledger, "seal_first", late)
+        mine = sf.publish(plan, survey(), ledger, request_id="r1")
+        assert mine.to_bytes() == quicker[0].to_bytes() == ledger.sealed("survey", "r1")
+        assert len(charges(ledger)) == 1
+
+    def test_only_sealed_bytes_leave(self, ledger, monkeypatch):
+        """What cannot be sealed is not returned."""
+
+        def full(*_):
+            raise LedgerFull("no room")
+
+        monkeypatch.setattr(sf.Ledger, "seal_first", full)
+        with pytest.raises(LedgerFull):
+            sf.publish(PLANS["diffused"](), survey(), ledger, request_id="r1")
+        assert ledger.status("survey", "r1") == "charged"
 
     def test_seeded_releases_are_refused_before_anything_is_charged(self, ledger):
         with pytest.raises(PublishError, match="seeded"):
@@ -325,6 +354,17 @@ def test_randomness_is_ours_or_none():
 
     with pytest.raises(ArgumentError, match="seeded"):
         sf.publish(PLANS["diffused"](), survey(), randomness=Constant())
+
+
+def test_a_subclass_that_claims_to_be_private_is_refused():
+    class Lying(Randomness):
+        private = True
+
+        def integers_below(self, bound):
+            return 0
+
+    with pytest.raises(ArgumentError, match="seeded"):
+        sf.publish(PLANS["diffused"](), survey(), randomness=Lying())
 
 
 def test_the_same_request_under_another_schema_is_refused(ledger):

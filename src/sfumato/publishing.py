@@ -1,8 +1,9 @@
 """`sf.publish`: the one function where rows meet randomness. Spend, then draw, then seal.
 
 The order is the promise: the schema is asked for what the model needs, the ledger is charged durably, then the draw is
-made, then its bytes are sealed in the ledger. A crash costs budget, never privacy; a repeated request returns the sealed
-bytes and draws nothing.
+made, then its bytes are sealed in the ledger. With a ledger only sealed bytes leave this function, one release for each
+request id: whoever repeats a request gets the sealed bytes, and a request that was charged but not sealed (a crash) is
+finished under its charge. Why this costs one draw is proved in docs/proofs/requests.md.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ def publish(
     """Carry out a plan on the data and return the release.
 
     With a ledger the plan's price is charged to `name` (the schema's name if not given) under `request_id` before anything
-    is drawn. The same id with the same plan returns the release that was sealed; with another plan it is an error; an id
-    that was charged but never sealed (a crash) is an error too: use a new id, which is charged again. `randomness` is for
-    tests: a seeded stream makes a release that is stamped "not private", and ledgers refuse it. `progress` shows on the
-    terminal how many of a chain's steps are done.
+    is drawn. The same id with the same plan returns the release that was sealed, whatever rows are given now; with another
+    plan it is an error. An id that was charged but never sealed (a crash) is drawn and sealed under the same charge.
+    `randomness` is for tests: a seeded stream makes a release that is stamped "not private", and ledgers refuse it.
+    `progress` shows on the terminal how many of a chain's steps are done.
     """
     if not isinstance(plan, Plan):
         raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
@@ -67,13 +68,16 @@ def publish(
         raise PublishError("a ledger accepts no seeded release: it protects nobody. Leave randomness out.")
     account = data.schema.name if name is None else name
     request = uuid.uuid4().hex if request_id is None else request_id
-    stored = _already(ledger, account, request, plan, data.schema.digest)
+    stored = ledger.sealed(account, request)
     if stored is not None:
-        return stored
+        return _stored(stored, account, request, plan, data.schema.digest)
+    # An id that was charged before gets its first receipt here and pays nothing more.
     receipt = ledger.charge(account, guarantee, request_id=request, plan_digest=plan.digest)
-    release = _drawn(plan, data, guarantee, stream, receipt.to_json(), progress)
-    ledger.seal(account, request, release.to_bytes())
-    return release
+    drawn = _drawn(plan, data, guarantee, stream, receipt.to_json(), progress).to_bytes()
+    sealed = ledger.seal_first(account, request, drawn)
+    if sealed == drawn:
+        return Release.from_bytes(sealed)
+    return _stored(sealed, account, request, plan, data.schema.digest)
 
 
 def _check_schema(model: Any, schema: Schema) -> None:
@@ -104,24 +108,15 @@ def _stamped(guarantee: Guarantee, stream: Randomness, unit: str) -> Guarantee:
     return replace(guarantee, unit=unit, trust=trust)
 
 
-def _already(ledger: Ledger, account: str, request: str, plan: Plan, schema_digest: str) -> Release | None:
-    """What an earlier request with this id left behind."""
-    status = ledger.status(account, request)
-    if status == "unknown":
-        return None
-    if status == "sealed":
-        data = ledger.sealed(account, request)
-        release = None if data is None else Release.from_bytes(data)
-        if release is None or release.plan_digest != plan.digest or release.schema["digest"] != schema_digest:
-            raise PublishError(
-                f"request {request!r} of {account!r} was already used for another plan or schema. "
-                "Use a new request_id for a new release."
-            )
-        return release
-    raise PublishError(
-        f"request {request!r} of {account!r} was charged but never sealed: its process ended in between. Nothing was released. "
-        "A new request_id will be charged again."
-    )
+def _stored(sealed: bytes, account: str, request: str, plan: Plan, schema_digest: str) -> Release:
+    """The release that an earlier or quicker request with this id sealed, if it was for the same plan and schema."""
+    release = Release.from_bytes(sealed)
+    if release.plan_digest != plan.digest or release.schema["digest"] != schema_digest:
+        raise PublishError(
+            f"request {request!r} of {account!r} was already used for another plan or schema. "
+            "Use a new request_id for a new release."
+        )
+    return release
 
 
 def _drawn(

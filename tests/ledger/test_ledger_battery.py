@@ -16,6 +16,7 @@ from sfumato.ledger import Ledger, Receipt, book
 from sfumato.ledger.units import UNITS
 from sfumato.privacy.convert import gaussian_mu
 from sfumato.privacy.curves import Curve
+from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.sharing import share
 
 BETA = sf.Profile("beta-bernoulli", {"alpha": 6, "beta": 12, "n": 100, "power": 0.2, "draws": 1})
@@ -293,6 +294,42 @@ def test_a_clock_set_back_stops_charges_but_not_seals(place, ledger, monkeypatch
     monkeypatch.undo()
     ledger.charge("survey", gaussian(0.1), request_id="r2")
     assert ledger.verify() == 4
+
+
+def test_a_clock_that_was_once_ahead_is_accepted_on_the_record(place, ledger, monkeypatch):
+    monkeypatch.setattr(book, "now", lambda: "2101-01-01T00:00:00.000000+00:00")
+    ledger.charge("survey", gaussian(0.1), request_id="r1")
+    monkeypatch.undo()
+    for _ in range(2):
+        with pytest.raises(ClockSetBack, match="accept_clock"):
+            ledger.charge("survey", gaussian(0.1), request_id="r2")
+    ledger.accept_clock("the machine woke up in 2101")
+    ledger.charge("survey", gaussian(0.1), request_id="r2")
+    place.open().charge("survey", gaussian(0.1), request_id="r3")
+    (event,) = ledger.events()
+    assert event.kind == "clock"
+    assert "the machine woke up in 2101" in str(event)
+    rows = ledger.verify()
+    ledger.accept_clock("nothing to accept: the clock is not behind")
+    assert ledger.verify() == rows
+    # A clock that goes back again is refused again.
+    monkeypatch.setattr(book, "now", lambda: "2001-01-01T00:00:00.000000+00:00")
+    with pytest.raises(ClockSetBack):
+        ledger.charge("survey", gaussian(0.1), request_id="r4")
+
+
+def test_what_is_charged_is_what_is_recorded(ledger):
+    """A guarantee whose document is dearer than its curve is charged as the document says."""
+
+    class Cheap(Guarantee):
+        def to_json(self):
+            return {**super().to_json(), "curve": gaussian(0.3).to_json()["curve"]}
+
+    plain = gaussian(0.1)
+    lying = Cheap(plain.curve, plain.adjacency, plain.theorem, plain.source)
+    receipt = ledger.charge("survey", lying, request_id="r1")
+    assert receipt.amount == ledger.charge("survey", gaussian(0.3), request_id="r2").amount
+    assert ledger.history("survey")[1].guarantee == gaussian(0.3)
 
 
 def test_a_clock_a_little_behind_is_tolerated(sqlite_place, monkeypatch):

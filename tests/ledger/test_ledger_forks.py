@@ -186,3 +186,41 @@ def test_a_copy_of_the_database_made_by_the_process_that_uses_it(sqlite_place):
     with pytest.raises(LedgerExhausted):
         mine.charge("survey", gaussian(mu), request_id="after")
     assert sqlite_place.open().spent("survey").charges == 20
+
+
+HURRIED = """
+import sys
+from ledger_places import gaussian
+from sfumato.errors import LedgerLocked
+from sfumato.ledger import Ledger, sqlite
+sqlite.BUSY_SECONDS = 0.3
+try:
+    Ledger(sys.argv[1], witness=sys.argv[2]).charge("survey", gaussian(0.1), request_id="other")
+    print("charged")
+except LedgerLocked:
+    print("locked")
+"""
+
+
+def test_a_copy_of_all_files_in_mid_transaction_lets_nobody_in(sqlite_place):
+    """Copying the database with its log and index drops every lock that SQLite holds; the lock file is still held."""
+    ledger = sqlite_place.open()
+    ledger.register("survey", 3.0, 1e-6)
+
+    def hurried() -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", HURRIED, sqlite_place.url, str(sqlite_place.witness)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        return done.stdout.strip()
+
+    with forks.operation(), ledger._book.store.writing() as view:
+        view.run("CREATE TABLE half_written (x)")
+        for end in ("", "-wal", "-shm"):
+            shutil.copy(f"{sqlite_place.path}{end}", f"{sqlite_place.path}.copy{end}")
+        inside = hurried()
+    assert (inside, hurried()) == ("locked", "charged")
+    assert ledger.spent("survey").charges == 1

@@ -153,7 +153,7 @@ class PostgresStore:
         except driver().Error as error:
             said = self._in_words(error)
         if said is not None:
-            raise said
+            raise said from None
 
     def _in_words(self, error: Exception) -> Exception:
         codes, shown = driver().errors, self._address.shown

@@ -1,0 +1,178 @@
+"""PostgreSQL addresses: no password is ever printed, a silent server is an error within a stated time."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import traceback
+
+import pytest
+from ledger_places import gaussian
+
+from sfumato.errors import ArgumentError, LedgerUnavailable, SfumatoError
+from sfumato.ledger import Ledger, postgres
+from sfumato.ledger.address import Address
+
+ODD = [
+    "plain",
+    "pa#ss",
+    "pa?ss",
+    "pa%40ss",
+    "pa%2Fss%23",
+    "a:b:c",
+    "=HYPERLINK(1)",
+    "pa ss",
+    "p'a\"ss",
+    "パス",
+    "%",
+    "%zz",
+    "[x",
+    "x]",
+    ";drop",
+]
+UNREADABLE = [
+    "postgresql://me:pa/ss@host/db",
+    "postgresql://me:pa@ss@host/db",
+    "postgresql://me:secret@[::1/db",
+    "postgresql://me:secret@host:abc/db",
+    "postgresql://me:secret@host/db#x",
+    "postgresql://me:secret@host/d@b",
+]
+
+
+def everything_said(error: BaseException) -> str:
+    """Message, repr and the printed traceback, causes included."""
+    return "".join([str(error), repr(error), *traceback.format_exception(error)])
+
+
+@pytest.mark.parametrize("password", ODD)
+def test_no_password_is_shown(password, tmp_path):
+    """In the repr, in what is shown of the place, and in every error on the way to a server that is not there."""
+    url = f"postgresql://me:{password}@/db?host={tmp_path}&sslpassword=another-secret"
+    ledger = Ledger(url, witness=tmp_path / "w")
+    assert ledger._book.location.shown.startswith("postgresql://me@")
+    with pytest.raises(SfumatoError) as caught:
+        ledger.names()
+    for text in (repr(ledger), repr(ledger._book.location), everything_said(caught.value)):
+        for secret in (f":{password}@", "another-secret", *([password] if len(password) > 4 else [])):
+            assert secret not in text
+
+
+@pytest.mark.parametrize("url", UNREADABLE)
+def test_what_cannot_be_parsed_is_refused_and_not_quoted(url, tmp_path):
+    with pytest.raises(ArgumentError, match="cannot be read") as caught:
+        Ledger(url, witness=tmp_path / "w")
+    said = str(caught.value)
+    assert "secret" not in said
+    assert "ss@host" not in said
+    assert "%40" in said
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://host/db", "postgresql://host/db"),
+        ("postgresql://me@host:5432/db", "postgresql://me@host:5432/db"),
+        ("postgresql://me:x@[::1]:5432/db", "postgresql://me@[::1]:5432/db"),
+        ("postgres://a:1,b:2/db?sslmode=require&password=x", "postgres://a:1,b:2/db?sslmode=require"),
+    ],
+)
+def test_what_is_shown_of_an_address(url, shown):
+    assert Address.of(url).shown == shown
+    assert repr(Address.of(url)) == f"Address({shown!r})"
+
+
+class Silent:
+    """A proxy between a ledger and a server that can stop passing the server's answers on, and keeps every socket open."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self.speaks = path, True
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(self.path)
+            threading.Thread(target=self._pass, args=(client, server, False), daemon=True).start()
+            threading.Thread(target=self._pass, args=(server, client, True), daemon=True).start()
+
+    def _pass(self, source: socket.socket, target: socket.socket, answers: bool) -> None:
+        try:
+            while data := source.recv(65536):
+                if not answers and b"COMMIT" in data and self.mute_at_commit:
+                    self.speaks = False
+                if not answers or self.speaks:
+                    target.sendall(data)
+        except OSError:
+            return
+        finally:
+            if self.speaks:
+                target.close()
+
+    mute_at_commit = False
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+@pytest.fixture
+def proxied(postgres_place, monkeypatch):
+    """A ledger behind a proxy, with waiting times of a fraction of a second."""
+    path = f"{postgres_place._server.get_uri().split('host=')[1]}/.s.PGSQL.5432"
+    proxy = Silent(path)
+    monkeypatch.setattr(postgres, "ANSWER_SECONDS", 0.5)
+    url = f"postgresql://{postgres_place.name}@127.0.0.1:{proxy.port}/postgres?sslmode=disable"
+    yield Ledger(url, witness=postgres_place.witness), proxy
+    proxy.close()
+
+
+def test_a_server_that_goes_silent_in_mid_commit(proxied, postgres_place):
+    """The error comes within the stated time; the charge is there or not, and the same id is charged once."""
+    ledger, proxy = proxied
+    ledger.register("survey", 3.0, 1e-6)
+    proxy.mute_at_commit = True
+    said = []
+
+    def charge() -> None:
+        try:
+            ledger.charge("survey", gaussian(0.1), request_id="r1")
+        except LedgerUnavailable as error:
+            said.append(str(error))
+
+    # In a thread of its own, since the driver alone would wait for ever.
+    thread = threading.Thread(target=charge, daemon=True)
+    thread.start()
+    thread.join(timeout=20)
+    assert len(said) == 1
+    assert "did not answer within 0.5 s" in said[0]
+    assert "nothing is charged twice" in said[0]
+    again = postgres_place.open()
+    assert again.charge("survey", gaussian(0.1), request_id="r1").seq == 2
+    assert again.spent("survey").charges == 1
+
+
+def test_a_server_that_never_answers(tmp_path, monkeypatch):
+    """A listener that accepts and says nothing."""
+    monkeypatch.setattr(postgres, "CONNECT_SECONDS", 2)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"postgresql://me:secret@127.0.0.1:{listener.getsockname()[1]}/db"
+        with pytest.raises(LedgerUnavailable, match="timeout") as caught:
+            Ledger.open(url, witness=tmp_path / "w")
+    assert "secret" not in everything_said(caught.value)
+
+
+def test_the_server_itself_limits_a_statement(postgres_place, monkeypatch):
+    """So that a lock is freed even where the client has vanished."""
+    monkeypatch.setattr(postgres, "STATEMENT_SECONDS", 0.2)
+    store = postgres_place.open()._book.store
+    with pytest.raises(LedgerUnavailable, match="statement timeout"), store.reading() as view:
+        view.value("SELECT pg_sleep(5)")
+    with store.writing() as view:
+        assert view.value("SHOW idle_in_transaction_session_timeout") == "40s"
+        assert view.value("SHOW lock_timeout") == "30s"
