@@ -61,7 +61,7 @@ def test_killed_at_random_moments(place, kills):
     found = swarm(task="kill", url=place.url, witness=str(place.witness), times=kills, planted=False)
     assert found["lost"] == 0
     assert found["ahead"] <= 1
-    assert found["acknowledged"] > kills // 2  # they were charging when they died
+    assert found["acknowledged"] >= kills // 2  # every other one was charging when it died
     assert found["recorded"] == found["acknowledged"] + 1
     assert found["units"] == found["recorded"] * found["each"] <= UNITS
     assert found["rows"] == found["recorded"] + 1

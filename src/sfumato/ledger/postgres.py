@@ -116,7 +116,7 @@ class PostgresStore:
                 connection = self._connect()
                 try:
                     transaction = PostgresTransaction(connection)
-                    transaction.value(f"BEGIN ISOLATION LEVEL READ COMMITTED; {first}; {_limits()}")
+                    transaction.value(f"BEGIN ISOLATION LEVEL READ COMMITTED; {_limits()}; {first}")
                     yield transaction
                     transaction.value("COMMIT")
                 finally:
