@@ -37,21 +37,24 @@ def open_parquet(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[s
 
 def open_arrow_file(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[str, Cells]]:
     """Check the types of an Arrow (Feather) file or stream; return the rows."""
-    reader = arrow_reader(path)
-    check_types(reader.schema, schema)
+    found = arrow_reader(path).schema
+    check_types(found, schema)
+    # Other columns are skipped while reading: those of a compressed file would be unpacked.
+    reader = arrow_reader(path, sorted(places(found.names, schema).values()))
     if hasattr(reader, "num_record_batches"):
         return _batches((reader.get_batch(i) for i in range(reader.num_record_batches)), schema.columns)
     return _batches(reader, schema.columns)
 
 
-def arrow_reader(path: Path) -> Any:
-    """Open an Arrow file, or a stream saved as a file. The schema is read, no batch and no dictionary."""
+def arrow_reader(path: Path, columns: list[int] | None = None) -> Any:
+    """Open some columns of an Arrow file, or of a stream saved as a file. No batch and no dictionary is read yet."""
     import pyarrow as pa
 
     source = pa.memory_map(str(path))
     start = source.read(6)
     source.seek(0)
-    return pa.ipc.open_file(source) if start == b"ARROW1" else pa.ipc.open_stream(source)
+    options = pa.ipc.IpcReadOptions(included_fields=columns)
+    return (pa.ipc.open_file if start == b"ARROW1" else pa.ipc.open_stream)(source, options=options)
 
 
 def open_stream(source: Any, schema: Schema) -> Iterator[Mapping[str, Cells]]:
