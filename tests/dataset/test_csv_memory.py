@@ -152,3 +152,30 @@ def test_bytes_that_are_no_utf_8_make_one_cell_missing(tmp_path):
     schema = Schema({"k": Category(["\ufffd", "b"], missing="b"), "x": Number(0, 9, missing=7)})
     text = b"k,note,x\n\xff,n,1\n\xef\xbf\xbd,\xff\xfe,2\n\xef\xbf\xbd,n,\xff3\n"
     assert read(tmp_path, text, schema) == {"k": [1, 0, 0], "x": [1.0, 2.0, 7.0]}
+
+
+def test_columns_of_an_arrow_file_that_are_not_declared_are_not_unpacked(tmp_path, monkeypatch):
+    import pyarrow as pa
+    import pyarrow.feather
+
+    from sfumato.schema import read_arrow
+
+    table = pa.table({f"x{place}": [float(place % 10)] * 3 for place in range(50)})
+    pa.feather.write_feather(table, tmp_path / "wide.feather")
+    with pa.ipc.new_stream(tmp_path / "wide.arrow", table.schema) as writer:
+        writer.write_table(table)
+    seen, batches = [], read_arrow._batches
+
+    def spy(source, names):
+        listed = list(source)
+        seen.extend(batch.schema.names for batch in listed)
+        return batches(listed, names)
+
+    monkeypatch.setattr(read_arrow, "_batches", spy)
+    from table_readers import content
+
+    for name in ("wide.feather", "wide.arrow"):
+        schema = Schema({"x47": Number(0, 9), "x3": Number(0, 9)})
+        found = content(Dataset.from_table(tmp_path / name, schema=schema))
+        assert {key: values.tolist() for key, values in found.items()} == {"x47": [7.0] * 3, "x3": [3.0] * 3}
+    assert [sorted(names) for names in seen] == [["x3", "x47"]] * 2

@@ -82,12 +82,14 @@ def arrow_cells(array: Any) -> Cells:
     """Return an Arrow array of an accepted type as cells. Texts are taken as bytes: Arrow does not promise UTF-8."""
     import pyarrow as pa
 
+    if _is_text(array.type):
+        array = array.cast(pa.large_binary())  # before chunks are joined: short texts may not exceed 2 GB together
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
         array = array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    if _is_text(array.type):
+    if _is_text(array.type) or pa.types.is_large_binary(array.type):
         return _repeated(array.cast(pa.large_binary()))
     if pa.types.is_decimal(array.type):
         return _repeated(array)  # Arrow's own cast is off by a unit in the last place

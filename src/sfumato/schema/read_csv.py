@@ -37,6 +37,21 @@ _SHORT_LINE = 4_096
 
 def open_csv(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[str, Cells]]:
     """Check the header; return the rows, to be read in chunks."""
+    names, length = header(path)
+    if None in names and not set(schema.columns) <= set(names):
+        raise ArgumentError(
+            f"the table lacks columns that the schema {schema.name!r} declares, and the first line of the .csv file, which "
+            "must hold their names, is not UTF-8. Save the file as UTF-8 and read it again."
+        )
+    limit = max(_LINE_BYTES, _LINE_HEADERS * length)
+    return _rows(path, len(names), limit, places(names, schema), schema, tally)
+
+
+def header(path: Path) -> tuple[list[str | None], int]:
+    """Return the names in the first line, None for one that is not UTF-8, and the length of that line in bytes.
+
+    No other line is read, even where quotes do not close.
+    """
     with path.open("rb") as file:
         first = _line(file, _HEADER_BYTES)
     if first is None:
@@ -46,19 +61,13 @@ def open_csv(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[str, 
         )
     if not first:
         raise ArgumentError("the .csv file is empty; its first line must hold the names of the columns.")
-    names = _split(first.removeprefix(b"\xef\xbb\xbf").decode("latin-1"))
-    if names is None:
+    fields = _split(first.removeprefix(b"\xef\xbb\xbf").decode("latin-1"))
+    if fields is None:
         raise ArgumentError(
             "the first line of the .csv file must hold the names of the columns; its quotes do not close."
         )
-    header = [_decoded(name.encode("latin-1")) for name in names]
-    if None in header and not set(schema.columns) <= {name.strip() for name in header if name is not None}:
-        raise ArgumentError(
-            "the first line of the .csv file must hold the names of the columns in UTF-8, and it is not UTF-8. Save the "
-            "file as UTF-8 and read it again."
-        )
-    where = places([None if name is None else name.strip() for name in header], schema)
-    return _rows(path, len(header), max(_LINE_BYTES, _LINE_HEADERS * len(first)), where, schema, tally)
+    decoded = [_decoded(field.encode("latin-1")) for field in fields]
+    return [None if name is None else name.strip() for name in decoded], len(first)
 
 
 def _rows(

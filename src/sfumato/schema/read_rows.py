@@ -52,6 +52,8 @@ def row_cells(row: object, width: int) -> Sequence[object] | None:
 def _cells(row: object) -> Sequence[object] | None:
     """Return the cells of what is a row by its type; None for anything else."""
     kind = type(row)
+    if kind is list or kind is tuple:
+        return cast(Sequence[object], row)
     if issubclass(kind, list):
         return list.__getitem__(cast(list[object], row), slice(None))
     if issubclass(kind, tuple):
