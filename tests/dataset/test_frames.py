@@ -98,31 +98,17 @@ class Failing(list):
     """A column that fails after some of its cells have been given out."""
 
     calls = 0
+    error: type[BaseException] = RuntimeError
 
     def __getitem__(self, part):
         self.calls += 1
         if self.calls > 1:
-            raise RuntimeError(WORD)
+            raise self.error(WORD)
         return list.__getitem__(self, part)
 
 
-def interrupting():
-    def batches():
-        yield pa.record_batch({"x": [FIGURE], "k": [WORD], "b": [True]})
-        raise KeyboardInterrupt(WORD)
-
-    return Batches(batches())
-
-
-class Batches(dict):
-    """A mapping whose first column raises what an iterator raises."""
-
-    def __init__(self, batches):
-        super().__init__(x=[FIGURE], k=[WORD], b=[1])
-        self.batches = batches
-
-    def __getitem__(self, name):
-        return next(self.batches)
+class Interrupted(Failing):
+    error = KeyboardInterrupt
 
 
 def failing_columns():
@@ -157,7 +143,7 @@ TABLES = {
     "lengths": lambda folder: {"x": [FIGURE], "k": [WORD, WORD], "b": [1]},
     "frame": lambda folder: pd.DataFrame({"x": pd.to_datetime(["2020-01-01"]), "k": [WORD], "b": [1]}),
     "header that is a record": lambda folder: csv_file(folder, f"{WORD},{FIGURE}\n{WORD},{FIGURE}\n".encode()),
-    "interrupted": lambda folder: interrupting(),
+    "interrupted": lambda folder: {"x": Interrupted([FIGURE] * 9), "k": [WORD] * 9, "b": [1] * 9},
 }
 
 

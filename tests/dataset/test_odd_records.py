@@ -178,7 +178,16 @@ NULLABLE = {
     "arrow halves": lambda cells: pa.array([None if c is None else np.float16(c) for c in cells], pa.float16()),
     "arrow unsigned": lambda cells: pa.array(cells, pa.uint8()),
     "arrow dictionary": lambda cells: pa.array(cells).dictionary_encode(),
-    "arrow runs": lambda cells: pa.chunked_array([pa.array(cells[:1], pa.int64()), pa.array(cells[1:], pa.int64())]),
+    "arrow dictionary of views": lambda cells: pa.DictionaryArray.from_arrays(
+        pa.array(cells, pa.uint8()), pa.array(["0", "1", "2"], pa.string_view())
+    ),
+    "arrow dictionaries": lambda cells: pa.chunked_array(
+        [pa.array(part, pa.int64()).dictionary_encode() for part in (cells[:1], cells[1:])]
+    ),
+    "polars enumeration": lambda cells: pl.Series(
+        [None if cell is None else str(cell) for cell in cells], dtype=pl.Enum(["2", "1", "0"])
+    ),
+    "arrow chunks": lambda cells: pa.chunked_array([pa.array(cells[:1], pa.int64()), pa.array(cells[1:], pa.int64())]),
 }
 
 
@@ -206,3 +215,12 @@ def test_an_empty_cell_in_a_query_changes_no_other():
     assert found[0]["x"].tolist() == [1.5, 2.5, 3.5]
     assert found[1]["x"].tolist() == [1.5, 7.0, 3.5]
     assert found[1]["k"].tolist() == [0, 1, 1]
+
+
+def test_a_position_outside_its_dictionary_is_one_empty_cell():
+    """Arrow does not check positions when it reads them."""
+    for place, position in ((0, 9), (2, -5), (3, None)):
+        positions = [position if at == place else 0 for at in range(4)]
+        array = pa.DictionaryArray.from_arrays(pa.array(positions, pa.int8()), pa.array(["a", "b"]), safe=False)
+        found = content(Dataset.from_table({"k": array, "x": [1.0] * 4}, schema=SCHEMA))
+        assert found["k"].tolist() == [2 if at == place else 0 for at in range(4)]

@@ -52,12 +52,14 @@ def stored(monkeypatch):
     monkeypatch.setattr(_fitting, "plan", lambda *_given, **_named: None)
 
     def fit(estimator, table, labels) -> list[bytes]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
+        # Not as errors, which the rules for cells would swallow.
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
             try:
                 estimator.fit(table, labels)
             except Read as read:
                 [block] = rows_of(read.args[0]).blocks()
+        assert [str(warning.message) for warning in warned] == []
         matrix = block["matrix"] if isinstance(block["matrix"], np.ndarray) else block["matrix"].toarray()
         shape = repr((matrix.shape, matrix.dtype, block["target"].dtype)).encode()
         return [shape + row.tobytes() + label.tobytes() for row, label in zip(matrix, block["target"], strict=True)]
@@ -189,6 +191,16 @@ def test_one_odd_sparse_row_changes_no_other_row(odd, rows, stored):
     assert not others_differ(*made, 1)
 
 
+@pytest.mark.parametrize("rows", ["clip", "normalise"])
+def test_an_entry_beside_the_last_feature_is_no_part_of_the_constant(rows, stored):
+    made = []
+    for where, value in ((3, 0.5), (1, 0.0)):
+        matrix = sparse.csr_array(X)
+        matrix.indices[4], matrix.data[4] = where, value
+        made.append(stored(clone(ANY).set_params(rows=rows), matrix, Y))
+    assert made[0] == made[1]
+
+
 def test_the_width_of_a_list_is_what_most_rows_have(stored):
     for place in range(ROWS):
         rows = X.tolist()
@@ -213,3 +225,9 @@ def test_public_rows_of_another_length_are_named():
     with pytest.raises(ValueError, match="X has 2 features, but PrivateLogisticRegression is expecting 3"):
         fitted.predict([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0, 3.0]])
     assert np.isfinite(fitted.decision_function([["x", None, [1]], [1.0, 2.0, 3.0]])).all()
+
+
+def test_names_and_levels_of_frames(stored):
+    with pytest.raises(ValueError, match="unique column names"):
+        stored(ANY, pd.DataFrame(X, columns=["a", "b", "a"]), Y)
+    assert stored(ANY, pl.DataFrame(X), pl.Series(list(map(str, Y)), dtype=pl.Enum(["0", "1"]))) == stored(ANY, X, Y)

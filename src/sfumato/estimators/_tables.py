@@ -40,10 +40,9 @@ def read_features(estimator: Any, X: Any, reset: bool) -> Any:
     import narwhals as nw
     from scipy.sparse import issparse
 
-    frame = nw.from_native(X, eager_only=True) if nw.dependencies.is_into_dataframe(X) else None
-    rows = None
-    if frame is not None:
-        features: Any = _open_frame(frame)
+    is_frame, rows = nw.dependencies.is_into_dataframe(X), None
+    if is_frame:
+        features: Any = _open_frame(X)
     elif issparse(X):
         features = _open_sparse(X)
     else:
@@ -55,7 +54,7 @@ def read_features(estimator: Any, X: Any, reset: bool) -> Any:
             "minimum of 1 is required."
         )
     try:
-        validate_data(estimator, features if frame is None else X, reset=reset, skip_check_array=True)
+        validate_data(estimator, X if is_frame else features, reset=reset, skip_check_array=True)
     except (TypeError, ValueError) as error:  # about names and the number of features, which are public
         said = str(error)
     else:
@@ -65,12 +64,17 @@ def read_features(estimator: Any, X: Any, reset: bool) -> Any:
     raise ArgumentError(said)
 
 
-def _open_frame(frame: Any) -> Entries:
-    columns = [
-        open_column(f"X[{place}]", _CELL, frame[:, place].to_native())
-        for place in range(frame.shape[1] if len(frame) else 0)
-    ]
-    return open_frame(columns) if columns else Entries(tuple(frame.shape), lambda start, stop: np.empty(frame.shape))
+def _open_frame(X: Any) -> Entries:
+    import narwhals as nw
+
+    if nw.dependencies.is_pandas_like_dataframe(X):  # repeated names are scikit-learn's to refuse
+        series = [X.iloc[:, place] for place in range(X.shape[1])]
+    else:
+        frame = nw.from_native(X, eager_only=True)
+        series = [frame[:, place].to_native() for place in range(frame.shape[1])]
+    if not series:
+        return Entries((len(X), 0), lambda start, stop: np.empty((stop - start, 0)))
+    return open_frame([open_column(f"X[{place}]", _CELL, values) for place, values in enumerate(series)])
 
 
 def _open_sparse(X: Any) -> Any:
