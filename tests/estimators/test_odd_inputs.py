@@ -208,6 +208,14 @@ def test_the_width_of_a_list_is_what_most_rows_have(stored):
         assert not others_differ(stored(ANY, X.tolist(), Y), stored(ANY, rows, Y), place)
 
 
+@pytest.mark.parametrize("bounds", [([-1, -1, -1], [1, 1, 1]), (-1, np.ones(3)), [(-1, 1)] * 3])
+def test_bounds_of_each_feature_decide_the_width_against_all_rows_but_one(bounds, stored):
+    declared = clone(ANY).set_params(data_norm=None, bounds=bounds)
+    odd = stored(declared, [X[0].tolist()] + [[0.5] * 7] * 5, Y)
+    assert odd[0] == stored(declared, X, Y)[0]
+    assert odd[1] != stored(declared, X, Y)[1]
+
+
 def test_a_column_of_labels_warns_by_its_shape_alone(stored):
     """numpy makes (6, 1) or (6,) of these lists by what one label is; neither may be seen in a warning."""
     assert stored(ANY, X, np.array([[label] for label in Y], dtype=object)) == stored(ANY, X, Y)

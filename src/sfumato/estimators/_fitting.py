@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 from sfumato.dataset import Dataset
 from sfumato.errors import ArgumentError
 from sfumato.estimators import _arguments
-from sfumato.estimators._rows import Recipe
+from sfumato.estimators._rows import Recipe, declared_width
 from sfumato.estimators._tables import check_lengths, read_features, read_labels
 from sfumato.models import priors
 from sfumato.models.gibbs import Gibbs
@@ -54,7 +54,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         """
         if y is None:
             raise ArgumentError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        features = read_features(self, X, reset=True)
+        features = read_features(self, X, reset=True, width=declared_width(self.bounds))
         labels = read_labels(y)
         check_lengths(features, labels)
         recipe = Recipe.of(self, features.shape[1])

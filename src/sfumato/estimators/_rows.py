@@ -158,6 +158,16 @@ class Recipe:
         return np.column_stack([inner, (intercepts + coefficients @ self.centre) / self.constant])
 
 
+def declared_width(bounds: Any) -> int | None:
+    """How many features bounds are given for, one pair or entry each; None where the same bounds hold for all."""
+    try:
+        ends = bounds if isinstance(bounds, tuple) else list(np.asarray(bounds, dtype=np.float64).reshape(-1, 2).T)
+        widths = {np.size(end) for end in ends if np.ndim(end) == 1}
+    except (TypeError, ValueError):  # None, or what feature_bounds refuses in words
+        return None
+    return widths.pop() if len(widths) == 1 else None
+
+
 def feature_bounds(bounds: Any, width: int) -> tuple[Array, Array]:
     """Read (lower, upper), a tuple of two numbers or arrays, or a list or array of one pair per feature."""
     try:

@@ -31,11 +31,11 @@ from sfumato.schema.structure import same_length
 _CELL = Number(-1, 1)
 
 
-def read_features(estimator: Any, X: Any, reset: bool) -> Any:
+def read_features(estimator: Any, X: Any, reset: bool, width: int | None = None) -> Any:
     """Return X as `Entries` or as a CSR matrix; names and number of features are kept (`reset`) or compared.
 
-    A list has as many features as most of its rows. In a fit its other rows are rows of missing cells; where public
-    rows are to be predicted (reset=False) they are refused.
+    A list has `width` features where that is declared, or else as many as most of its rows. In a fit its other rows are
+    rows of missing cells; where public rows are to be predicted (reset=False) they are refused.
     """
     import narwhals as nw
     from scipy.sparse import issparse
@@ -46,7 +46,7 @@ def read_features(estimator: Any, X: Any, reset: bool) -> Any:
     elif issparse(X):
         features = _open_sparse(X)
     else:
-        features, rows = _open_dense(plain("X", X))
+        features, rows = _open_dense(plain("X", X), width)
     if min(features.shape) < 1:
         what = "sample" if features.shape[0] < 1 else "feature"
         raise ArgumentError(
@@ -86,7 +86,7 @@ def _open_sparse(X: Any) -> Any:
     return matrix
 
 
-def _open_dense(X: Any) -> tuple[Entries, Sequence[object] | None]:
+def _open_dense(X: Any, declared: int | None) -> tuple[Entries, Sequence[object] | None]:
     """Open an array of two dimensions, or a list of rows, which is returned too."""
     if isinstance(X, np.ndarray):
         _real("X", X)
@@ -97,7 +97,7 @@ def _open_dense(X: Any) -> tuple[Entries, Sequence[object] | None]:
             raise _not_two_dimensions(X.ndim)
         # An array of objects in one dimension is what numpy makes of rows that differ in length: a list of rows.
         X = list(X)
-    width = common_width(X)
+    width = declared or common_width(X)
     if width is None and len(X) > 0:
         raise _not_two_dimensions(1)
     return open_rows(X, width or 0, Tally()), X
