@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sfumato.errors import ArgumentError
 from sfumato.schema import Schema
 from sfumato.schema.counts import Tally
+from sfumato.schema.outcome import attempt
 from sfumato.schema.reading import open_matrix, open_table
 from sfumato.schema.structure import BLOCK_ROWS
 
@@ -129,9 +130,11 @@ class Dataset(_Stays):
 
         X: a numpy array (rows, columns), a SciPy CSR matrix (vector schemas only) or a list of rows; one dimension
             will do for one column. Under a table schema its columns are the schema's, in order, without the target.
-        y: a list, a one-dimensional array or a series.
+        y: a list, a one-dimensional array or a series. A label of a list may be a list of one cell.
         """
-        return _made(_schema(schema), open_matrix(X, y, schema, Tally()))
+        made = attempt(_from_arrays, X, y, schema)
+        del X, y  # an error raised below keeps no rows in its traceback
+        return made.get()
 
     @classmethod
     def from_table(cls, source: object, *, schema: Schema) -> Dataset:
@@ -141,7 +144,9 @@ class Dataset(_Stays):
             `__arrow_c_stream__` (polars, DuckDB, pyarrow); or a mapping from names to columns. A .csv file gives one
             row per line, whatever the line holds.
         """
-        return _made(_schema(schema), open_table(source, schema, Tally()))
+        made = attempt(_from_table, source, schema)
+        del source  # an error raised below keeps no rows in its traceback
+        return made.get()
 
     @property
     def schema(self) -> Schema:
@@ -174,6 +179,14 @@ def _schema(schema: object) -> Schema:
     if not isinstance(schema, Schema):
         raise ArgumentError(f"schema must be a sf.Schema; got {type(schema).__name__}.")
     return schema
+
+
+def _from_arrays(X: object, y: object, schema: Schema) -> Dataset:
+    return _made(_schema(schema), open_matrix(X, y, schema, Tally()))
+
+
+def _from_table(source: object, schema: Schema) -> Dataset:
+    return _made(_schema(schema), open_table(source, schema, Tally()))
 
 
 def _made(schema: Schema, chunks: Iterator[dict[str, Any]]) -> Dataset:

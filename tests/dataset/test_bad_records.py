@@ -95,10 +95,10 @@ def test_any_bytes_at_all_are_one_row(tmp_path_factory, line, row):
 def test_a_reader_that_lets_quotes_run_on_is_caught(tmp_path, monkeypatch):
     """The planted fault: the csv module over the whole file. One stray quote swallows every line after it."""
 
-    def over_lines(path, width, wanted, tally):
+    def over_lines(path, width, limit, where, schema, tally):
         rows = list(csv.reader(io.StringIO(path.read_text())))[1:]
         whole = [row if len(row) == width else [""] * width for row in rows]
-        yield {name: [row[place] for row in whole] for name, place in wanted.items()}
+        yield {name: [row[place] for row in whole] for name, place in where.items()}
 
     clean = read(tmp_path, CLEAN)
     monkeypatch.setattr(read_csv, "_rows", over_lines)

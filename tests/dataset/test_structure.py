@@ -75,7 +75,7 @@ def feather_source(types, folder, monkeypatch):
 
 def csv_source(names, folder, monkeypatch):
     (folder / "t.csv").write_text(",".join(names) + "\n1,a,true\n")
-    monkeypatch.setattr("sfumato.schema.read_csv.islice", trip)
+    monkeypatch.setattr("sfumato.schema.read_csv._cells", trip)
     return folder / "t.csv"
 
 

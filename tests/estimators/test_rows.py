@@ -15,8 +15,8 @@ from scipy import sparse
 import sfumato as sf
 from sfumato.dataset import rows_of
 from sfumato.errors import ArgumentError
-from sfumato.estimators import _rows
 from sfumato.estimators._rows import Recipe, feature_bounds
+from sfumato.schema.read_rows import open_grid
 
 CELLS = st.one_of(st.floats(allow_nan=True, allow_infinity=True), st.sampled_from([1e308, -1e308, 0.5, 1e-300]))
 DECLARATIONS = [
@@ -35,9 +35,16 @@ def recipe(width: int = 3, **declared) -> Recipe:
     return Recipe.of(sf.PrivateLogisticRegression(1.0, 1e-6, classes=[0, 1], **declared), width)
 
 
+def opened(X):
+    """A matrix as estimators hand it to a recipe."""
+    return X if sparse.issparse(X) else open_grid(X)
+
+
 def seen(made: Recipe, X) -> np.ndarray:
     """The rows that the engine reads, the constant of the model appended."""
-    data = sf.Dataset.from_arrays(made.prepare(X), np.zeros(X.shape[0]), schema=made.schema(sf.Boolean(), "data"))
+    data = sf.Dataset.from_arrays(
+        made.prepare(opened(X)), np.zeros(X.shape[0]), schema=made.schema(sf.Boolean(), "data")
+    )
     matrix = np.vstack(
         [
             np.asarray(block["matrix"].todense() if sparse.issparse(block["matrix"]) else block["matrix"])
@@ -111,7 +118,7 @@ def test_public_rows_are_scored_as_private_ones_were_seen(declared):
     wild = np.array([[np.nan, 1.0, 7.0], [1e6, -1e6, np.inf]])
     X = np.vstack([short, wild]) if made.rows == "normalise" else np.vstack([short, [[np.nan, *short[0, 1:]]]])
     expected = seen(made, X) @ parameter.T
-    assert np.allclose(made.scores(X, parameter, *made.to_user(parameter)), expected)
+    assert np.allclose(made.scores(opened(X), parameter, *made.to_user(parameter)), expected)
 
 
 def test_under_normalise_the_sign_is_that_of_the_affine_rule():
@@ -133,7 +140,7 @@ def test_sparse_rows_are_seen_and_scored_like_dense_ones(declared):
     assert np.allclose(seen(made, sparse.csr_array(X)), seen(made, X))
     parameter = rng.normal(size=(2, made.size))
     user = made.to_user(parameter)
-    assert np.allclose(made.scores(sparse.csr_array(X), parameter, *user), made.scores(X, parameter, *user))
+    assert np.allclose(made.scores(sparse.csr_array(X), parameter, *user), made.scores(opened(X), parameter, *user))
 
 
 def test_bounds_and_sparse_rows_do_not_go_together():
@@ -167,5 +174,5 @@ def test_scaling_does_not_hold_the_matrix_twice(monkeypatch):
     bare = peak(sf.PrivateLogisticRegression(**declared, data_norm=1.0), X, y)
     scaled = sf.PrivateLogisticRegression(**declared, bounds=(-1, 1))
     assert peak(scaled, X, y) < bare + 0.3
-    monkeypatch.setattr(_rows, "Prepared", lambda matrix, encode: encode(matrix))
+    monkeypatch.setattr(Recipe, "prepare", lambda self, matrix: self._encode(matrix.read(0, matrix.shape[0])))
     assert peak(scaled, X, y) > bare + 0.6

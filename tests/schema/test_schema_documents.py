@@ -15,7 +15,11 @@ from sfumato.errors import ArgumentError, FormatError
 from sfumato.schema import Boolean, Category, Number, Schema
 from sfumato.schema.documents import toml_key, toml_value
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).map(str.strip).filter(bool)
+texts = (
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+    .map(str.strip)
+    .filter(lambda text: text not in ("", "REQUIRED"))
+)
 finite = st.floats(-1e300, 1e300)
 
 

@@ -98,3 +98,20 @@ def test_squares_that_overflow_or_vanish_do_not_decide(norm):
     assert np.isfinite(matrix).all()
     assert all(exact_square(row) <= Fraction(bound) ** 2 for row in matrix)
     assert matrix[3].tolist() == [5e-324, 5e-324]
+
+
+@pytest.mark.parametrize("rows", ["clip", "normalise"])
+@pytest.mark.parametrize("odd", [1e308, 5e-324, 1e-300, 0.0])
+def test_the_size_of_one_row_changes_the_bits_of_no_other(rows, odd):
+    """Rows are scaled by a product or by `ldexp`, whichever suits all of them: the two agree to the last bit."""
+    generator = np.random.default_rng(3)
+    others = generator.normal(size=(40, 7)) * 10.0 ** generator.integers(-12, 12, size=(40, 7))
+    others[7], others[8, 2] = generator.normal(size=7) * 1e-290, 3e-310
+    with_odd, without = np.vstack([others, np.full((1, 7), odd)]), np.vstack([others, np.ones((1, 7))])
+    for matrix in (with_odd, without):
+        bound_rows(matrix, 1.0, rows)
+    assert with_odd[:-1].tobytes() == without[:-1].tobytes()
+    sparse = [csr_array(np.vstack([others, last])) for last in (np.full((1, 7), odd), np.ones((1, 7)))]
+    for matrix in sparse:
+        bound_sparse_rows(matrix, 1.0, rows)
+    assert sparse[0].toarray()[:-1].tobytes() == sparse[1].toarray()[:-1].tobytes()

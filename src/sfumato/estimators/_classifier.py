@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from sklearn.base import ClassifierMixin  # type: ignore[import-untyped]
 from sfumato.errors import ArgumentError
 from sfumato.estimators import _arguments
 from sfumato.estimators._fitting import PrivateLinear, Scores
+from sfumato.estimators._tables import distinct_labels
 from sfumato.models.losses import Loss
 from sfumato.schema import Category
+from sfumato.schema.outcome import attempt
 
 Array = NDArray[np.float64]
 
@@ -56,12 +59,19 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         _arguments.check_declared(self)
         column, classes = declared_classes(self)
         loss_of, outputs = self._loss(len(classes))
-        features, labels = self._read(X, y)
-        if self.random_state is not None:
-            _check_seeded_labels(labels, len(classes))
-        self._release(features, labels, column, loss_of, Scores(outputs))
+        scores = Scores(outputs)
+        read = attempt(self._read, X, y, column, scores, partial(self._seen, column))
+        del X, y  # an error raised from here on keeps no rows in its traceback
+        data, recipe = read.get()
+        self._release(data, recipe, loss_of, scores)
         self.classes_ = classes
         return self
+
+    def _seen(self, column: Category, labels: Any) -> Any:
+        """Return the labels as they are. Those of a fit with a seed, which protects nobody, are also counted."""
+        if self.random_state is not None:
+            _check_seeded_labels(distinct_labels(column, labels), len(column.levels))
+        return labels
 
     def _loss(self, classes: int) -> tuple[Any, int]:
         """The loss for a radius, and how many scores a row has."""
@@ -120,9 +130,8 @@ def _key(level: Any) -> tuple[bool, Any]:
     return isinstance(level, str), level if isinstance(level, str | int | np.integer) else 0
 
 
-def _check_seeded_labels(labels: NDArray[Any], classes: int) -> None:
+def _check_seeded_labels(found: int, classes: int) -> None:
     """A seeded fit protects nobody and may say what a private one must not: y has more labels than were declared."""
-    found = len({str(label) for label in labels.tolist()})
     if found > classes:
         head = "Only binary classification is supported. " if classes == 2 else ""
         raise ArgumentError(

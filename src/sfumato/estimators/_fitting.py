@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
-from sklearn.utils.validation import check_consistent_length, check_is_fitted  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from sfumato.dataset import Dataset
 from sfumato.errors import ArgumentError
 from sfumato.estimators import _arguments
-from sfumato.estimators._rows import Recipe
-from sfumato.estimators._tables import read_features, read_labels
+from sfumato.estimators._rows import Recipe, declared_width
+from sfumato.estimators._tables import check_lengths, read_features, read_labels
 from sfumato.models import priors
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses import Loss
@@ -45,29 +45,30 @@ class Scores:
 class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     """A linear model released by a noisy-gradient path whose every step is paid for."""
 
-    def _read(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        """Features and labels, their structure checked and no cell judged."""
+    def _read(
+        self, X: Any, y: Any, column: Column, scores: Scores, prepare: Callable[[Any], Any]
+    ) -> tuple[Dataset, Recipe]:
+        """Check the structure of the features and labels, and read them by the schema that the declarations make.
+
+        Run by `attempt`, because the frames of this function hold rows.
+        """
         if y is None:
             raise ArgumentError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        features = read_features(self, X, reset=True)
+        features = read_features(self, X, reset=True, width=declared_width(self.bounds))
         labels = read_labels(y)
-        check_consistent_length(features, labels)
-        return features, labels
-
-    def _release(
-        self, features: Any, labels: Any, column: Column, loss: Callable[[float], Loss], scores: Scores
-    ) -> None:
-        """Plan from the declarations and the number of records, publish, and keep what was released."""
+        check_lengths(features, labels)
         recipe = Recipe.of(self, features.shape[1])
+        schema = recipe.schema(column, _named(self.ledger_name or "data", recipe, scores))
+        return Dataset.from_arrays(recipe.prepare(features), prepare(labels), schema=schema), recipe
+
+    def _release(self, data: Dataset, recipe: Recipe, loss: Callable[[float], Loss], scores: Scores) -> None:
+        """Plan from the declarations and the number of records, publish, and keep what was released."""
         model = self._model(loss(recipe.radius), recipe, scores)
-        n = int(features.shape[0])
         # Noisy gradients are paid for either way; kept, they make intervals possible.
         keep = ("transcript",) if (model.dimension or 0) <= _KEPT else ()
         chosen = plan(
-            model, n, float(self.epsilon), float(self.delta), mechanism="langevin-path", goal="estimate", keep=keep
+            model, data.n, float(self.epsilon), float(self.delta), mechanism="langevin-path", goal="estimate", keep=keep
         )
-        schema = recipe.schema(column, _named(self.ledger_name or "data", recipe, scores))
-        data = Dataset.from_arrays(recipe.prepare(features), labels, schema=schema)
         self.release_ = publish(
             chosen,
             data,

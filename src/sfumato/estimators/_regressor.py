@@ -15,7 +15,8 @@ from sfumato.estimators._fitting import PrivateLinear, Scores
 from sfumato.models.losses import Loss
 from sfumato.schema import Number
 from sfumato.schema.encoding import encode
-from sfumato.schema.read_columns import open_column
+from sfumato.schema.outcome import attempt
+from sfumato.schema.read_rows import open_labels
 
 Array = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ class Labels:
 
     def scaled(self, y: Any) -> Array:
         """Clip to the declared bounds (no number: their middle), then scale."""
-        count, read = open_column("y", self.bounds, y)
+        count, read = open_labels("y", self.bounds, y)
         values = encode(self.bounds, read(0, count)).values
         return np.asarray(np.clip((values - self.shift) / self.unit, self.low, self.high))
 
@@ -87,8 +88,10 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         _arguments.check_declared(self)
         labels = self._labels(_arguments.label_bounds(self))
         loss_of = self._loss(labels)
-        features, target = self._read(X, y)
-        self._release(features, labels.scaled(target), labels.column(), loss_of, labels.scores)
+        read = attempt(self._read, X, y, labels.column(), labels.scores, labels.scaled)
+        del X, y  # an error raised from here on keeps no rows in its traceback
+        data, recipe = read.get()
+        self._release(data, recipe, loss_of, labels.scores)
         self.coef_ = self.coef_[0]
         self.intercept_ = float(self.intercept_[0])
         return self

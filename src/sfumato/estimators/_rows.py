@@ -9,35 +9,22 @@ data_norm, so the loss sees data_norm and the sign of a score is that of an affi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
-from sfumato.estimators._tables import numbers
 from sfumato.models.losses import radius_with_intercept
 from sfumato.schema import Schema
 from sfumato.schema.columns import Column
 from sfumato.schema.norms import bound_rows, bound_sparse_rows
+from sfumato.schema.read_arrays import sparse_rows
+from sfumato.schema.read_rows import Entries
 
 Array = NDArray[np.float64]
-
-
-class Prepared(list[Any]):
-    """A list of rows that are prepared when a slice of them is asked for: the matrix is never held twice."""
-
-    def __init__(self, matrix: Any, encode: Callable[[Any], Array]) -> None:
-        self._matrix, self._encode = matrix, encode
-
-    def __len__(self) -> int:
-        return int(self._matrix.shape[0])
-
-    def __getitem__(self, part: SupportsIndex | slice) -> Any:
-        return self._encode(self._matrix[part])
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,13 +99,13 @@ class Recipe:
         return Schema.vector(width, data_norm=self.data_norm, target=target, name=name, rows=self.rows)
 
     def prepare(self, matrix: Any) -> Any:
-        """Return the rows for a data set: the matrix itself where nothing is to be scaled or appended."""
-        if not isinstance(matrix, np.ndarray):
+        """Return the rows for a data set, scaled when they are read: the matrix is never held twice."""
+        if not isinstance(matrix, Entries):
             return self._sparse(matrix)
-        return matrix if self.lower is None and not self.appended else Prepared(matrix, self._encode)
+        width = self.width + (1 if self.appended else 0)
+        return Entries((matrix.shape[0], width), lambda start, stop: self._encode(matrix.read(start, stop)))
 
-    def _encode(self, matrix: Any) -> Array:
-        values = numbers(np.asarray(matrix))
+    def _encode(self, values: Array) -> Array:
         if self.lower is not None:
             unusable = ~np.isfinite(values)
             # Clipped before they are scaled: a number outside its bounds counts as the nearest bound.
@@ -138,18 +125,18 @@ class Recipe:
             )
         if not self.appended:
             return matrix
-        return hstack([matrix, csr_array(np.full((matrix.shape[0], 1), self.constant))], format="csr")
+        # Entries outside the matrix, which a data set maps to 0, would make hstack fail for all rows.
+        clean, _ = sparse_rows(matrix, 0, matrix.shape[0])
+        return hstack([clean, csr_array(np.full((matrix.shape[0], 1), self.constant))], format="csr")
 
     def scores(self, matrix: Any, parameter: Array, coefficients: Array, intercepts: Array) -> Array:
         """Scores (rows, outputs) of public rows: affine under "clip"; under "normalise" of the row brought to its norm."""
-        dense = isinstance(matrix, np.ndarray)
+        dense = isinstance(matrix, Entries)
+        values = matrix.read(0, matrix.shape[0]) if dense else sparse_rows(matrix, 0, matrix.shape[0])[0]
         if self.rows == "clip":
-            if not dense:
-                return np.asarray(_finite_sparse(matrix) @ coefficients.T) + intercepts
-            values = numbers(matrix)
-            values = np.where(np.isfinite(values), values, self.centre)
+            values = np.where(np.isfinite(values), values, self.centre) if dense else values
             return np.asarray(values @ coefficients.T) + intercepts
-        prepared = self._encode(matrix) if dense else _finite_sparse(self._sparse(matrix))
+        prepared = self._encode(values) if dense else self._sparse(values)
         if dense:
             prepared[~np.isfinite(prepared)] = 0.0
             bound_rows(prepared, self.data_norm, self.rows)
@@ -171,13 +158,14 @@ class Recipe:
         return np.column_stack([inner, (intercepts + coefficients @ self.centre) / self.constant])
 
 
-def _finite_sparse(matrix: Any) -> Any:
-    from scipy.sparse import csr_array
-
-    clean = csr_array(matrix, dtype=np.float64, copy=True)
-    clean.sum_duplicates()
-    clean.data[~np.isfinite(clean.data)] = 0.0
-    return clean
+def declared_width(bounds: Any) -> int | None:
+    """How many features bounds are given for, one pair or entry each; None where the same bounds hold for all."""
+    try:
+        ends = bounds if isinstance(bounds, tuple) else list(np.asarray(bounds, dtype=np.float64).reshape(-1, 2).T)
+        widths = {np.size(end) for end in ends if np.ndim(end) == 1}
+    except (TypeError, ValueError):  # None, or what feature_bounds refuses in words
+        return None
+    return widths.pop() if len(widths) == 1 else None
 
 
 def feature_bounds(bounds: Any, width: int) -> tuple[Array, Array]:

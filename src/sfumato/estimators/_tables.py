@@ -1,108 +1,191 @@
-"""Features and labels from arrays, CSR matrices, lists and data frames, without an error that depends on a cell.
+"""Features and labels from arrays, CSR matrices, lists and data frames, opened by the readers of `sfumato.schema`.
 
-scikit-learn's own messages quote the array ("Expected 2D array, got 1D array instead: array=..."): what they would say is
-checked here first, in words that quote nothing.
+Only structure raises: the shape of an array, names, a type that holds no numbers. Cells, labels and the rows of a list
+are read one record at a time. scikit-learn's own messages quote the array ("Expected 2D array, got 1D array instead:
+array=..."): what they would say is checked here first, in words that quote nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, TypeVar
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import column_or_1d, validate_data  # type: ignore[import-untyped]
+from sklearn.exceptions import DataConversionWarning  # type: ignore[import-untyped]
+from sklearn.utils.validation import validate_data  # type: ignore[import-untyped]
 
-from sfumato.errors import ArgumentError, SfumatoError
+from sfumato.errors import ArgumentError
 from sfumato.schema import Number
-from sfumato.schema.encoding import Repeated, to_floats
-from sfumato.schema.read_columns import numpy_cells, open_column
+from sfumato.schema.cells import number, text
+from sfumato.schema.columns import Column
+from sfumato.schema.counts import Tally
+from sfumato.schema.encoding import Repeated
+from sfumato.schema.read_arrays import check_sparse, open_entries
+from sfumato.schema.read_columns import check_dtype, open_column
+from sfumato.schema.read_rows import Entries, common_width, open_frame, open_labels, open_rows, row_cells
+from sfumato.schema.structure import same_length
 
-Array = NDArray[np.float64]
-Made = TypeVar("Made")
 # Any cell is a number or none: what a column is opened as does not clip.
 _CELL = Number(-1, 1)
 
 
-def read_features(estimator: Any, X: Any, reset: bool) -> Any:
-    """Return X as a numpy array or a CSR matrix; names and number of features are kept (`reset`) or compared.
+def read_features(estimator: Any, X: Any, reset: bool, width: int | None = None) -> Any:
+    """Return X as `Entries` or as a CSR matrix; names and number of features are kept (`reset`) or compared.
 
-    Only structure raises: the shape, the names, a type that holds no numbers. A cell may be anything (Sfumato's rules
-    for cells decide what it counts as), so finiteness is not asked for.
+    A list has `width` features where that is declared, or else as many as most of its rows. In a fit its other rows are
+    rows of missing cells; where public rows are to be predicted (reset=False) they are refused.
     """
     import narwhals as nw
     from scipy.sparse import issparse
 
-    how = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}
-    if nw.dependencies.is_into_dataframe(X):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-        return _matrix(nw.from_native(X, eager_only=True))
-    matrix = X if issparse(X) else plain("X", X)
-    _real("X", matrix)
-    if matrix.ndim != 2:
+    is_frame, rows = nw.dependencies.is_into_dataframe(X), None
+    if is_frame:
+        features: Any = _open_frame(X)
+    elif issparse(X):
+        features = _open_sparse(X)
+    else:
+        features, rows = _open_dense(plain("X", X), width)
+    if min(features.shape) < 1:
+        what = "sample" if features.shape[0] < 1 else "feature"
         raise ArgumentError(
-            f"X must have one row per record and two dimensions; got {matrix.ndim}. Reshape your data: X.reshape(-1, 1) "
-            "for one feature, X.reshape(1, -1) for one record. Rows of a list must be equally long."
+            f"X must have at least one row and one column: found 0 {what}(s) (shape={tuple(features.shape)}) while a "
+            "minimum of 1 is required."
         )
-    return validate_data(estimator, matrix, reset=reset, **how)
+    try:
+        validate_data(estimator, X if is_frame else features, reset=reset, skip_check_array=True)
+    except (TypeError, ValueError) as error:  # about names and the number of features, which are public
+        said = str(error)
+    else:
+        if not reset and rows is not None:
+            _check_rows(rows, features.shape[1])
+        return features
+    raise ArgumentError(said)
 
 
-def read_labels(y: Any) -> NDArray[Any]:
-    """Return y as a one-dimensional array of numbers, texts or objects."""
+def _open_frame(X: Any) -> Entries:
+    import narwhals as nw
+
+    if nw.dependencies.is_pandas_like_dataframe(X):  # repeated names are scikit-learn's to refuse
+        series = [X.iloc[:, place] for place in range(X.shape[1])]
+    else:
+        frame = nw.from_native(X, eager_only=True)
+        series = [frame[:, place].to_native() for place in range(frame.shape[1])]
+    if not series:
+        return Entries((len(X), 0), lambda start, stop: np.empty((stop - start, 0)))
+    return open_frame([open_column(f"X[{place}]", _CELL, values) for place, values in enumerate(series)])
+
+
+def _open_sparse(X: Any) -> Any:
+    _real("X", X)
+    if len(X.shape) != 2:
+        raise _not_two_dimensions(len(X.shape))
+    matrix = X.tocsr()
+    check_sparse(matrix)
+    return matrix
+
+
+def _open_dense(X: Any, declared: int | None) -> tuple[Entries, Sequence[object] | None]:
+    """Open an array of two dimensions, or a list of rows, which is returned too."""
+    if isinstance(X, np.ndarray):
+        _real("X", X)
+        if X.ndim == 2:
+            check_dtype("X", _CELL, X.dtype)
+            return open_entries(X, X.shape[1], Tally()), None
+        if X.ndim != 1 or X.dtype != object:
+            raise _not_two_dimensions(X.ndim)
+        # An array of objects in one dimension is what numpy makes of rows that differ in length: a list of rows.
+        X = list(X)
+    width = declared or common_width(X)
+    if width is None and len(X) > 0:
+        raise _not_two_dimensions(1)
+    return open_rows(X, width or 0, Tally()), X
+
+
+def _not_two_dimensions(given: int) -> ArgumentError:
+    return ArgumentError(
+        f"X must have one row per record and two dimensions; got {given}. Reshape your data: X.reshape(-1, 1) for one "
+        "feature, X.reshape(1, -1) for one record. The rows of a list must be lists, tuples or arrays of one dimension."
+    )
+
+
+def _check_rows(rows: Sequence[object], width: int) -> None:
+    """Refuse public rows that are not as long as the others: a prediction for missing cells would hide a mistake."""
+    for place, row in enumerate(rows):
+        if row_cells(row, width) is None:
+            raise ArgumentError(f"every row of X must have {width} cells to be predicted; row {place} does not.")
+
+
+def read_labels(y: Any) -> Any:
+    """Return y as a list, a one-dimensional array, an Arrow array or a series. One column of a table is a series too."""
+    import narwhals as nw
+
+    if nw.dependencies.is_into_series(y):
+        return y
+    if nw.dependencies.is_into_dataframe(y):
+        frame = nw.from_native(y, eager_only=True)
+        if frame.shape[1] != 1:
+            raise _not_one_dimension(tuple(frame.shape))
+        _warn_column()
+        return frame[:, 0].to_native()
+    if hasattr(y, "__arrow_c_array__"):
+        return y
     labels = plain("y", y)
-    _real("y", labels)
-    return np.asarray(column_or_1d(labels, warn=True))
+    if isinstance(labels, np.ndarray):
+        _real("y", labels)
+        if labels.ndim == 2 and labels.shape[1] == 1:
+            # numpy gives an array of objects this shape or another by what single labels are: no warning tells of it.
+            _warn_column() if labels.dtype != object else None
+            return labels.reshape(-1)
+        if labels.ndim != 1:
+            raise _not_one_dimension(labels.shape)
+    return labels
 
 
-def plain(name: str, values: Any) -> NDArray[Any]:
-    """Return array-like values as an array; the cells of a list are kept as they are, one by one.
+def _warn_column() -> None:
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected. Change the shape of y to (n_samples,), for example "
+        "with ravel().",
+        DataConversionWarning,
+        stacklevel=2,
+    )
 
-    numpy would read [1.0, "x"] as texts: one record would change how all others are written.
+
+def _not_one_dimension(shape: tuple[int, ...]) -> ArgumentError:
+    return ArgumentError(f"y should be a 1d array, got an array of shape {shape} instead.")
+
+
+def check_lengths(features: Any, labels: Any) -> None:
+    """Refuse labels of another number than the rows."""
+    same_length({"X": int(features.shape[0]), "y": len(labels)})
+
+
+def distinct_labels(column: Column, labels: Any) -> int:
+    """How many different numbers and texts there are among the labels. For fits with a seed, which are not private."""
+    count, read = open_labels("y", column, labels)
+    cells = read(0, count)
+    listed = cells.distinct if isinstance(cells, Repeated) else list(cells)
+    # A text that spells a number is that number, as for the levels of a category.
+    return len({text(cell) if math.isnan(number(cell)) else number(cell) for cell in listed} - {None})
+
+
+def plain(name: str, values: Any) -> Any:
+    """Return a list or tuple as it is, and whatever else is an array as a numpy array.
+
+    A list is never made an array: numpy would read [1.0, "x"] as texts, and one record would change all others.
     """
     if isinstance(values, np.ma.MaskedArray):
         raise ArgumentError(f"{name} must be a plain array; got a masked one. Give {name}.filled(np.nan).")
-    as_they_are = isinstance(values, list | tuple)
-    return _quietly(name, lambda: np.asarray(values, dtype=object) if as_they_are else np.asarray(values))
+    if isinstance(values, list | tuple):
+        return values
+    if isinstance(values, str | bytes | dict | set | frozenset):
+        raise ArgumentError(f"{name} must be an array, a list or a table; got {type(values).__name__}.")
+    if isinstance(values, Sequence) and not hasattr(values, "__array__"):
+        return list(values)
+    return np.asarray(values)
 
 
 def _real(name: str, array: Any) -> None:
     if array.dtype.kind == "c":
         raise ArgumentError(f"Complex data not supported: {name} must hold real numbers.")
-
-
-def _matrix(frame: Any) -> Array:
-    if min(frame.shape) < 1:
-        raise ArgumentError(f"X must have at least one row and one column; got shape {frame.shape}.")
-    matrix = np.empty(frame.shape)
-    for place in range(frame.shape[1]):
-        matrix[:, place] = _quietly("X", partial(_column, frame[:, place].to_native(), place))
-    return matrix
-
-
-def _column(column: Any, place: int) -> Array:
-    count, read = open_column(f"X[{place}]", _CELL, column)
-    cells = read(0, count)
-    if isinstance(cells, Repeated):
-        return to_floats([*cells.distinct, None])[cells.index]
-    return to_floats(cells)
-
-
-def numbers(matrix: NDArray[Any]) -> Array:
-    """Return a new array of floats, NaN where a cell is no number."""
-    with np.errstate(all="ignore"):
-        return np.array(to_floats(numpy_cells(matrix.reshape(-1))), dtype=np.float64).reshape(matrix.shape)
-
-
-def _quietly(name: str, work: Callable[[], Made]) -> Made:
-    """Run `work`; an error of another library is replaced by one that quotes nothing and is chained to nothing."""
-    fault = ""
-    try:
-        return work()
-    except SfumatoError:
-        raise
-    except Exception as error:
-        fault = type(error).__name__
-    raise ArgumentError(
-        f"{name} could not be read: it failed with {fault}; the message is withheld, as it may quote a cell."
-    )

@@ -11,36 +11,66 @@ import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any, cast
 
 import numpy as np
 
 from sfumato.schema.columns import Category
 
-_NUMBERS = (int, float, np.number, np.bool_, Decimal, Fraction)
 _YES = frozenset(("true", "t", "yes", "y"))
 _NO = frozenset(("false", "f", "no", "n"))
 
 
 def number(cell: object) -> float:
-    """Return the cell as a float64: numbers, and texts as Python's `float` reads them; NaN for everything else."""
+    """Return the cell as a float64: numbers, and texts as Python's `float` reads them; NaN for everything else.
+
+    The type of the cell decides, and methods are taken from the known base type: what a subclass overrides, and what an
+    object says of its own class, is not asked.
+    """
+    kind = type(cell)
+    if kind is float:
+        return cast(float, cell)
     try:
-        if isinstance(cell, str):
-            return float(cell)
-        if isinstance(cell, bytes):
-            return float(cell.decode("utf-8", "replace"))
-        # A complex number has no place on the line; numpy would drop its imaginary part under a warning.
-        if isinstance(cell, _NUMBERS) and not isinstance(cell, np.complexfloating):
-            return float(cell)
+        for base, convert in _CONVERSIONS:
+            if issubclass(kind, base):
+                return convert(cell)
     except Exception:  # a whole number beyond float64, a text that spells no number, a signalling decimal
         return math.nan
     return math.nan
 
 
+def _numpy_number(cell: np.generic) -> float:
+    """A numpy scalar. Complex numbers and spans of time are no numbers here, though numpy would convert them."""
+    if isinstance(cell, np.complexfloating | np.timedelta64):
+        return math.nan
+    with np.errstate(all="ignore"):  # a long double beyond float64 becomes infinite, without a warning
+        return float.__float__(np.generic.astype(cell, np.float64))
+
+
+# Base types of cells that may be numbers, with the base type's own conversion; np.float64 is a float, np.str_ a str.
+_CONVERSIONS: tuple[tuple[type, Callable[[Any], float]], ...] = (
+    (str, lambda cell: float(str.strip(cell))),
+    (bytes, lambda cell: float(bytes.decode(cell, "utf-8"))),
+    (float, float.__float__),
+    (int, int.__float__),
+    (np.number, _numpy_number),
+    (np.bool_, _numpy_number),
+    (Decimal, Decimal.__float__),
+    (Fraction, Fraction.__float__),
+)
+
+
 def text(cell: object) -> str | None:
-    """Return the cell as a text without space around it, bytes read as UTF-8; None for everything else."""
-    if isinstance(cell, bytes):
-        return cell.decode("utf-8", "replace").strip()
-    return str.strip(cell) if isinstance(cell, str) else None
+    """Return the cell as a text without space around it; None for everything else, and for bytes that are no UTF-8."""
+    kind = type(cell)
+    if issubclass(kind, str):
+        return str.strip(cast(str, cell))
+    if issubclass(kind, bytes):
+        try:
+            return bytes.decode(cast(bytes, cell), "utf-8").strip()
+        except UnicodeDecodeError:
+            return None
+    return None
 
 
 def truth(cell: object) -> int:
@@ -81,9 +111,14 @@ def numeric_levels(column: Category) -> list[tuple[float, int]]:
     return list(found.items())
 
 
+def _all_texts(cells: Sequence[object]) -> bool:
+    """Whether every cell is exactly a str. Types are compared by identity: a metaclass may define == and hash."""
+    return all(type(cell) is str for cell in cells)
+
+
 def codes(cells: Sequence[object], rule: Callable[[object], int]) -> list[int]:
     """Return the rule's answer for every cell; a text that is there many times is asked about once."""
-    if set(map(type, cells)) == {str}:
+    if _all_texts(cells):
         answers = {cell: rule(cell) for cell in set(cells)}
         return [answers[cell] for cell in cells]
     return [rule(cell) for cell in cells]
@@ -91,7 +126,7 @@ def codes(cells: Sequence[object], rule: Callable[[object], int]) -> list[int]:
 
 def numbers(cells: Sequence[object]) -> list[float]:
     """Return every cell as a float64; texts go through `float` at once while all of them spell numbers."""
-    if set(map(type, cells)) == {str}:
+    if _all_texts(cells):
         try:
             return [float(cell) for cell in cells]  # type: ignore[arg-type]
         except ValueError:

@@ -99,6 +99,14 @@ def _from_types(found: Any) -> str:
 
 
 def _from_dictionary(path: Path) -> str:
+    try:
+        return _read_dictionary(path)
+    except csv.Error as error:  # a quote that does not close swallows the rest of the file, a field beyond the limit
+        fault = str(error)
+    raise ArgumentError(f"the data dictionary is no well-formed .csv file: {fault}.")
+
+
+def _read_dictionary(path: Path) -> str:
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         reader = csv.DictReader(file)
         # The names found are not shown: of a file of data without a header they would be a record.
@@ -126,10 +134,12 @@ def _from_dictionary(path: Path) -> str:
 
 
 def _from_header(path: Path) -> str:
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        names = [name.strip() for name in next(csv.reader(file), [])]
-    if not names or not all(names) or len(set(names)) != len(names):
-        raise ArgumentError(f"the first line of {path.name!r} must name every column, each once.")
+    from sfumato.schema.read_csv import header
+
+    found, _ = header(path)
+    names = [name for name in found if name]
+    if len(set(names)) != len(found):
+        raise ArgumentError(f"the first line of {path.name!r} must name every column in UTF-8, each once.")
     return _HEAD + _KINDS + "".join(_column(name, {"type": REQUIRED}) for name in names)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from sfumato.errors import ArgumentError
 from sfumato.schema.columns import Number
 from sfumato.schema.counts import Tally
-from sfumato.schema.encoding import Cells, Encoded, encode, to_floats
+from sfumato.schema.encoding import Cells, Encoded, encode
 from sfumato.schema.norms import bound_rows, bound_sparse_rows
-from sfumato.schema.read_columns import Reader, check_dtype, numpy_cells, open_column
+from sfumato.schema.read_columns import Reader, check_dtype, numpy_cells
+from sfumato.schema.read_rows import Entries, floats, open_grid, open_labels, open_rows, whole_row
 from sfumato.schema.schema import Schema
-from sfumato.schema.structure import BLOCK_ROWS, CHUNK_ROWS, same_length
+from sfumato.schema.structure import BLOCK_ROWS, CHUNK_CELLS, CHUNK_ROWS, same_length
 
 Chunk = dict[str, Any]
 # What a cell of a matrix is checked against: any entry is a number.
@@ -38,13 +39,34 @@ def open_arrays(X: Any, y: object, schema: Schema, tally: Tally) -> Iterator[Chu
         raise ArgumentError(f"y is the target of the schema {schema.name!r}, and {said}; give both or neither.")
     target: Reader | None = None
     if schema.target is not None:
-        target = open_column(schema.target, schema.columns[schema.target], y)
+        target = open_labels(schema.target, schema.columns[schema.target], y)
         same_length({"X": count, "y": target[0]})
     if sparse:
         return _read(count, BLOCK_ROWS, partial(_sparse_chunk, X, schema, tally), target, schema, tally)
-    rows = np.asarray(X) if isinstance(X, np.ndarray) else X
-    chunk = partial(_table_chunk if schema.dimension is None else _dense_chunk, rows, width, schema, tally)
-    return _read(count, CHUNK_ROWS, chunk, target, schema, tally)
+    if schema.dimension is None:
+        rows = _rows(X, width)
+        return _read(count, CHUNK_ROWS, partial(_table_chunk, rows, width, schema, tally), target, schema, tally)
+    entries = open_entries(X, width, tally)
+    step = max(1, min(CHUNK_ROWS, CHUNK_CELLS // width))
+    return _read(count, step, partial(_dense_chunk, entries, schema, tally), target, schema, tally)
+
+
+def open_entries(X: Any, width: int, tally: Tally) -> Entries:
+    """Return a matrix of numbers, given as an array or as a list of rows, to be read a run of rows at a time."""
+    if isinstance(X, Entries):
+        return X
+    rows = _rows(X, width)
+    return open_grid(rows) if isinstance(rows, np.ndarray) else open_rows(rows, width, tally)
+
+
+def _rows(X: Any, width: int) -> Any:
+    """Return a plain matrix, or a list of rows: an array of objects in one dimension is such a list."""
+    if not isinstance(X, np.ndarray):
+        return X
+    plain = np.asarray(X)
+    if plain.ndim == 1 and plain.dtype == object:
+        return list(plain)
+    return plain.reshape(len(plain), width)
 
 
 def _read(
@@ -69,10 +91,9 @@ def _table_chunk(X: Any, width: int, schema: Schema, tally: Tally, start: int, s
     """Return the columns of a matrix as the columns of a table."""
     part = X[start:stop]
     if isinstance(part, np.ndarray):
-        grid = part.reshape(len(part), width)
-        columns: list[Cells] = [numpy_cells(grid[:, place]) for place in range(width)]
+        columns: list[Cells] = [numpy_cells(part[:, place]) for place in range(width)]
     else:
-        columns = list(zip(*(_row(row, width, tally) for row in part), strict=True))
+        columns = list(zip(*(whole_row(row, width, tally) for row in part), strict=True))
     chunk = {}
     for name, cells in zip(schema.features, columns, strict=True):
         encoded = encode(schema.columns[name], cells)
@@ -81,13 +102,9 @@ def _table_chunk(X: Any, width: int, schema: Schema, tally: Tally, start: int, s
     return chunk
 
 
-def _dense_chunk(X: Any, width: int, schema: Schema, tally: Tally, start: int, stop: int) -> Chunk:
+def _dense_chunk(entries: Entries, schema: Schema, tally: Tally, start: int, stop: int) -> Chunk:
     """Return vectors: an entry that is no finite number is 0, and then the norm is bounded."""
-    part = X[start:stop]
-    if isinstance(part, np.ndarray):
-        grid = _floats(part).reshape(len(part), width)
-    else:
-        grid = np.array([_floats(_row(row, width, tally)) for row in part], dtype=np.float64).reshape(len(part), width)
+    grid = entries.read(start, stop)
     unusable = ~np.isfinite(grid)
     grid[unusable] = 0.0
     grid += 0.0  # one zero: -0.0 becomes 0.0
@@ -96,31 +113,23 @@ def _dense_chunk(X: Any, width: int, schema: Schema, tally: Tally, start: int, s
     return {"matrix": grid}
 
 
-def _floats(entries: NDArray[Any] | Sequence[object]) -> NDArray[np.float64]:
-    """Return entries as a new flat array of floats, NaN where there is no number."""
-    cells = numpy_cells(entries.reshape(-1)) if isinstance(entries, np.ndarray) else entries
-    with np.errstate(all="ignore"):
-        return np.array(to_floats(cells), dtype=np.float64)
-
-
-def _row(row: Any, width: int, tally: Tally) -> Sequence[object]:
-    """Return the cells of one row of a list; a row of another length is one of missing cells."""
-    if isinstance(row, np.ndarray) and row.ndim == 1:
-        row = row.tolist()
-    if width == 1 and not isinstance(row, list | tuple):
-        return [row]
-    if isinstance(row, list | tuple) and len(row) == width:
-        return row
-    tally.ragged += 1
-    return [None] * width
-
-
 def _sparse_chunk(X: Any, schema: Schema, tally: Tally, start: int, stop: int) -> Chunk:
-    """Return CSR rows with sorted indices and no duplicates; an entry that is no finite number or in no column is 0."""
+    """Return CSR rows whose norm is bounded."""
+    part, unusable = sparse_rows(X, start, stop)
+    long = bound_sparse_rows(part, _norm(schema), schema.rows)
+    tally.add("matrix", Encoded(part.data, unusable, long))
+    return {"matrix": part}
+
+
+def sparse_rows(X: Any, start: int, stop: int) -> tuple[Any, NDArray[np.bool_]]:
+    """Return rows of a CSR matrix and which of their entries were no finite number.
+
+    The rows have sorted indices and no duplicates; an entry that is no finite number or in no column is 0.
+    """
     from scipy.sparse import csr_array
 
     first, last = int(X.indptr[start]), int(X.indptr[stop])
-    data, indices = _floats(X.data[first:last]), np.asarray(X.indices[first:last])
+    data, indices = floats(X.data[first:last]), np.asarray(X.indices[first:last])
     outside = (indices < 0) | (indices >= X.shape[1])
     data[outside] = 0.0
     dtype = np.int32 if max(X.shape[1], last - first) < 2**31 else np.int64
@@ -131,10 +140,8 @@ def _sparse_chunk(X: Any, schema: Schema, tally: Tally, start: int, stop: int) -
         part.sum_duplicates()
     unusable = ~np.isfinite(part.data)
     part.data[unusable] = 0.0
-    part.data += 0.0
-    long = bound_sparse_rows(part, _norm(schema), schema.rows)
-    tally.add("matrix", Encoded(part.data, unusable, long))
-    return {"matrix": part}
+    part.data += 0.0  # one zero: -0.0 becomes 0.0
+    return part, unusable
 
 
 def _norm(schema: Schema) -> float:
@@ -153,17 +160,25 @@ def _check_sparse(X: Any, width: int, schema: Schema) -> int:
     if X.format != "csr" or len(X.shape) != 2:
         raise ArgumentError(f"a sparse X must be a CSR matrix; got format {X.format!r}. Give X.tocsr().")
     _check_width(X.shape, width)
+    check_sparse(X)
+    return int(X.shape[0])
+
+
+def check_sparse(X: Any) -> None:
+    """Refuse a CSR matrix whose entries cannot be numbers or whose rows have no beginning and end."""
     check_dtype("X", _ENTRY, X.data.dtype)
     indptr = np.asarray(X.indptr)
     sound = len(indptr) == X.shape[0] + 1 and indptr[0] == 0 and indptr[-1] <= len(X.data) == len(X.indices)
     if not sound or bool(np.any(np.diff(indptr) < 0)):
         raise ArgumentError("a sparse X must be a sound CSR matrix: indptr rises from 0 to the number of entries.")
-    return int(X.shape[0])
 
 
 def _check_dense(X: Any, width: int) -> int:
     if isinstance(X, list | tuple):
         return len(X)
+    if isinstance(X, Entries):
+        _check_width(X.shape, width)
+        return X.shape[0]
     if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):
         raise ArgumentError(
             "X must be a plain numpy array, a SciPy CSR matrix or a list of rows; "
@@ -171,6 +186,8 @@ def _check_dense(X: Any, width: int) -> int:
         )
     if X.ndim not in (1, 2):
         raise ArgumentError(f"X must have one row per record, so two dimensions; got shape {X.shape}.")
+    if X.ndim == 1 and X.dtype == object:  # a list of rows
+        return len(X)
     _check_width(X.shape if X.ndim == 2 else (len(X), 1), width)
     check_dtype("X", _ENTRY, X.dtype)
     return len(X)

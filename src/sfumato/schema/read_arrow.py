@@ -37,21 +37,24 @@ def open_parquet(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[s
 
 def open_arrow_file(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[str, Cells]]:
     """Check the types of an Arrow (Feather) file or stream; return the rows."""
-    reader = arrow_reader(path)
-    check_types(reader.schema, schema)
+    found = arrow_reader(path).schema
+    check_types(found, schema)
+    # Other columns are skipped while reading: those of a compressed file would be unpacked.
+    reader = arrow_reader(path, sorted(places(found.names, schema).values()))
     if hasattr(reader, "num_record_batches"):
         return _batches((reader.get_batch(i) for i in range(reader.num_record_batches)), schema.columns)
     return _batches(reader, schema.columns)
 
 
-def arrow_reader(path: Path) -> Any:
-    """Open an Arrow file, or a stream saved as a file. The schema is read, no batch and no dictionary."""
+def arrow_reader(path: Path, columns: list[int] | None = None) -> Any:
+    """Open some columns of an Arrow file, or of a stream saved as a file. No batch and no dictionary is read yet."""
     import pyarrow as pa
 
     source = pa.memory_map(str(path))
     start = source.read(6)
     source.seek(0)
-    return pa.ipc.open_file(source) if start == b"ARROW1" else pa.ipc.open_stream(source)
+    options = pa.ipc.IpcReadOptions(included_fields=columns)
+    return (pa.ipc.open_file if start == b"ARROW1" else pa.ipc.open_stream)(source, options=options)
 
 
 def open_stream(source: Any, schema: Schema) -> Iterator[Mapping[str, Cells]]:
@@ -80,16 +83,40 @@ def arrow_cells(array: Any) -> Cells:
     import pyarrow as pa
 
     if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-        array = array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
+        # Not joined by Arrow: it cannot join texts of more than 2 GB, nor dictionaries of every type.
+        return _joined([arrow_cells(chunk) for chunk in array.chunks])
     if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+        return _repeated(array.dictionary, array.indices)
     if _is_text(array.type):
-        return _repeated(array.cast(pa.large_binary()))
-    if pa.types.is_decimal(array.type):
-        return _repeated(array)  # Arrow's own cast is off by a unit in the last place
+        encoded = array.cast(pa.large_binary()).dictionary_encode()
+        return _repeated(encoded.dictionary, encoded.indices)
+    if pa.types.is_decimal(array.type):  # Arrow's own cast is off by a unit in the last place
+        encoded = array.dictionary_encode()
+        return _repeated(encoded.dictionary, encoded.indices)
     numbers = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return np.asarray(numbers, dtype=np.float64)
+
+
+def _joined(parts: list[Cells]) -> Cells:
+    """Return the cells of the chunks of one array, which are all of one kind."""
+    repeated = [part for part in parts if isinstance(part, Repeated)]
+    if not repeated:
+        return np.concatenate([np.empty(0), *(np.asarray(part, dtype=np.float64) for part in parts)])
+    starts = np.cumsum([0, *(len(part.distinct) for part in repeated)])
+    index = [
+        np.where(part.index < 0, -1, part.index + start) for part, start in zip(repeated, starts[:-1], strict=True)
+    ]
+    return Repeated([cell for part in repeated for cell in part.distinct], np.concatenate(index))
+
+
+def _repeated(dictionary: Any, indices: Any) -> Repeated:
+    """Return cells from a dictionary; one whose position is null or outside the dictionary is empty."""
+    import pyarrow as pa
+
+    distinct = dictionary.cast(pa.large_binary()) if _is_text(dictionary.type) else dictionary
+    index = indices.cast(pa.int64(), safe=False).fill_null(-1).to_numpy(zero_copy_only=False)
+    inside = (index >= 0) & (index < len(distinct))
+    return Repeated(distinct.to_pylist(), np.where(inside, index, -1).astype(np.intp))
 
 
 def _batches(batches: Iterable[Any], names: Iterable[str]) -> Iterator[Mapping[str, Cells]]:
@@ -98,12 +125,6 @@ def _batches(batches: Iterable[Any], names: Iterable[str]) -> Iterator[Mapping[s
         for start in range(0, batch.num_rows, CHUNK_ROWS):
             part = batch.slice(start, CHUNK_ROWS)
             yield {name: arrow_cells(part.column(name)) for name in wanted}
-
-
-def _repeated(array: Any) -> Repeated:
-    encoded = array.dictionary_encode()
-    index = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return Repeated(encoded.dictionary.to_pylist(), index.astype(np.intp))
 
 
 def _holds_cells(given: Any) -> bool:

@@ -96,6 +96,9 @@ def _arrow(name: str, column: Column, values: Any) -> Reader:
 
 def _series(name: str, column: Column, values: Any) -> Reader:
     _check_series(name, column, values.dtype)
+    if hasattr(values.dtype, "pyarrow_dtype") or getattr(values.dtype, "storage", None) == "pyarrow":
+        # pandas would decode the texts, and fail for all rows on one whose bytes are no UTF-8.
+        return _arrow(name, column, values.array.__arrow_array__())
     return len(values), lambda start, stop: numpy_cells(np.asarray(values.iloc[start:stop].to_numpy()))
 
 

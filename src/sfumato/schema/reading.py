@@ -14,11 +14,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from sfumato.errors import ArgumentError, SfumatoError
-from sfumato.schema.counts import Tally
+from sfumato.errors import ArgumentError
+from sfumato.schema.counts import Counts, Tally
 from sfumato.schema.encoding import Cells, encode
+from sfumato.schema.outcome import attempt
 from sfumato.schema.read_arrays import is_matrix, open_arrays
 from sfumato.schema.read_arrow import open_arrow_file, open_parquet, open_stream
 from sfumato.schema.read_columns import is_dataframe, open_columns, open_dataframe
@@ -26,7 +27,6 @@ from sfumato.schema.read_csv import open_csv
 from sfumato.schema.schema import Schema
 
 Chunk = dict[str, Any]
-Read = TypeVar("Read")
 
 _ENDINGS: dict[str, Callable[[Path, Schema, Tally], Iterator[Mapping[str, Cells]]]] = {
     ".csv": open_csv,
@@ -43,9 +43,22 @@ def open_source(data: object, y: object, schema: Schema, tally: Tally) -> Iterat
     return open_table(data, schema, tally)
 
 
+def counted(data: object, y: object, schema: Schema, rows: bool) -> Counts | None:
+    """Check the structure; with `rows`, read them all and count the cells that were changed."""
+    tally = Tally()
+    chunks = open_source(data, y, schema, tally)
+    if not rows:
+        return None
+    for _ in chunks:
+        pass
+    return tally.result()
+
+
 def open_matrix(X: object, y: object, schema: Schema, tally: Tally) -> Iterator[Chunk]:
     """Open rows given as a matrix (numpy, CSR or a list of rows) and a target."""
-    return _guarded(_quietly(lambda: open_arrays(X, y, schema, tally)))
+    opened = attempt(open_arrays, X, y, schema, tally)
+    del X, y
+    return _guarded(opened.get())
 
 
 def open_table(source: object, schema: Schema, tally: Tally) -> Iterator[Chunk]:
@@ -54,8 +67,9 @@ def open_table(source: object, schema: Schema, tally: Tally) -> Iterator[Chunk]:
         raise ArgumentError(
             "a vector schema names no columns, so it cannot read a table; use Dataset.from_arrays(X, y, schema=...)."
         )
-    chunks = _quietly(lambda: _cells(source, schema, tally))
-    return _guarded(_encoded(chunks, schema, tally))
+    opened = attempt(_cells, source, schema, tally)
+    del source
+    return _guarded(_encoded(opened.get(), schema, tally))
 
 
 def _cells(source: object, schema: Schema, tally: Tally) -> Iterator[Mapping[str, Cells]]:
@@ -89,27 +103,9 @@ def _encoded(chunks: Iterator[Mapping[str, Cells]], schema: Schema, tally: Tally
 
 
 def _guarded(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """Hand the chunks on; a failure of the source is reported without its message."""
+    """Hand the chunks on. No name here holds a chunk when an error is raised: its traceback would keep the rows."""
     while True:
-        chunk = _quietly(lambda: next(chunks, None))
-        if chunk is None:
+        outcome = attempt(next, chunks, None)
+        if outcome.error is None and outcome.made is None:
             return
-        yield chunk
-
-
-def _quietly(work: Callable[[], Read]) -> Read:
-    """Run `work`; an error that is not Sfumato's own is replaced by one that quotes nothing and is chained to nothing."""
-    fault = ""
-    try:
-        return work()
-    except SfumatoError:
-        raise
-    except Exception as error:
-        fault = type(error).__name__
-    if fault.endswith("MemoryError"):
-        raise MemoryError("the rows do not fit into memory.")
-    # Raised here, not in the handler: even a suppressed __context__ would keep the original message.
-    raise ArgumentError(
-        f"the source could not be read: it failed with {fault}. The message is withheld because it may quote a cell; "
-        "read the source with its own tool to see it."
-    )
+        yield outcome.get()  # type: ignore[misc]

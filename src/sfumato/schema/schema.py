@@ -228,16 +228,12 @@ class Schema:
         Without counts no row is read. The counts depend on the rows and carry no noise: they are for the curator's eyes
         alone, and are never published, logged or used to choose a bound of a release.
         """
-        from sfumato.schema.counts import Tally
-        from sfumato.schema.reading import open_source
+        from sfumato.schema.outcome import attempt
+        from sfumato.schema.reading import counted
 
-        tally = Tally()
-        chunks = open_source(data, y, self, tally)
-        if not counts:
-            return None
-        for _ in chunks:
-            pass
-        return tally.result()
+        found = attempt(counted, data, y, self, counts)
+        del data, y  # an error raised below keeps no rows in its traceback
+        return found.get()
 
     def __repr__(self) -> str:
         what = f"{len(self._columns)} columns" if self.dimension is None else f"vector of {self.dimension}"

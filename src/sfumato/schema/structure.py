@@ -5,6 +5,7 @@ Names that a source brings are not repeated either: the first line of a file wit
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from sfumato.errors import ArgumentError
@@ -13,23 +14,27 @@ from sfumato.schema.schema import Schema
 
 # Rows that are read and encoded at a time: large enough for numpy, small beside what is kept.
 CHUNK_ROWS = 4_096
+# Cells that are held as objects at a time, at some 60 bytes each: chunks of wide rows have fewer rows.
+CHUNK_CELLS = 1 << 20
 # Rows of a sparse matrix at a time, and of one block of a data set.
 BLOCK_ROWS = 65_536
 
 
 def places(names: Sequence[object], schema: Schema) -> dict[str, int]:
     """Return where each declared column stands among the source's names; absent and repeated ones are refused."""
-    listed = list(names)
-    absent = [name for name in schema.columns if name not in listed]
+    listed, declared = list(names), schema.columns
+    found = Counter(name for name in listed if isinstance(name, str))
+    absent = [name for name in declared if name not in found]
     if absent:
         raise ArgumentError(
             f"the table lacks {_columns(absent)}, which the schema {schema.name!r} declares; it has {len(listed)} "
             "column(s). Rename the columns, or check that the first line of a .csv file holds their names."
         )
-    repeated = [name for name in schema.columns if listed.count(name) > 1]
+    repeated = [name for name in declared if found[name] > 1]
     if repeated:
         raise ArgumentError(f"the table has {_columns(repeated)} more than once; a declared column must be there once.")
-    return {name: listed.index(name) for name in schema.columns}
+    at = {name: place for place, name in enumerate(listed) if isinstance(name, str) and name in declared}
+    return {name: at[name] for name in declared}
 
 
 def wrong_type(name: str, column: Column, given: str) -> ArgumentError:
