@@ -19,6 +19,11 @@ from sfumato.privacy.profiles import Profile
 from sfumato.privacy.renyi import Renyi
 from sfumato.theorems import canonical_glm, conjugate, exponential, finite_step, path, sharp, truncated
 
+# What the losses, the priors and whoever runs a chain declare.
+SHARP = {"convex": True, "convex_domain": True}
+LAST = {"public_start": True, "full_batch": True, "momentum": 0.0}
+WHOLE = {"public_start": True, "public_schedule": True, "full_batch": True}
+
 
 def exact_gdp_delta(mu, epsilon):
     """delta of mu-GDP in 60 digits, written from the definition."""
@@ -51,19 +56,19 @@ def closed_form_cases(rng: np.random.Generator) -> list[Case]:
         return mpf(g) * mp.sqrt(mpf(power_step) / 2) * mp.sqrt((1 - c**t) / (1 + c**t) * (1 + c) / (1 - c))
 
     return [
-        Case("sharp, power", lambda x: sharp.gibbs_draw(difference=x * g, strong_convexity=m, convex=True),
+        Case("sharp, power", lambda x: sharp.gibbs_draw(difference=x * g, strong_convexity=m, **SHARP),
              lambda x: mpf(x) * mpf(g) / mp.sqrt(mpf(m)), True, 1e-9, 1e9),
-        Case("sharp, prior precision", lambda x: sharp.gibbs_draw(difference=g, strong_convexity=x, convex=True),
+        Case("sharp, prior precision", lambda x: sharp.gibbs_draw(difference=g, strong_convexity=x, **SHARP),
              lambda x: mpf(g) / mp.sqrt(mpf(x)), False, 1e-6, 1e12),
         Case("Gaussian mean, power", lambda x: sharp.gaussian_mean(power=x, radius=r, n=n, precision=lam),
              lambda x: 2 * mpf(x) * r / mp.sqrt(n * mpf(x) + lam), True, 1e-9, 1e9),
         Case("finite step, power",
              lambda x: finite_step.last_iterate(
-                 difference=x * g, strong_convexity=m, smoothness=big_m, step=h, steps=t, convex=True),
+                 difference=x * g, strong_convexity=m, smoothness=big_m, step=h, steps=t, convex=True, **LAST),
              lambda x: mpf(x) * chain(h), True, 1e-9, 1e9),
-        Case("path, noise", lambda x: path.whole_path(difference=g / x**2, step=x**2 / 2, steps=t),
+        Case("path, noise", lambda x: path.whole_path(difference=g / x**2, step=x**2 / 2, steps=t, **WHOLE),
              lambda x: mp.sqrt(t) * mpf(g) / mpf(x) ** 2 * mpf(x) / 2, False, 1e-9, 1e9),
-        Case("path, step size", lambda x: path.whole_path(difference=g, step=x, steps=t),
+        Case("path, step size", lambda x: path.whole_path(difference=g, step=x, steps=t, **WHOLE),
              lambda x: mp.sqrt(t) * mpf(g) * mp.sqrt(mpf(x) / 2), True, 1e-14, 1e9),
         Case("canonical GLM, power",
              lambda x: canonical_glm.posterior_draw(radius=r, bound=1.0, n=n, precision_per_record=lam, power=x, canonical=True),
@@ -125,7 +130,8 @@ def test_1000_calibrations_of_the_exponential_mechanism():
             price = lambda x: exponential.exponential_mechanism(power=x, sensitivity=spread)
             width = lambda x: 2 * mpf(x) * mpf(spread)
         else:
-            price = lambda x: exponential.ops_draw(power=0.3, radius=spread, ball=x)
+            apart = lambda x: math.nextafter(spread * x, math.inf)
+            price = lambda x: exponential.ops_draw(power=0.3, radius=spread, ball=x, difference=apart(x))
             width = lambda x: 2 * mpf(0.3) * mpf(spread) * mpf(x)
         found = calibrate.largest(price, calibrate.target_of(epsilon, delta), 1e-9, 1e9)
         assert exact(width(found), epsilon) <= delta
@@ -246,13 +252,14 @@ def test_truncation_radius_is_inverted():
 
 
 def test_number_of_draws_is_inverted():
-    price = lambda k: sharp.gibbs_draw(difference=0.02, strong_convexity=1.0, convex=True, draws=k)
+    price = lambda k: sharp.gibbs_draw(difference=0.02, strong_convexity=1.0, draws=k, **SHARP)
     target = calibrate.target_of(1.0, 1e-6)
     found = calibrate.largest_count(price, target)
     assert exact_gdp_delta(0.02 * math.sqrt(found), 1.0) <= 1e-6 < exact_gdp_delta(0.02 * math.sqrt(found + 1), 1.0)
     with pytest.raises(CalibrationError, match="not even one"):
         calibrate.largest_count(
-            lambda k: sharp.gibbs_draw(difference=9, strong_convexity=1.0, convex=True, draws=k), target
+            lambda k: sharp.gibbs_draw(difference=9, strong_convexity=1.0, draws=k, **SHARP),
+            target,
         )
 
 
@@ -265,14 +272,14 @@ def test_number_of_draws_is_inverted():
     ],
 )
 def test_curve_targets(target, limit):
-    price = lambda x: sharp.gibbs_draw(difference=x, strong_convexity=1.0, convex=True)
+    price = lambda x: sharp.gibbs_draw(difference=x, strong_convexity=1.0, **SHARP)
     found = calibrate.largest(price, calibrate.target_of(target=target), 1e-9, 1e3)
     assert found <= limit
     assert found == pytest.approx(limit, rel=1e-9)
 
 
 def test_a_target_admits_only_what_it_can_judge():
-    gaussian = sharp.gibbs_draw(difference=0.1, strong_convexity=1.0, convex=True)
+    gaussian = sharp.gibbs_draw(difference=0.1, strong_convexity=1.0, **SHARP)
     beta = conjugate.beta_bernoulli(alpha=1.0, beta=1.0, n=10, power=0.01)
     ranged = exponential.exponential_mechanism(power=0.1, sensitivity=1.0)
     assert not calibrate.target_of(target=Pure(5.0)).admits(gaussian)
@@ -312,6 +319,6 @@ def test_targets_are_checked(arguments, said):
 def test_an_impossible_target_is_refused_with_the_range():
     with pytest.raises(CalibrationError, match=r"no power in \[1e-06, 1\]"):
         calibrate.largest(
-            lambda x: sharp.gibbs_draw(difference=1e9, strong_convexity=1.0, convex=True),
+            lambda x: sharp.gibbs_draw(difference=1e9, strong_convexity=1.0, **SHARP),
             calibrate.target_of(1.0, 1e-6), 1e-6, 1.0, "power",
         )  # fmt: skip
