@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -322,3 +323,71 @@ def test_an_impossible_target_is_refused_with_the_range():
             lambda x: sharp.gibbs_draw(difference=1e9, strong_convexity=1.0, **SHARP),
             calibrate.target_of(1.0, 1e-6), 1e-6, 1.0, "power",
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 7.0])
+def test_a_bounded_range_target_admits_bounded_ranges_only(epsilon):
+    """Pure(e) has ranges of up to 2 e, and says nothing about them: only BoundedRange(e) is within BoundedRange(e)."""
+    target = calibrate.target_of(target=BoundedRange(epsilon))
+    guarantee = exponential.exponential_mechanism(power=1.0, sensitivity=1.0)
+    held = lambda curve: dataclasses.replace(guarantee, curve=curve)
+    assert target.admits(held(BoundedRange(epsilon)))
+    assert target.admits(held(BoundedRange(0.5 * epsilon)))
+    assert not target.admits(held(BoundedRange(epsilon * (1 + 1e-12))))
+    for other in (
+        Pure(epsilon),
+        Pure(0.4 * epsilon),
+        Gaussian(1e-3 * epsilon),
+        BoundedRange(0.1 * epsilon) + Pure(1e-9),
+    ):
+        assert not target.admits(held(other))
+    # The other way round a range is a pure guarantee.
+    assert calibrate.target_of(target=Pure(epsilon)).admits(held(BoundedRange(epsilon)))
+    assert not calibrate.target_of(target=Pure(epsilon)).admits(held(Pure(epsilon * (1 + 1e-12))))
+
+
+def test_a_slack_is_never_within_a_curve():
+    """A total-variation slack is in no curve: only a point with a delta admits it, and pays (1 + e^eps) slack."""
+    guarantee = dataclasses.replace(
+        exponential.exponential_mechanism(power=0.01, sensitivity=1.0), slack=1e-9, trust="proved with slack"
+    )
+    for curve in (Gaussian(5.0), Pure(5.0), BoundedRange(5.0), Renyi([2.0], [5.0])):
+        assert not calibrate.target_of(target=curve).admits(guarantee)
+    assert calibrate.target_of(1.0, 1e-6).admits(guarantee)
+    assert not calibrate.target_of(1.0, 1e-9).admits(guarantee)
+
+
+def test_the_smallest_value_is_priced_again_after_it_was_chosen():
+    """A price that refuses what it admitted before, as one does that is refined: the answer is one it admits at last."""
+    asked: list[float] = []
+
+    def price(value: float) -> Guarantee:
+        refused = value < 1.5 or value in asked
+        asked.append(value)
+        return sharp.gibbs_draw(difference=2.0 if refused else 0.5, strong_convexity=1.0, **SHARP)
+
+    target = calibrate.target_of(target=Gaussian(1.0))
+    found = calibrate.smallest(price, target, 1e-3, 1e3, "noise")
+    # What the search chose was asked for once more, refused, and left for the next value up.
+    assert asked[-2] in asked[:-2]
+    assert asked[-2] < found == asked[-1]
+    assert 1.5 <= found <= 1.5 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("curve", [Gaussian(0.7), Pure(0.7), Renyi([2.0, 8.0], [0.3, 0.9]), BoundedRange(0.7)])
+def test_every_search_returns_a_value_that_was_priced_and_admitted(curve):
+    """Of a price that jumps up and down near the limit too."""
+    target = calibrate.target_of(target=curve)
+    asked: dict[float, bool] = {}
+
+    def price(value: float) -> Guarantee:
+        jump = 1 + 0.3 * math.sin(1e4 * value)
+        found = exponential.exponential_mechanism(power=value * jump, sensitivity=0.5)
+        asked[value] = target.admits(found)
+        return found
+
+    assert asked.get(calibrate.largest(price, target, 1e-6, 1e3, "power"), False)
+    falling = lambda value: price(1 / value)
+    asked.clear()
+    smallest = calibrate.smallest(falling, target, 1e-3, 1e6, "noise")
+    assert target.admits(falling(smallest))
