@@ -6,13 +6,14 @@ CORE = $(VENV)/.core
 STAMP = $(VENV)/.tests
 WORKERS ?= auto
 
-.PHONY: help demo docs test test-long test-newest lint bench bench-quick peers bench-speed clean
+.PHONY: help demo docs test test-long test-newest planted lint bench bench-quick peers bench-speed clean
 
 help:
 	@echo "make demo         set up .venv, publish three things about a made-up survey under one budget, and write a report"
 	@echo "make test         set up .venv and run the whole test suite with the pinned versions"
 	@echo "make test-long    the suite with races and kills repeated 30 and 200 times"
 	@echo "make test-newest  the same suite against the newest releases of every dependency (.venv-newest)"
+	@echo "make planted      plant known faults in the source, one at a time, and see that the test named for each fails"
 	@echo "make lint         ruff and the strict type check"
 	@echo "make bench-quick  import cost and planning times"
 	@echo "make docs         the documentation as a site in build/site, links checked"
@@ -53,6 +54,9 @@ test-newest:
 	@test -x .venv-newest/bin/python || $(or $(NEWEST),$(PYTHON)) -m venv .venv-newest
 	@.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade -e '.[test,lint]'
 	@.venv-newest/bin/python -m pytest -n $(WORKERS) tests
+
+planted: $(STAMP)
+	@$(BIN)/python tests/planted/plant.py -j 2
 
 lint: $(STAMP)
 	@$(BIN)/ruff check src tests benchmarks examples

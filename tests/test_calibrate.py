@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,11 @@ from sfumato.privacy.metric import Metric
 from sfumato.privacy.profiles import Profile
 from sfumato.privacy.renyi import Renyi
 from sfumato.theorems import canonical_glm, conjugate, exponential, finite_step, path, sharp, truncated
+
+# What the losses, the priors and whoever runs a chain declare.
+SHARP = {"convex": True, "convex_domain": True}
+LAST = {"public_start": True, "full_batch": True, "momentum": 0.0}
+WHOLE = {"public_start": True, "public_schedule": True, "full_batch": True}
 
 
 def exact_gdp_delta(mu, epsilon):
@@ -51,19 +57,19 @@ def closed_form_cases(rng: np.random.Generator) -> list[Case]:
         return mpf(g) * mp.sqrt(mpf(power_step) / 2) * mp.sqrt((1 - c**t) / (1 + c**t) * (1 + c) / (1 - c))
 
     return [
-        Case("sharp, power", lambda x: sharp.gibbs_draw(difference=x * g, strong_convexity=m, convex=True),
+        Case("sharp, power", lambda x: sharp.gibbs_draw(difference=x * g, strong_convexity=m, **SHARP),
              lambda x: mpf(x) * mpf(g) / mp.sqrt(mpf(m)), True, 1e-9, 1e9),
-        Case("sharp, prior precision", lambda x: sharp.gibbs_draw(difference=g, strong_convexity=x, convex=True),
+        Case("sharp, prior precision", lambda x: sharp.gibbs_draw(difference=g, strong_convexity=x, **SHARP),
              lambda x: mpf(g) / mp.sqrt(mpf(x)), False, 1e-6, 1e12),
         Case("Gaussian mean, power", lambda x: sharp.gaussian_mean(power=x, radius=r, n=n, precision=lam),
              lambda x: 2 * mpf(x) * r / mp.sqrt(n * mpf(x) + lam), True, 1e-9, 1e9),
         Case("finite step, power",
              lambda x: finite_step.last_iterate(
-                 difference=x * g, strong_convexity=m, smoothness=big_m, step=h, steps=t, convex=True),
+                 difference=x * g, strong_convexity=m, smoothness=big_m, step=h, steps=t, convex=True, **LAST),
              lambda x: mpf(x) * chain(h), True, 1e-9, 1e9),
-        Case("path, noise", lambda x: path.whole_path(difference=g / x**2, step=x**2 / 2, steps=t),
+        Case("path, noise", lambda x: path.whole_path(difference=g / x**2, step=x**2 / 2, steps=t, **WHOLE),
              lambda x: mp.sqrt(t) * mpf(g) / mpf(x) ** 2 * mpf(x) / 2, False, 1e-9, 1e9),
-        Case("path, step size", lambda x: path.whole_path(difference=g, step=x, steps=t),
+        Case("path, step size", lambda x: path.whole_path(difference=g, step=x, steps=t, **WHOLE),
              lambda x: mp.sqrt(t) * mpf(g) * mp.sqrt(mpf(x) / 2), True, 1e-14, 1e9),
         Case("canonical GLM, power",
              lambda x: canonical_glm.posterior_draw(radius=r, bound=1.0, n=n, precision_per_record=lam, power=x, canonical=True),
@@ -125,7 +131,8 @@ def test_1000_calibrations_of_the_exponential_mechanism():
             price = lambda x: exponential.exponential_mechanism(power=x, sensitivity=spread)
             width = lambda x: 2 * mpf(x) * mpf(spread)
         else:
-            price = lambda x: exponential.ops_draw(power=0.3, radius=spread, ball=x)
+            apart = lambda x: math.nextafter(spread * x, math.inf)
+            price = lambda x: exponential.ops_draw(power=0.3, radius=spread, ball=x, difference=apart(x))
             width = lambda x: 2 * mpf(0.3) * mpf(spread) * mpf(x)
         found = calibrate.largest(price, calibrate.target_of(epsilon, delta), 1e-9, 1e9)
         assert exact(width(found), epsilon) <= delta
@@ -246,13 +253,14 @@ def test_truncation_radius_is_inverted():
 
 
 def test_number_of_draws_is_inverted():
-    price = lambda k: sharp.gibbs_draw(difference=0.02, strong_convexity=1.0, convex=True, draws=k)
+    price = lambda k: sharp.gibbs_draw(difference=0.02, strong_convexity=1.0, draws=k, **SHARP)
     target = calibrate.target_of(1.0, 1e-6)
     found = calibrate.largest_count(price, target)
     assert exact_gdp_delta(0.02 * math.sqrt(found), 1.0) <= 1e-6 < exact_gdp_delta(0.02 * math.sqrt(found + 1), 1.0)
     with pytest.raises(CalibrationError, match="not even one"):
         calibrate.largest_count(
-            lambda k: sharp.gibbs_draw(difference=9, strong_convexity=1.0, convex=True, draws=k), target
+            lambda k: sharp.gibbs_draw(difference=9, strong_convexity=1.0, draws=k, **SHARP),
+            target,
         )
 
 
@@ -265,14 +273,14 @@ def test_number_of_draws_is_inverted():
     ],
 )
 def test_curve_targets(target, limit):
-    price = lambda x: sharp.gibbs_draw(difference=x, strong_convexity=1.0, convex=True)
+    price = lambda x: sharp.gibbs_draw(difference=x, strong_convexity=1.0, **SHARP)
     found = calibrate.largest(price, calibrate.target_of(target=target), 1e-9, 1e3)
     assert found <= limit
     assert found == pytest.approx(limit, rel=1e-9)
 
 
 def test_a_target_admits_only_what_it_can_judge():
-    gaussian = sharp.gibbs_draw(difference=0.1, strong_convexity=1.0, convex=True)
+    gaussian = sharp.gibbs_draw(difference=0.1, strong_convexity=1.0, **SHARP)
     beta = conjugate.beta_bernoulli(alpha=1.0, beta=1.0, n=10, power=0.01)
     ranged = exponential.exponential_mechanism(power=0.1, sensitivity=1.0)
     assert not calibrate.target_of(target=Pure(5.0)).admits(gaussian)
@@ -312,6 +320,74 @@ def test_targets_are_checked(arguments, said):
 def test_an_impossible_target_is_refused_with_the_range():
     with pytest.raises(CalibrationError, match=r"no power in \[1e-06, 1\]"):
         calibrate.largest(
-            lambda x: sharp.gibbs_draw(difference=1e9, strong_convexity=1.0, convex=True),
+            lambda x: sharp.gibbs_draw(difference=1e9, strong_convexity=1.0, **SHARP),
             calibrate.target_of(1.0, 1e-6), 1e-6, 1.0, "power",
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 7.0])
+def test_a_bounded_range_target_admits_bounded_ranges_only(epsilon):
+    """Pure(e) has ranges of up to 2 e, and says nothing about them: only BoundedRange(e) is within BoundedRange(e)."""
+    target = calibrate.target_of(target=BoundedRange(epsilon))
+    guarantee = exponential.exponential_mechanism(power=1.0, sensitivity=1.0)
+    held = lambda curve: dataclasses.replace(guarantee, curve=curve)
+    assert target.admits(held(BoundedRange(epsilon)))
+    assert target.admits(held(BoundedRange(0.5 * epsilon)))
+    assert not target.admits(held(BoundedRange(epsilon * (1 + 1e-12))))
+    for other in (
+        Pure(epsilon),
+        Pure(0.4 * epsilon),
+        Gaussian(1e-3 * epsilon),
+        BoundedRange(0.1 * epsilon) + Pure(1e-9),
+    ):
+        assert not target.admits(held(other))
+    # The other way round a range is a pure guarantee.
+    assert calibrate.target_of(target=Pure(epsilon)).admits(held(BoundedRange(epsilon)))
+    assert not calibrate.target_of(target=Pure(epsilon)).admits(held(Pure(epsilon * (1 + 1e-12))))
+
+
+def test_a_slack_is_never_within_a_curve():
+    """A total-variation slack is in no curve: only a point with a delta admits it, and pays (1 + e^eps) slack."""
+    guarantee = dataclasses.replace(
+        exponential.exponential_mechanism(power=0.01, sensitivity=1.0), slack=1e-9, trust="proved with slack"
+    )
+    for curve in (Gaussian(5.0), Pure(5.0), BoundedRange(5.0), Renyi([2.0], [5.0])):
+        assert not calibrate.target_of(target=curve).admits(guarantee)
+    assert calibrate.target_of(1.0, 1e-6).admits(guarantee)
+    assert not calibrate.target_of(1.0, 1e-9).admits(guarantee)
+
+
+def test_the_smallest_value_is_priced_again_after_it_was_chosen():
+    """A price that refuses what it admitted before, as one does that is refined: the answer is one it admits at last."""
+    asked: list[float] = []
+
+    def price(value: float) -> Guarantee:
+        refused = value < 1.5 or value in asked
+        asked.append(value)
+        return sharp.gibbs_draw(difference=2.0 if refused else 0.5, strong_convexity=1.0, **SHARP)
+
+    target = calibrate.target_of(target=Gaussian(1.0))
+    found = calibrate.smallest(price, target, 1e-3, 1e3, "noise")
+    # What the search chose was asked for once more, refused, and left for the next value up.
+    assert asked[-2] in asked[:-2]
+    assert asked[-2] < found == asked[-1]
+    assert 1.5 <= found <= 1.5 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("curve", [Gaussian(0.7), Pure(0.7), Renyi([2.0, 8.0], [0.3, 0.9]), BoundedRange(0.7)])
+def test_every_search_returns_a_value_that_was_priced_and_admitted(curve):
+    """Of a price that jumps up and down near the limit too."""
+    target = calibrate.target_of(target=curve)
+    asked: dict[float, bool] = {}
+
+    def price(value: float) -> Guarantee:
+        jump = 1 + 0.3 * math.sin(1e4 * value)
+        found = exponential.exponential_mechanism(power=value * jump, sensitivity=0.5)
+        asked[value] = target.admits(found)
+        return found
+
+    assert asked.get(calibrate.largest(price, target, 1e-6, 1e3, "power"), False)
+    falling = lambda value: price(1 / value)
+    asked.clear()
+    smallest = calibrate.smallest(falling, target, 1e-3, 1e6, "noise")
+    assert target.admits(falling(smallest))

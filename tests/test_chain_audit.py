@@ -52,6 +52,9 @@ def claimed(steps: int, counted: int | None = None, sensitivity: float = 1.0) ->
         step=plan["step"],
         steps=steps if counted is None else counted,
         convex=True,
+        public_start=True,
+        full_batch=True,
+        momentum=0.0,
     ).curve.mu
 
 
@@ -173,7 +176,15 @@ def test_a_softmax_cannot_be_clipped_and_a_last_iterate_has_no_momentum():
         sf.plan(LINEAR, N, 1.0, 1e-6, mechanism="langevin", momentum=0.9)
     with pytest.raises(AssumptionError, match="momentum"):
         finite_step.last_iterate(
-            difference=1.0, strong_convexity=1.0, smoothness=2.0, step=0.1, steps=3, convex=True, momentum=0.9
+            difference=1.0,
+            strong_convexity=1.0,
+            smoothness=2.0,
+            step=0.1,
+            steps=3,
+            convex=True,
+            momentum=0.9,
+            public_start=True,
+            full_batch=True,
         )
 
 

@@ -423,3 +423,21 @@ def test_no_file_of_the_package_reads_the_rows_but_the_engines():
     }  # fmt: skip
     assert all(user.startswith("engines/") for user in users)
     assert users
+
+
+def test_a_subclass_of_randomness_is_refused(ledger):
+    """It could say that it is private and return what its author chose; nothing is charged for it."""
+
+    class Lying(Randomness):
+        def bits(self, count: int) -> int:
+            return 0
+
+        def normal(self, shape):
+            return np.zeros(shape)
+
+    lying = Lying()
+    assert lying.private
+    for book in (None, ledger):
+        with pytest.raises(ArgumentError, match=r"sf\.seeded"):
+            sf.publish(PLANS["diffused"](), survey(), ledger=book, randomness=lying)
+    assert charges(ledger) == []

@@ -135,3 +135,33 @@ def test_integers_below_a_huge_bound_reach_its_top_digits():
     assert chi_square_p(thirds, np.full(3, 300.0)) > LEVEL
     with pytest.raises(ArgumentError, match="bound"):
         stream.integers_below(0)
+
+
+@pytest.mark.parametrize("make", [Randomness, lambda: seeded(5)], ids=["private", "seeded"])
+def test_a_spawned_stream_is_another_one(make):
+    """Not the parent under another name: its numbers are its own, and drawing them does not move the parent."""
+    parent = make()
+    child, second = parent.spawn(), parent.spawn()
+    assert child is not parent
+    assert child._generator is not parent._generator
+    assert child._lock is not parent._lock
+    assert len({numbers(stream) for stream in (parent, child, second, child.spawn())}) == 4
+    assert child.private == parent.private
+
+
+def test_a_private_child_has_a_key_of_its_own_from_the_system(monkeypatch):
+    keys = [bytes([k]) * module.KEY_BYTES for k in range(1, 5)]
+    expected = []
+    for key in keys:
+        monkeypatch.setattr(module, "_system_key", lambda key=key: key)
+        expected.append(numbers(Randomness()))
+    served = iter(keys)
+    monkeypatch.setattr(module, "_system_key", lambda: next(served))
+    parent = Randomness()
+    assert [numbers(stream) for stream in (parent, parent.spawn(), parent.spawn(), parent.spawn())] == expected
+
+
+def test_drawing_from_a_seeded_child_leaves_the_parent_where_it_was():
+    alone, parent = seeded(9), seeded(9)
+    numbers(parent.spawn())
+    assert numbers(alone) == numbers(parent)

@@ -37,6 +37,7 @@ LOSSES = {
         radius=1.0,
         derivative_bound=0.5,
         curvature_bound=0.5,
+        convex=True,
     ),
 }
 CLASSIFIERS = {"logistic", "softmax", "hinge", "smoothed hinge", "probit", "cloglog"}

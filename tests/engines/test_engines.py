@@ -214,6 +214,7 @@ def tilted(name: str = "tilted") -> sf.losses.ScalarLink:
         radius=1.5,
         derivative_bound=0.3,
         curvature_bound=0.3,
+        convex=True,
         name=name,
     )
 
@@ -238,6 +239,7 @@ def test_a_users_slope_never_leaves_what_was_declared_and_says_nothing_about_it(
         labels=(-1.0, 1.0),
         radius=1.0,
         derivative_bound=1.0,
+        convex=True,
     )
     rows = np.ones((4, 1))
     data = dataset("logistic", rows, np.array([-1, 1, 1, 1]))

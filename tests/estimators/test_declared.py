@@ -137,3 +137,57 @@ def test_only_a_seeded_fit_speaks_of_labels_that_were_not_declared():
         sf.PrivateLogisticRegression(1.0, 1e-6, data_norm=1.0, classes=[0, 1, 2], random_state=0).fit(
             X, y + (y == 2) * np.arange(len(y))
         )
+
+
+def encoded(estimator, X, y, monkeypatch):
+    """The rows that reach the model, and the plan and schema that they are published under."""
+    from sfumato.dataset import rows_of
+    from sfumato.engines.design import feature_blocks
+    from sfumato.estimators import _fitting
+
+    class Seen(Exception):
+        pass
+
+    seen = {}
+
+    def watch(plan, data, **options):
+        blocks = list(feature_blocks(data, plan.model))
+        seen.update(plan=plan.digest, schema=data.schema.digest, n=rows_of(data).n)
+        seen["rows"] = np.concatenate([np.asarray(rows) for rows, _ in blocks])
+        seen["labels"] = np.concatenate([labels for _, labels in blocks])
+        raise Seen
+
+    monkeypatch.setattr(_fitting, "publish", watch)
+    with pytest.raises(Seen):
+        clone(estimator).fit(X, y)
+    return seen
+
+
+@pytest.mark.parametrize("declared", [{}, {"data_norm": None, "bounds": (-1, 1)}], ids=["data_norm", "bounds"])
+@pytest.mark.parametrize("how", ["clip", "normalise"])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=name)
+def test_the_range_of_one_record_changes_no_other_record_and_no_plan(estimator, how, declared, monkeypatch):
+    """One record far outside, far inside or in the middle: every other row and label is encoded to the same bits."""
+    X, y = rows(count=30)
+    ready = clone(estimator).set_params(rows=how, **declared)
+    before = encoded(ready, X, y, monkeypatch)
+    for changed in (1e6, -1e6, 0.0, 1e-9):
+        other = X.copy()
+        other[7] = changed
+        after = encoded(ready, other, y, monkeypatch)
+        assert (after["plan"], after["schema"], after["n"]) == (before["plan"], before["schema"], 30)
+        keep = np.arange(30) != 7
+        np.testing.assert_array_equal(after["rows"][keep], before["rows"][keep])
+        np.testing.assert_array_equal(after["labels"], before["labels"])
+    far = X.copy()
+    far[7] = 1e6
+    assert not np.array_equal(encoded(ready, far, y, monkeypatch)["rows"][7], before["rows"][7])
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=name)
+def test_a_table_twice_as_wide_is_encoded_twice_as_wide(estimator, monkeypatch):
+    """Declared bounds scale the rows, not the rows' own range: half the range gives half the numbers."""
+    X, y = rows(count=30)
+    ready = clone(estimator).set_params(data_norm=None, bounds=(-4, 4))
+    whole, half = (encoded(ready, scale * X, y, monkeypatch)["rows"] for scale in (2.0, 1.0))
+    np.testing.assert_allclose(half, whole / 2, rtol=1e-12)

@@ -54,6 +54,7 @@ def test_the_price_is_that_of_exact_draws_under_the_words(model):
         strong_convexity=exact.model.strong_convexity(N, exact["power"]),
         convex=True,
         draws=3,
+        convex_domain=True,
     )
     assert exact.guarantee.curve == found.curve
     assert exact.guarantee.trust == WORDS

@@ -54,6 +54,7 @@ def declare(**changes: Any) -> ScalarLink:
         "radius": 1.0,
         "derivative_bound": 1.0,
         "curvature_bound": 0.25,
+        "convex": True,
         "name": "mine",
     }
     return ScalarLink(**(right | changes))
@@ -78,7 +79,9 @@ BUILT_IN: list[tuple[ScalarLinkLoss, float, float | None, Any]] = [
 def test_every_built_in_loss_is_accepted_as_a_users(
     loss: ScalarLinkLoss, slope: float, curvature: float | None, labels: Any
 ) -> None:
-    mine = ScalarLink(loss.value, loss.derivative, labels or loss.label_domain, loss.radius, slope, curvature)
+    mine = ScalarLink(
+        loss.value, loss.derivative, labels or loss.label_domain, loss.radius, slope, curvature, convex=True
+    )
     assert isinstance(mine, ScalarLinkLoss)
     theirs, own = loss.constants(), mine.constants()
     assert own.lipschitz == pytest.approx(theirs.lipschitz, rel=1e-15)
@@ -95,10 +98,10 @@ def test_the_same_losses_are_rejected_one_percent_too_low(
 ) -> None:
     domain = labels or loss.label_domain
     with pytest.raises(LossRejected, match="bound on the derivative"):
-        ScalarLink(loss.value, loss.derivative, domain, loss.radius, 0.99 * slope, curvature)
+        ScalarLink(loss.value, loss.derivative, domain, loss.radius, 0.99 * slope, curvature, convex=True)
     if curvature is not None and not isinstance(loss, (ClippedProbit, ClippedCloglog)):
         with pytest.raises(LossRejected, match="bound on the curvature"):
-            ScalarLink(loss.value, loss.derivative, domain, loss.radius, slope, 0.99 * curvature)
+            ScalarLink(loss.value, loss.derivative, domain, loss.radius, slope, 0.99 * curvature, convex=True)
 
 
 def bump(u: Any, at: float, width: float) -> Any:
@@ -333,7 +336,7 @@ def test_mixtures_of_smooth_steps_are_judged_by_their_true_bound(
         return np.clip(sum(w * (2 * sigmoid(3 * (u - k)) - 1) for k, w in pairs), -total, total) + 0 * y
 
     def make() -> ScalarLink:
-        return ScalarLink(value, slope, [0.0], 1.0, excess * total, 1.5 * total)
+        return ScalarLink(value, slope, [0.0], 1.0, excess * total, 1.5 * total, convex=True)
 
     if excess < 1:
         with pytest.raises(LossRejected, match="bound on the derivative"):

@@ -52,6 +52,7 @@ def pseudo_huber() -> ScalarLink:
         radius=1.2,
         derivative_bound=1.0,
         curvature_bound=1.0,
+        convex=True,
         name="pseudo-Huber",
     )
 

@@ -294,6 +294,29 @@ def test_gamma_rate_renyi_is_never_below():
     assert renyi_too_low(gamma_rate_renyi, oracles.gamma_rate_renyi, cases) == []
 
 
+def tiny_shifts(seed: int, count: int) -> list[tuple[float, float, float, float]]:
+    """Two cells, a shift far below them, and an order so high that 1/(order - 1) covers no error either."""
+    draw = np.random.default_rng(seed)
+    cells = 10.0 ** draw.uniform(-3, 2, (count, 2))
+    shifts = 10.0 ** draw.uniform(-14, -9, count)
+    orders = 1 + 10.0 ** draw.uniform(-6, -0.3, count) * cells[:, 1] / shifts
+    return [(a, b, t, o) for (a, b), t, o in zip(cells.tolist(), shifts.tolist(), orders.tolist(), strict=True)]
+
+
+def test_renyi_of_a_tiny_shift_keeps_an_absolute_allowance():
+    """Divergences of 1e-20 to 1e-10 are differences of remainders that are off by 1e-18 whatever the shift."""
+    cases = tiny_shifts(35, 400)
+    assert [case for case in cases if beta_renyi(*case) < oracles.beta_pair_renyi(*case)] == []
+    at_one = [(a, b, t, 1.0) for a, b, t, _ in cases]
+    assert [case for case in at_one if beta_renyi(*case) < oracles.beta_pair_renyi(*case)] == []
+    shapes = [(b, t, o) for _, b, t, order in cases for o in (order, 1.0)]
+    assert [case for case in shapes if gamma_shape_renyi(*case) < oracles.gamma_shape_renyi(*case)] == []
+
+
+def test_the_absolute_allowance_is_small():
+    assert 0 <= beta_renyi(1.0, 1.0, 1e-13, 1e6) - float(oracles.beta_pair_renyi(1.0, 1.0, 1e-13, 1e6)) < 1e-16
+
+
 @given(st.floats(0.5, 50), st.floats(0.5, 50), st.floats(0.05, 2), st.floats(0.05, 0.9))
 def test_renyi_is_tight_away_from_the_edges(a, b, power, share):
     order = 1 + share * b / power

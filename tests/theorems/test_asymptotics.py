@@ -73,7 +73,9 @@ def test_example_17() -> None:
     # The difference of the two losses is theta itself, so G = power and mu = power sqrt(v), v = 1.
     power = gaussian_mu(0.1, 1e-3)
     assert power == pytest.approx(0.0575, abs=5e-5)
-    assert sharp.gibbs_draw(difference=power, strong_convexity=1.0, convex=True).delta(0.1) <= 1e-3 * (1 + 1e-11)
+    assert sharp.gibbs_draw(difference=power, strong_convexity=1.0, convex=True, convex_domain=True).delta(
+        0.1
+    ) <= 1e-3 * (1 + 1e-11)
     assert asymptotics.inflation(power=power) == pytest.approx(17.4, abs=0.05)
     # Printed: 0.012 and 83, from L = 1 in Corollary 8, which charges 2 for a difference of 1.
     assert asymptotics.inflation(power=0.012) == pytest.approx(83, abs=0.5)

@@ -97,7 +97,9 @@ def test_non_canonical_links_break_theorem_16(link: str) -> None:
 
 def test_it_is_the_sharp_theorem() -> None:
     claim = canonical_glm.posterior_draw(**MODEL, power=0.4, draws=3)
-    exact = sharp.gibbs_draw(difference=2 * 0.4 * 1.3, strong_convexity=7 * 0.2, convex=True, draws=3)
+    exact = sharp.gibbs_draw(
+        difference=2 * 0.4 * 1.3, strong_convexity=7 * 0.2, convex=True, draws=3, convex_domain=True
+    )
     assert claim.curve.mu == pytest.approx(exact.curve.mu, rel=1e-13)
     assert claim.draws == 3
     assert (3 * canonical_glm.posterior_draw(**MODEL, power=0.4)).curve.mu == pytest.approx(claim.curve.mu, rel=1e-13)

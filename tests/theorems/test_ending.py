@@ -14,9 +14,13 @@ from sfumato.errors import AssumptionError
 from sfumato.privacy.curves import Gaussian
 from sfumato.theorems import ending, finite_step, path
 
-CHAIN = {"difference": 1.3, "strong_convexity": 2.0, "smoothness": 6.0, "step": 0.1, "steps": 5, "convex": True}
-GRID = {"spacing": 0.01, "dimension": 3}
-PATH = {"difference": 1.3, "step": 0.1, "steps": 5}
+# What whoever runs the chain declares, for the last iterate and for the whole path, and what the sampler does.
+LAST = {"public_start": True, "full_batch": True, "momentum": 0.0}
+WHOLE = {"public_start": True, "public_schedule": True, "full_batch": True}
+EXACT = {"exact_sampler": True}
+CHAIN = {"difference": 1.3, "strong_convexity": 2.0, "smoothness": 6.0, "step": 0.1, "steps": 5, "convex": True, **LAST}
+GRID = {"spacing": 0.01, "dimension": 3, **EXACT}
+PATH = {"difference": 1.3, "step": 0.1, "steps": 5, **WHOLE}
 
 
 def discrete_gaussian(parameter: float, spacing: float, reach: int) -> np.ndarray:
@@ -91,7 +95,7 @@ def cheapest_split(shift: float, width: float, c: float, noise: float, steps: in
 @pytest.mark.parametrize("steps", [1, 2, 6])
 def test_the_closed_form_is_the_cheapest_split(width: float, m: float, steps: int) -> None:
     chain = CHAIN | {"strong_convexity": m, "steps": steps}
-    claim = ending.discrete_last_iterate(**chain, spacing=width, dimension=1)
+    claim = ending.discrete_last_iterate(**chain, spacing=width, dimension=1, **EXACT)
     step, shift = 0.1, 0.1 * 1.3
     best = cheapest_split(shift, width, 1 - step * m, 2 * step, steps)
     assert claim.renyi(2.0) >= best * (1 - 1e-9)
@@ -109,7 +113,7 @@ def test_quadratic_chains_cost_no_more_than_claimed(m, stretch, share, steps, di
     spacing = coarse * math.sqrt(2 * step)
     claim = ending.discrete_last_iterate(
         difference=difference, strong_convexity=m, smoothness=smoothness, step=step, steps=steps, convex=True,
-        spacing=spacing, dimension=1,
+        spacing=spacing, dimension=1, **LAST, **EXACT,
     )  # fmt: skip
     # Wide enough for P^a Q^(1-a), which is centred a shifts away; terms are computed as products of logs, so the window
     # may not be so wide that the laws underflow.
@@ -125,7 +129,7 @@ def test_quadratic_chains_cost_no_more_than_claimed(m, stretch, share, steps, di
 def test_the_claim_is_nearly_attained_on_a_fine_grid() -> None:
     # Curvature m, the equality case of the finite-step theorem: a constant a few percent smaller would be rejected.
     step, steps, difference, spacing = 0.1, 5, 1.3, 0.01
-    claim = ending.discrete_last_iterate(**CHAIN, spacing=spacing, dimension=1)
+    claim = ending.discrete_last_iterate(**CHAIN, spacing=spacing, dimension=1, **EXACT)
     p = ended_chain(2.0, 0.5 * difference, step, steps, spacing, 800)
     q = ended_chain(2.0, -0.5 * difference, step, steps, spacing, 800)
     assert 0.95 * claim.renyi(2.0) < renyi(p, q, 2.0) <= claim.renyi(2.0)
@@ -147,7 +151,7 @@ def test_the_unconditional_formula_is_false_on_coarse_grids(m: float) -> None:
     assert true > 1.5 * unconditional  # mu_t + g/sqrt(V_t) does not cover it
     claim = ending.discrete_last_iterate(
         difference=difference, strong_convexity=m, smoothness=2.0, step=step, steps=steps, convex=True,
-        spacing=spacing, dimension=1,
+        spacing=spacing, dimension=1, **LAST, **EXACT,
     )  # fmt: skip
     assert true <= claim.renyi(2.0)
 
@@ -156,7 +160,7 @@ def test_fine_grids_cost_nothing_to_speak_of() -> None:
     # g = 2^-20 sqrt(2h): at most 1e-6 sqrt(d) is added to mu.
     spacing, dimension = 2.0**-20 * math.sqrt(0.2), 100
     base = finite_step.last_iterate(**CHAIN).curve.mu
-    claim = ending.discrete_last_iterate(**CHAIN, spacing=spacing, dimension=dimension)
+    claim = ending.discrete_last_iterate(**CHAIN, spacing=spacing, dimension=dimension, **EXACT)
     mu = math.sqrt(claim.renyi(2.0))
     assert 0 < mu - base <= 1e-6 * math.sqrt(dimension)
     c, steps = 1 - 0.1 * 2.0, 5
@@ -171,7 +175,7 @@ def test_many_coordinates_straddle_at_once() -> None:
     one = renyi(mass[1:], mass[:-1], 3.0)
     claim = ending.discrete_last_iterate(
         difference=1e-9, strong_convexity=0.0, smoothness=2.0, step=step, steps=4, convex=True,
-        spacing=spacing, dimension=dimension,
+        spacing=spacing, dimension=dimension, **LAST, **EXACT,
     )  # fmt: skip
     assert dimension * one <= claim.renyi(3.0)
     assert dimension * one == pytest.approx(claim.renyi(3.0), rel=1e-6)
@@ -195,16 +199,16 @@ def test_chains_states_and_rounding_multiply_as_in_the_continuous_theorem() -> N
 @pytest.mark.parametrize("sizes", [[0.1] * 5, [0.3, 0.1, 0.05, 0.2]])
 def test_path_formula(sizes: list[float]) -> None:
     g, width, e = 1.3, 0.01 * math.sqrt(3), 1e-4
-    claim = ending.discrete_path(difference=g, step=sizes, steps=len(sizes), **GRID, float_error=e)
+    claim = ending.discrete_path(difference=g, step=sizes, steps=len(sizes), **GRID, float_error=e, **WHOLE)
     rho = sum((h * g + 2 * e) ** 2 / (2 * h) for h in sizes[:-1])
     rho = 0.5 * (rho + (sizes[-1] * g + 2 * e + width) ** 2 / (2 * sizes[-1]))
     for order in (1.5, 2.0, 64.0):
         assert claim.renyi(order) == pytest.approx(order * rho, rel=2e-3 if order == 1.5 else 1e-12)
         assert claim.renyi(order) >= order * rho
     if len(set(sizes)) == 1:
-        same = ending.discrete_path(difference=g, step=sizes[0], steps=len(sizes), **GRID, float_error=e)
+        same = ending.discrete_path(difference=g, step=sizes[0], steps=len(sizes), **GRID, float_error=e, **WHOLE)
         assert same.renyi(2.0) == pytest.approx(claim.renyi(2.0), rel=1e-12)
-    four = ending.discrete_path(difference=g, step=sizes, steps=len(sizes), **GRID, float_error=e, chains=4)
+    four = ending.discrete_path(difference=g, step=sizes, steps=len(sizes), **GRID, float_error=e, chains=4, **WHOLE)
     assert four.renyi(2.0) == pytest.approx(4 * claim.renyi(2.0), rel=1e-12)
 
 
@@ -219,10 +223,12 @@ def test_path_of_two_steps_against_the_exact_joint_law() -> None:
     second = np.array([renyi(mass[k:], mass[: len(mass) - k], order) if k else 0.0 for k in range(apart.max() + 1)])
     log_norm = special.logsumexp(log_p)
     joint = special.logsumexp(order * log_p + (1 - order) * log_q + (order - 1) * second[apart]) - log_norm
-    claim = ending.discrete_path(difference=g, step=step, steps=2, spacing=spacing, dimension=1)
+    claim = ending.discrete_path(difference=g, step=step, steps=2, spacing=spacing, dimension=1, **WHOLE, **EXACT)
     assert joint / (order - 1) <= claim.renyi(order)
     # Without the width of the grid the claim would be too small.
-    assert joint / (order - 1) > Gaussian(path.whole_path(difference=g, step=step, steps=2).curve.mu).renyi(order)
+    assert joint / (order - 1) > Gaussian(path.whole_path(difference=g, step=step, steps=2, **WHOLE).curve.mu).renyi(
+        order
+    )
 
 
 # --- the curve, ending (b), hypotheses -----------------------------------------------------------------------------
@@ -238,7 +244,7 @@ def test_only_a_renyi_curve_is_claimed() -> None:
 @pytest.mark.parametrize("difference", [0.003, 0.1, 1.3, 10.0])
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
 def test_the_listed_orders_are_dense_enough(difference: float, delta: float) -> None:
-    claim = ending.discrete_path(difference=difference, step=0.1, steps=5, spacing=1e-9, dimension=1)
+    claim = ending.discrete_path(difference=difference, step=0.1, steps=5, spacing=1e-9, dimension=1, **WHOLE, **EXACT)
     rho = claim.renyi(2.0) / 2
     best = optimize.minimize_scalar(
         lambda x: rho * (1 + math.exp(x)) + math.log1p(-1 / (1 + math.exp(x)))

@@ -104,7 +104,7 @@ def test_ops_on_a_segment_is_exactly_this_bounded_range(power: float, c: float, 
     loss = {y: np.logaddexp(0, -y * c * theta) for y in (-1, 1)}
     p, q = gibbs(loss[1], prior, power), gibbs(loss[-1], prior, power)
     ratio = np.log(p) - np.log(q)
-    claim = exponential.ops_draw(power=power, radius=c, ball=ball)
+    claim = exponential.ops_draw(power=power, radius=c, ball=ball, difference=c * ball)
     assert ratio.max() - ratio.min() == pytest.approx(claim.epsilon(0.0), rel=1e-9)  # attained
     assert claim.epsilon(0.0) == pytest.approx(2 * power * c * ball, rel=1e-12)  # printed: 4 rho c R_T
     for epsilon in (0.0, 0.5, 1.5):
@@ -202,14 +202,14 @@ def test_general_ball_for_the_hinge() -> None:
 
 def test_ops_price_of_the_two_balls() -> None:
     small = exponential.logistic_map_radius(power=1.0, radius=1.0, precision_per_record=1e-3)
-    claim = exponential.ops_draw(power=1.0, radius=1.0, ball=small)
+    claim = exponential.ops_draw(power=1.0, radius=1.0, ball=small, difference=small)
     assert claim.epsilon(0.0) == pytest.approx(2 * 16.687, rel=1e-4)  # printed 4 c^2 rho/b = 4000
 
 
 # --- hypotheses ----------------------------------------------------------------------------------------------------
 
 MECHANISM = {"power": 0.1, "sensitivity": 1.0}
-OPS = {"power": 0.1, "radius": 1.0, "ball": 2.0}
+OPS = {"power": 0.1, "radius": 1.0, "ball": 2.0, "difference": 2.0}
 LINK = {"loss": lambda u: max(0.0, 1 - u), "radius": 1.0, "ball": 2.0, "convex": True}
 BALL = {"power": 0.1, "radius": 1.0, "precision_per_record": 0.1}
 GENERAL = BALL | {"slope": lambda u: -1.0 if u < 1 else 0.0, "slope_bound": 1.0, "convex": True}

@@ -13,7 +13,9 @@ from sfumato.errors import AssumptionError
 from sfumato.privacy.curves import Gaussian
 from sfumato.theorems import finite_step
 
-GOOD = {"difference": 1.3, "strong_convexity": 2.0, "smoothness": 6.0, "step": 0.1, "steps": 5, "convex": True}
+# What whoever runs the chain declares.
+RUN = {"public_start": True, "full_batch": True, "momentum": 0.0}
+GOOD = {"difference": 1.3, "strong_convexity": 2.0, "smoothness": 6.0, "step": 0.1, "steps": 5, "convex": True, **RUN}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,13 @@ def worst_ratio(scale: float, seed: int, cases: int) -> float:
         first, second, difference, precision, smooth, step = logistic_case(rng)
         steps, start = int(rng.choice([1, 2, 5, 20, 60])), rng.normal()
         claim = finite_step.last_iterate(
-            difference=difference, strong_convexity=precision, smoothness=smooth, step=step, steps=steps, convex=True
+            difference=difference,
+            strong_convexity=precision,
+            smoothness=smooth,
+            step=step,
+            steps=steps,
+            convex=True,
+            **RUN,
         )
         spread = 8 * math.sqrt(1 / precision + 2 * step) + difference / precision * 5 + abs(start)
         x = np.linspace(-spread, spread, 900)
@@ -99,7 +107,7 @@ def test_quadratics_reach_the_claim(steps):
     x = np.linspace(-9, 9, 2001)
     p, q = (last_iterate(lambda t, s=s: m * t + s * g / 2, x, step, steps, 0.0) for s in (1, -1))
     claim = finite_step.last_iterate(
-        difference=g, strong_convexity=m, smoothness=m, step=step, steps=steps, convex=True
+        difference=g, strong_convexity=m, smoothness=m, step=step, steps=steps, convex=True, **RUN
     )
     for epsilon in (0.0, 0.5, 1.0):
         assert claim.delta(epsilon) == pytest.approx(hockey_stick(p, q, x, epsilon), abs=1e-6)

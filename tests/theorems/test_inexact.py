@@ -15,7 +15,7 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.metric import Metric
 from sfumato.theorems import inexact, sharp
 
-EXACT = sharp.gibbs_draw(difference=0.5, strong_convexity=1.0, convex=True)
+EXACT = sharp.gibbs_draw(difference=0.5, strong_convexity=1.0, convex=True, convex_domain=True)
 GAMMA = {"total_variation": 1e-3, "every_data_set": True}
 LANGEVIN = {"strong_convexity": 0.05, "smoothness": 1.0, "dimension": 2, "total_variation": 0.1}
 
@@ -66,7 +66,7 @@ def test_slack_is_kept_apart_and_summed_over_draws() -> None:
     assert claim.trust == "proved with slack"
     assert claim.delta(1.0) == pytest.approx(EXACT.delta(1.0) + (1 + math.e) * 1e-3, rel=1e-12)
     assert claim.renyi(2.0) == math.inf
-    five = sharp.gibbs_draw(difference=0.5, strong_convexity=1.0, convex=True, draws=5)
+    five = sharp.gibbs_draw(difference=0.5, strong_convexity=1.0, convex=True, draws=5, convex_domain=True)
     many = inexact.approximate_sampler(five, **GAMMA)
     assert many.slack == pytest.approx(5e-3, rel=1e-12)
     assert (5 * claim).slack == pytest.approx(many.slack, rel=1e-12)

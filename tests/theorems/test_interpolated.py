@@ -61,7 +61,7 @@ def test_without_convexity_the_claim_is_false():
 
 
 def test_without_error_it_is_the_sharp_curve_and_an_error_raises_it():
-    exact = sharp.gibbs_draw(difference=0.6, strong_convexity=1.5, convex=True, draws=3)
+    exact = sharp.gibbs_draw(difference=0.6, strong_convexity=1.5, convex=True, draws=3, convex_domain=True)
     bare = interpolated.grid_draw(**{**GRID, "log_error": 0.0}, draws=3)
     rough = interpolated.grid_draw(**{**GRID, "log_error": 1e-3}, draws=3)
     for epsilon in (0.0, 0.5, 2.0):

@@ -40,7 +40,11 @@ def test_it_agrees_with_the_sharp_theorem(power, radius, n, precision, draws):
     ).curve.mu
     mean = sharp.gaussian_mean(power=power, radius=radius, n=n, precision=precision, draws=draws)
     gibbs = sharp.gibbs_draw(
-        difference=2 * power * radius, strong_convexity=power * n + precision, convex=True, draws=draws
+        difference=2 * power * radius,
+        strong_convexity=power * n + precision,
+        convex=True,
+        draws=draws,
+        convex_domain=True,
     )
     assert found == pytest.approx(mean.curve.mu, rel=1e-14)
     assert found == pytest.approx(gibbs.curve.mu, rel=1e-14)
@@ -134,7 +138,9 @@ def test_half_the_slope_would_be_seen():
 @given(st.floats(1e-3, 1.0), st.floats(1e-3, 1e4), st.floats(1.0, 1e3), st.integers(1, 30))
 def test_log_odds_agree_with_the_sharp_theorem(power, precision, strength, draws):
     found = location.logit_draw(precision=precision, power=power, strength=strength, draws=draws).curve.mu
-    gibbs = sharp.gibbs_draw(difference=power, strong_convexity=strength * precision, convex=True, draws=draws)
+    gibbs = sharp.gibbs_draw(
+        difference=power, strong_convexity=strength * precision, convex=True, draws=draws, convex_domain=True
+    )
     assert found == pytest.approx(gibbs.curve.mu, rel=1e-14)
 
 

@@ -208,7 +208,7 @@ def test_workshop_corollary_is_false_and_refused() -> None:
 
 
 def test_theorem_10_is_refused_with_the_sharp_price() -> None:
-    mu = sharp.gibbs_draw(difference=2 * 0.3 * 1.5, strong_convexity=4.0, convex=True).curve.mu
+    mu = sharp.gibbs_draw(difference=2 * 0.3 * 1.5, strong_convexity=4.0, convex=True, convex_domain=True).curve.mu
     with pytest.raises(AssumptionError, match="known universal constant") as caught:
         log_sobolev.theorem_10(power=0.3, lipschitz=1.5, strong_convexity=4.0, convex=True)
     assert f"{mu:.6g}-GDP" in str(caught.value)

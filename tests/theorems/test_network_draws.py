@@ -116,6 +116,24 @@ def test_one_cell_matches_quadrature_of_gammas(x, t, order):
     assert math.isclose(down, renyi(x, x + t), rel_tol=1e-8, abs_tol=1e-12)
 
 
+def test_one_cell_of_a_tiny_shift_keeps_an_absolute_allowance():
+    """Divergences of 1e-20 to 1e-10 are differences of remainders that are off by 1e-18 whatever the shift."""
+    draw = np.random.default_rng(36)
+    low = []
+    with mp.workdps(50):
+        for _ in range(500):
+            x, t = (float(10.0 ** draw.uniform(*ends)) for ends in ((-3, 2), (-14, -9)))
+            order = float(1 + 10.0 ** draw.uniform(-6, -0.3) * x / t)
+            for upward in (True, False):
+                p, q = (mpf(x) + mpf(t), mpf(x)) if upward else (mpf(x), mpf(x) + mpf(t))
+                a = mpf(order)
+                exact = (mp.loggamma(a * p + (1 - a) * q) - a * mp.loggamma(p)) / (a - 1) + mp.loggamma(q)
+                found = float(networks.one_cell(x, np.array([t]), np.array([order]), upward)[0, 0])
+                if found < exact:
+                    low.append((x, t, order, upward, found, float(exact)))
+    assert low == []
+
+
 def test_one_move_is_the_pair_of_one_node():
     orders = np.array([1.5, 2.0, 5.0])
     found = networks.worst_split(2.0, 0.3, 1, orders)

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from sfumato.errors import AssumptionError
 from sfumato.theorems import finite_step, path
 
-GOOD = {"difference": 1.3, "step": 0.1, "steps": 20}
+# What whoever runs a chain declares: for the whole path, and for its last iterate.
+RUN = {"public_start": True, "public_schedule": True, "full_batch": True}
+LAST = {"public_start": True, "full_batch": True, "momentum": 0.0}
+GOOD = {"difference": 1.3, "step": 0.1, "steps": 20, **RUN}
 
 
 def joint_price(curvature: float, difference: float, sizes: list[float], momentum: float = 0.0) -> float:
@@ -36,7 +39,7 @@ def joint_price(curvature: float, difference: float, sizes: list[float], momentu
 
 def test_golden_values() -> None:
     # L/(n sigma) = 0.1 a step, 160 steps: 1.264911.
-    assert path.whole_path(difference=0.1, step=2.0, steps=160).curve.mu == pytest.approx(1.264911, abs=5e-7)
+    assert path.whole_path(difference=0.1, step=2.0, steps=160, **RUN).curve.mu == pytest.approx(1.264911, abs=5e-7)
 
 
 @settings(max_examples=60, deadline=None)
@@ -47,7 +50,7 @@ def test_golden_values() -> None:
     momentum=st.sampled_from([0.0, 0.5, 0.9]),
 )
 def test_the_price_of_every_iterate_is_exact(curvature, difference, sizes, momentum) -> None:
-    claim = path.whole_path(difference=difference, step=sizes, steps=len(sizes), momentum=momentum)
+    claim = path.whole_path(difference=difference, step=sizes, steps=len(sizes), momentum=momentum, **RUN)
     exact = joint_price(curvature, difference, sizes, momentum)
     assert exact <= claim.curve.mu * (1 + 1e-9)
     assert exact == pytest.approx(claim.curve.mu, rel=1e-8)  # an equality: no smaller constant is sound
@@ -56,7 +59,7 @@ def test_the_price_of_every_iterate_is_exact(curvature, difference, sizes, momen
 def test_equal_steps_agree_with_a_list() -> None:
     one = path.whole_path(**GOOD).curve.mu
     assert one == pytest.approx(math.sqrt(20) * 1.3 * math.sqrt(0.05), rel=1e-14)
-    assert path.whole_path(difference=1.3, step=[0.1] * 20, steps=20).curve.mu == pytest.approx(one, rel=1e-14)
+    assert path.whole_path(difference=1.3, step=[0.1] * 20, steps=20, **RUN).curve.mu == pytest.approx(one, rel=1e-14)
     assert path.whole_path(**GOOD, chains=4).curve.mu == pytest.approx(2 * one, rel=1e-14)
     assert path.whole_path(**GOOD, chains=4).draws == 4
     assert (4 * path.whole_path(**GOOD)).curve.mu == pytest.approx(2 * one, rel=1e-14)
@@ -72,9 +75,9 @@ def test_rounding_errors_are_charged() -> None:
 def test_the_last_iterate_alone_is_never_dearer() -> None:
     for step in (0.02, 0.1, 0.24):
         for steps in (1, 3, 50):
-            whole = path.whole_path(difference=1.3, step=step, steps=steps).curve.mu
+            whole = path.whole_path(difference=1.3, step=step, steps=steps, **RUN).curve.mu
             last = finite_step.last_iterate(
-                difference=1.3, strong_convexity=2.0, smoothness=6.0, step=step, steps=steps, convex=True
+                difference=1.3, strong_convexity=2.0, smoothness=6.0, step=step, steps=steps, convex=True, **LAST
             ).curve.mu
             assert last <= whole * (1 + 1e-12)
 
@@ -99,11 +102,11 @@ def test_holds_without_convexity_where_the_last_iterate_formula_fails() -> None:
     assert p.sum() * width == pytest.approx(1, abs=1e-6)
     true = np.maximum(p - math.exp(epsilon) * q, 0).sum() * width
     assert true == pytest.approx(0.202, abs=1e-3)
-    claim = path.whole_path(difference=1.0, step=step, steps=steps).delta(epsilon)
+    claim = path.whole_path(difference=1.0, step=step, steps=steps, **RUN).delta(epsilon)
     assert claim == pytest.approx(0.400, abs=5e-4)
     assert true <= claim
     wells = finite_step.last_iterate(
-        difference=1.0, strong_convexity=8.0, smoothness=8.0, step=step, steps=steps, convex=True
+        difference=1.0, strong_convexity=8.0, smoothness=8.0, step=step, steps=steps, convex=True, **LAST
     )
     assert wells.delta(epsilon) == pytest.approx(0.0134, abs=5e-4)
     assert not true <= wells.delta(epsilon)  # the same check rejects the convex formula

@@ -132,3 +132,39 @@ def test_each_dropped_hypothesis_of_a_ball_is_named(changed, said):
         rejection.ball_acceptance(**{**BALL, **changed})
     with pytest.raises(AssumptionError, match="failure"):
         rejection.trials_needed(acceptance=0.5, failure=0.0)
+
+
+@pytest.mark.parametrize("distance", [0.0, 0.4])
+@pytest.mark.parametrize("fineness", [0.01, 0.3, 1.0])
+def test_the_success_on_a_ball_is_the_formula_whatever_the_lattice(fineness, distance):
+    """exp(-gap) [sqrt(2 pi/(A g^2))/(1 + sqrt(2 pi/(m g^2)))]^d P(|N(z, 1/A)| <= R - g sqrt(d)/2), A = M (1 + M g^2/6)."""
+    from scipy import stats
+
+    m, big_m, d, radius, gap = 2.0, 9.0, 3, 2.5, 0.05
+    g = math.sqrt(fineness / big_m)
+    a = big_m * (1 + big_m * g * g / 6)
+    ratio = math.sqrt(2 * math.pi / (a * g * g)) / (1 + math.sqrt(2 * math.pi / (m * g * g)))
+    inside = radius - g * math.sqrt(d) / 2
+    law = stats.ncx2(d, a * distance**2) if distance else stats.chi2(d)
+    exact = math.exp(-gap) * ratio**d * law.cdf(a * inside**2)
+    found = rejection.ball_acceptance(
+        strong_convexity=m, smoothness=big_m, spacing=g, dimension=d, radius=radius, distance=distance, gap=gap
+    )
+    assert exact * (1 - 1e-5) <= found <= exact
+
+
+@pytest.mark.parametrize("fineness", [0.01, 0.3, 1.0])
+def test_the_success_on_a_ball_is_not_above_that_of_the_steepest_quadratic(fineness):
+    """Brute force on the lattice: U = M |t|^2/2 about a lattice point, the proposal exp(-m |t|^2/2)."""
+    m, big_m, d, radius = 2.0, 9.0, 2, 1.8
+    g = math.sqrt(fineness / big_m)
+    steps = int(radius / g)
+    axis = g * np.arange(-steps, steps + 1)
+    square = axis[:, None] ** 2 + axis[None, :] ** 2
+    proposed = np.exp(-0.5 * m * square)
+    kept = np.exp(-0.5 * (big_m - m) * square) * (square <= radius**2)
+    success = (proposed * kept).sum() / proposed.sum()
+    found = rejection.ball_acceptance(
+        strong_convexity=m, smoothness=big_m, spacing=g, dimension=d, radius=radius, distance=0.0
+    )
+    assert 0 < found <= success

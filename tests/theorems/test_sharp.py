@@ -54,7 +54,12 @@ def excess_over_claim(scale: float, seed: int, cases: int) -> float:
     worst = 0.0
     for _ in range(cases):
         x, p, q, difference, precision = random_case(rng)
-        mu = sharp.gibbs_draw(difference=difference, strong_convexity=precision, convex=True).curve.mu * scale
+        mu = (
+            sharp.gibbs_draw(
+                difference=difference, strong_convexity=precision, convex=True, convex_domain=True
+            ).curve.mu
+            * scale
+        )
         for epsilon in (0.0, 0.3 * mu, mu, 2 * mu + mu * mu / 2):
             claim = Gaussian(mu).delta(epsilon)
             worst = max(worst, (hockey_stick(p, q, x, epsilon) - 1e-9) / claim)
@@ -75,14 +80,14 @@ def test_linear_losses_reach_the_claim(epsilon):
     x = np.linspace(-12, 12, 400001)
     prior = -0.5 * precision * x**2
     p, q = normalised(prior - power * radius * x, x), normalised(prior + power * radius * x, x)
-    claim = sharp.gibbs_draw(difference=2 * power * radius, strong_convexity=precision, convex=True)
+    claim = sharp.gibbs_draw(difference=2 * power * radius, strong_convexity=precision, convex=True, convex_domain=True)
     assert claim.delta(epsilon) == pytest.approx(hockey_stick(p, q, x, epsilon), abs=1e-6)
     assert claim.delta(epsilon) >= hockey_stick(p, q, x, epsilon) - 1e-9
 
 
 def test_draws_compose():
-    one = sharp.gibbs_draw(difference=1.0, strong_convexity=4.0, convex=True)
-    nine = sharp.gibbs_draw(difference=1.0, strong_convexity=4.0, convex=True, draws=9)
+    one = sharp.gibbs_draw(difference=1.0, strong_convexity=4.0, convex=True, convex_domain=True)
+    nine = sharp.gibbs_draw(difference=1.0, strong_convexity=4.0, convex=True, draws=9, convex_domain=True)
     assert nine.curve.mu == pytest.approx(3 * one.curve.mu, rel=1e-12)
     assert nine.draws == 9
 
@@ -116,7 +121,7 @@ DROPPED = [
 
 @pytest.mark.parametrize(("change", "named"), DROPPED)
 def test_each_hypothesis_is_asked_for(change, named):
-    good = {"difference": 1.0, "strong_convexity": 1.0, "convex": True}
+    good = {"difference": 1.0, "strong_convexity": 1.0, "convex": True, "convex_domain": True}
     with pytest.raises(AssumptionError, match=named):
         sharp.gibbs_draw(**{**good, **change})
 

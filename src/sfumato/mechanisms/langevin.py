@@ -54,6 +54,10 @@ def price(model: Gibbs, n: int, power: float, draws: int, steps: int | None, giv
         step=step,
         steps=count,
         convex=model.constants.convex,
+        # What `draw` below does: it starts at the prior's mean, reads every record at each step and has no momentum.
+        public_start=True,
+        full_batch=True,
+        momentum=0.0,
         chains=draws,
         float_error=_gibbs.step_error(model, n, power, step),
     )

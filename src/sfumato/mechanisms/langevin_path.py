@@ -52,6 +52,10 @@ def price(model: Gibbs, n: int, sigma: float, steps: int, chains: int, momentum:
         difference=model.difference(1 / (n * h)) if h > 0 else math.inf,
         step=h,
         steps=steps,
+        # What `draw` below does: a public start, every record at each step, and numbers that the plan has fixed.
+        public_start=True,
+        public_schedule=True,
+        full_batch=True,
         chains=chains,
         momentum=momentum,
         float_error=_gibbs.noisy_mean_error(model, n, sigma),

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ArgumentError
+from sfumato.models._rounding import norm_up
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.labels import LabelInterval
 from sfumato.models.losses.protocol import LABEL, LABELLED_ROW
@@ -32,15 +34,13 @@ def check_rows(model: Gibbs, schema: Schema) -> int:
         label_values(model, schema, None)
         return 1
     design = Design.of(schema)
-    whole = math.hypot(design.radius, model.intercept)
-    seen = whole * (1 - 1e-12)
     radius = model.loss.radius  # type: ignore[attr-defined]
-    if not seen <= radius:
+    if not _longest_row_fits(design.radius, model.intercept, radius):
         with_one = f" and the intercept feature {model.intercept:g}" if model.intercept else ""
+        needed = norm_up(design.radius, model.intercept) if math.isfinite(design.radius) else math.inf
         raise ArgumentError(
-            f"the loss was made for rows of norm at most {radius:.6g}, and schema {schema.name!r} allows {seen:.6g} "
-            f"(data_norm{with_one}). Give the loss radius={math.nextafter(whole, math.inf)!r} "
-            "or declare a smaller data_norm."
+            f"the loss was made for rows of norm at most {radius!r}, and schema {schema.name!r} allows {needed!r} "
+            f"(data_norm{with_one}). Give the loss radius={needed!r} or declare a smaller data_norm."
         )
     width = design.dimension + (1 if model.intercept else 0)
     wanted = width * getattr(model.loss, "classes", 1)
@@ -49,6 +49,13 @@ def check_rows(model: Gibbs, schema: Schema) -> int:
     if record == LABELLED_ROW:
         label_values(model, schema, None)
     return wanted
+
+
+def _longest_row_fits(longest: float, intercept: float, radius: float) -> bool:
+    """Whether longest^2 + intercept^2 <= radius^2, compared as fractions: the price holds for no longer row."""
+    if not math.isfinite(longest):
+        return False
+    return Fraction(longest) ** 2 + Fraction(intercept) ** 2 <= Fraction(radius) ** 2
 
 
 def label_values(model: Gibbs, schema: Schema, block: Mapping[str, Any] | None) -> Array:

@@ -108,6 +108,10 @@ def _path_price(plan: Plan) -> Price:
         difference=model.difference(power),
         step=step,
         steps=t,
+        # The run that is drawn here is that of mechanism 'langevin'.
+        public_start=True,
+        public_schedule=True,
+        full_batch=True,
         chains=plan.draws,
         float_error=_gibbs.step_error(model, plan.n, power, step),
     )

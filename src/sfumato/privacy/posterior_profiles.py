@@ -17,7 +17,7 @@ from sfumato.privacy.gaussian_profiles import PERTURBED
 from sfumato.privacy.inflation import tolerant
 from sfumato.privacy.loss_distribution import ComposedLoss
 from sfumato.privacy.pair_losses import COARSE, FINE, Array, composed_pair, one, safe_order
-from sfumato.privacy.pairs import beta_delta, log_gamma_ratio
+from sfumato.privacy.pairs import RATIO_ERROR, beta_delta, log_gamma_ratio
 from sfumato.privacy.profiles import Parameters, Registered, number, require_keys
 
 # --- one Beta pair: Beta(a + power, b) against Beta(a, b + power), both directions -----------------------------------
@@ -53,7 +53,7 @@ def beta_renyi(a: float, b: float, power: float, order: float) -> float:
 
         up, down = (float(log_gamma_ratio(one(x), one(power))[0]) for x in (a, b))
         parts = (power * float(digamma(a + power)), -power * float(digamma(b)), down, -up)
-        return max(0.0, math.fsum(parts) + 2.0**-48 * (power + sum(map(abs, parts))))
+        return max(0.0, math.fsum(parts) + 2.0**-48 * (power + sum(map(abs, parts))) + 2 * RATIO_ERROR)
     order = safe_order(order, power, b)
     if order == math.inf:
         return math.inf
@@ -61,7 +61,8 @@ def beta_renyi(a: float, b: float, power: float, order: float) -> float:
     fall = log_gamma_ratio(np.array([b, b]), np.array([-(order - 1) * power, power]))
     # C(mixed) - C(P) in each cell over (alpha - 1), plus C(Q) - C(P).
     terms = np.array([rise[0] / (order - 1), fall[0] / (order - 1), -rise[1], fall[1]])
-    error = 2.0**-48 * (np.abs(terms).sum() + 1.0 / (order - 1))
+    # The two ratios that are divided by alpha - 1 have their absolute error covered by the term 1/(alpha - 1).
+    error = 2.0**-48 * (np.abs(terms).sum() + 1.0 / (order - 1)) + 2 * RATIO_ERROR
     return max(0.0, float(terms.sum() + error))
 
 

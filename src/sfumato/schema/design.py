@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sfumato.schema.columns import Boolean, Category, Column, Number
@@ -39,7 +40,9 @@ class Design:
         columns = [(name, schema.columns[name]) for name in schema.features]
         features = tuple(feature for name, column in columns for feature in _features(name, column))
         square = sum(1.0 if isinstance(column, Category) else 0.25 for _, column in columns)
-        radius = math.nextafter(math.sqrt(square), math.inf)
+        radius = math.sqrt(square)
+        if Fraction(radius) ** 2 < Fraction(square):  # the root was rounded down
+            radius = math.nextafter(radius, math.inf)
         if schema.data_norm is not None:
             radius = schema.data_norm if schema.rows == "normalise" else min(radius, schema.data_norm)
         return cls(schema, features, radius)

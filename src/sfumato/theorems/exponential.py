@@ -89,19 +89,19 @@ def dp_distance(p: ArrayLike, q: ArrayLike) -> float:
 
 
 def ops_draw(
-    *, power: float, radius: float, ball: float, difference: float | None = None, draws: int = 1, unit: str = "row"
+    *, power: float, radius: float, ball: float, difference: float, draws: int = 1, unit: str = "row"
 ) -> Guarantee:
     """One posterior sample (OPS): the prior truncated to |theta| <= R_T makes every scalar-link loss bounded.
 
-    Rows |x| <= c keep u = theta.x in [-c R_T, c R_T]. Logistic: log((1 + e^a)/(1 + e^-a)) = a, so Delta = c R_T and
-    eps = 2 rho c R_T; Geumlek et al. print twice that. Other losses: give `difference` from `scalar_link_difference`.
-    `radius` is c with the intercept included. On a ball with a Gaussian prior the sharp theorem applies as well.
+    Rows |x| <= c keep u = theta.x in [-c R_T, c R_T]. `difference` is Delta, the loss's largest difference there, from
+    `scalar_link_difference` or `bounded_loss_sensitivity`: it depends on the loss and so has no default. Logistic:
+    log((1 + e^a)/(1 + e^-a)) = a, so Delta = c R_T and eps = 2 rho c R_T; Geumlek et al. print twice that. `radius` is c
+    with the intercept included. On a ball with a Gaussian prior the sharp theorem applies as well.
     """
     h = Hypotheses("one posterior sample on a ball", "Wang, Fienberg and Smola 2015; Minami et al. 2016, Theorem 4(b)")
-    c = h.number(radius, "bound on the rows", "c", "finite and greater than 0", "Declare data_norm.", origin="schema")
-    r = h.number(ball, "radius of the ball", "R_T", "finite and greater than 0", "Truncate the prior.", origin="prior")
-    delta = c * r * (1 + 2 * UNIT) if difference is None else difference
-    claim = exponential_mechanism(power=power, sensitivity=delta, draws=draws, unit=unit)
+    h.number(radius, "bound on the rows", "c", "finite and greater than 0", "Declare data_norm.", origin="schema")
+    h.number(ball, "radius of the ball", "R_T", "finite and greater than 0", "Truncate the prior.", origin="prior")
+    claim = exponential_mechanism(power=power, sensitivity=difference, draws=draws, unit=unit)
     h.checked.extend(claim.assumptions)
     return h.guarantee(claim.curve, unit=unit, draws=claim.draws)
 

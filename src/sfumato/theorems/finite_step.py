@@ -69,18 +69,19 @@ def last_iterate(
     step: float,
     steps: int,
     convex: bool,
+    public_start: bool,
+    full_batch: bool,
+    momentum: float,
     chains: int = 1,
     states: int = 1,
-    momentum: float = 0.0,
-    public_start: bool = True,
-    full_batch: bool = True,
     float_error: float = 0.0,
     adjacency: str = "replace-one",
     unit: str = "row",
 ) -> Guarantee:
     """Price of the last iterate of `chains` independent chains, or of `states` states of one chain, `steps` apart.
 
-    `float_error` is a bound e on the rounding error of one step (in norm); it replaces h G by h G + 2 e.
+    `convex` is declared by the loss; `public_start`, `full_batch` and `momentum` (which must be 0) by whoever runs the
+    chain. `float_error` is a bound e on the rounding error of one step (in norm); it replaces h G by h G + 2 e.
     """
     h = Hypotheses("finite-step theorem (last iterate)", SOURCE)
     _check_run(h, convex, public_start, full_batch, momentum)

@@ -21,7 +21,7 @@ import numpy as np
 from sfumato.privacy.curves import BoundedRange
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.pair_losses import Array
-from sfumato.privacy.pairs import log_gamma_ratio
+from sfumato.privacy.pairs import RATIO_ERROR, log_gamma_ratio
 from sfumato.privacy.renyi import Renyi
 from sfumato.theorems import conjugate, metric_examples
 from sfumato.theorems._hypotheses import Hypotheses
@@ -155,5 +155,5 @@ def one_cell(cell: float, shifts: Array, orders: Array, upward: bool) -> Array:
         mixed, plain = log_gamma_ratio(x + t, (a - 1) * t) / (a - 1), -rise
     else:
         mixed, plain = log_gamma_ratio(x, -(a - 1) * t) / (a - 1), rise
-    error = 2.0**-48 * (np.abs(mixed) + np.abs(plain) + 1.0 / (a - 1))
+    error = 2.0**-48 * (np.abs(mixed) + np.abs(plain) + 1.0 / (a - 1)) + RATIO_ERROR
     return np.where(finite, np.maximum(0.0, mixed + plain + error), np.inf)

@@ -34,19 +34,20 @@ def whole_path(
     difference: float,
     step: float | Sequence[float],
     steps: int,
+    public_start: bool,
+    public_schedule: bool,
+    full_batch: bool,
     chains: int = 1,
     momentum: float = 0.0,
-    public_start: bool = True,
-    public_schedule: bool = True,
-    full_batch: bool = True,
     float_error: float = 0.0,
     adjacency: str = "replace-one",
     unit: str = "row",
 ) -> Guarantee:
     """Price of all `steps` noisy gradients of `chains` independent chains, and of everything computed from them.
 
-    `difference` is G. `step` is one step size, or one for each of the `steps`; sizes and momentum are fixed before
-    the data is seen. `float_error` is a bound e on the rounding error of one step (in norm); it replaces h G by h G +
+    `difference` is G. `step` is one step size, or one for each of the `steps`. Whoever runs the chains declares that
+    they start at a public point, that sizes and momentum are fixed before the data is seen, and that every step uses
+    every record. `float_error` is a bound e on the rounding error of one step (in norm); it replaces h G by h G +
     2 e.
     """
     h = Hypotheses("path composition (every iterate)", SOURCE)

@@ -26,7 +26,7 @@ def gibbs_draw(
     difference: float,
     strong_convexity: float,
     convex: bool,
-    convex_domain: bool = True,
+    convex_domain: bool,
     draws: int = 1,
     adjacency: str = "replace-one",
     unit: str = "row",

@@ -44,7 +44,7 @@ def checked_radius(domain_radius: float) -> float:
 
 
 def constants_of_slope(
-    *, radius: float, slope: float, curvature: float, bound: float, difference: float | None = None, convex: bool = True
+    *, radius: float, slope: float, curvature: float, bound: float, convex: bool, difference: float | None = None
 ) -> Constants:
     """Constants of phi(<theta, x>, y) with |phi'| <= slope, phi'' <= curvature and |x| <= radius.
 

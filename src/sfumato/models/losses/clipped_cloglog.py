@@ -92,6 +92,7 @@ class ClippedCloglog:
             slope=self.clip,
             curvature=max(self.clip, POSITIVE_CURVATURE),
             bound=_scalar.spread(self, self.clip, domain_radius, (0.0, 1.0)),
+            convex=True,
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -77,7 +77,9 @@ class ClippedPoisson:
             turning = math.log(self.label_bound)
             bound = _scalar.spread(self, self.clip, domain_radius, (0.0, self.label_bound), turning)
             curvature = up(Fraction(self.clip) + Fraction(self.label_bound))
-        return _scalar.constants_of_slope(radius=self.radius, slope=self.clip, curvature=curvature, bound=bound)
+        return _scalar.constants_of_slope(
+            radius=self.radius, slope=self.clip, curvature=curvature, bound=bound, convex=True
+        )
 
     def to_json(self) -> dict[str, Any]:
         """{"loss": "clipped-poisson", "radius": ..., "clip": ..., "label_bound": ...}."""

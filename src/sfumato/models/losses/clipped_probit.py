@@ -75,7 +75,7 @@ class ClippedProbit:
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = c r, G/power = 2 c r, M_l = r^2, Delta = phi(-r R) - phi(r R)."""
         bound = _scalar.spread(self, self.clip, domain_radius, (-1.0, 1.0))
-        return _scalar.constants_of_slope(radius=self.radius, slope=self.clip, curvature=1.0, bound=bound)
+        return _scalar.constants_of_slope(radius=self.radius, slope=self.clip, curvature=1.0, bound=bound, convex=True)
 
     def to_json(self) -> dict[str, Any]:
         """{"loss": "clipped-probit", "radius": ..., "clip": ...}."""

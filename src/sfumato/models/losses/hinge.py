@@ -48,7 +48,7 @@ class Hinge:
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = r, G/power = 2 r, Delta = r R + min(1, r R); not smooth."""
         bound = _scalar.spread(self, 1.0, domain_radius, (-1.0, 1.0))
-        return _scalar.constants_of_slope(radius=self.radius, slope=1.0, curvature=math.inf, bound=bound)
+        return _scalar.constants_of_slope(radius=self.radius, slope=1.0, curvature=math.inf, bound=bound, convex=True)
 
     def to_json(self) -> dict[str, Any]:
         """{"loss": "hinge", "radius": ...}."""

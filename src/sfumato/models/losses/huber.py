@@ -53,7 +53,7 @@ class Huber:
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = c r, G/power = 2 c r, M_l = r^2, Delta = 2 c r R."""
         bound = _scalar.slope_bound(self.radius, self.clip, domain_radius)
-        return _scalar.constants_of_slope(radius=self.radius, slope=self.clip, curvature=1.0, bound=bound)
+        return _scalar.constants_of_slope(radius=self.radius, slope=self.clip, curvature=1.0, bound=bound, convex=True)
 
     def label_reach(self, scores: float) -> float:
         """At scores of at most this size a label beyond this acts like one at it: every slope is clipped."""

@@ -58,6 +58,7 @@ class Logistic:
             curvature=0.25,
             bound=product_up(self.radius, _scalar.checked_radius(domain_radius)),
             difference=product_up(ONE_DIMENSION, self.radius) if dimension == 1 else None,
+            convex=True,
         )
 
     def to_json(self) -> dict[str, Any]:

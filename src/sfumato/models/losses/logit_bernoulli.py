@@ -45,7 +45,9 @@ class LogitBernoulli:
         if dimension not in (None, 1):
             raise ArgumentError(f"dimension must be 1 for the logit-bernoulli loss; got {dimension!r}.")
         bound = _scalar.checked_radius(domain_radius)
-        return _scalar.constants_of_slope(radius=1.0, slope=1.0, curvature=0.25, bound=bound, difference=1.0)
+        return _scalar.constants_of_slope(
+            radius=1.0, slope=1.0, curvature=0.25, bound=bound, difference=1.0, convex=True
+        )
 
     def to_json(self) -> dict[str, Any]:
         """{"loss": "logit-bernoulli"}."""

@@ -51,7 +51,7 @@ class Quantile:
         """L = s r, G/power = 2 s r, Delta = 2 s r R with s = max(tau, 1 - tau); not smooth."""
         slope = max(self.quantile, 1.0 - self.quantile)
         bound = _scalar.slope_bound(self.radius, slope, domain_radius)
-        return _scalar.constants_of_slope(radius=self.radius, slope=slope, curvature=math.inf, bound=bound)
+        return _scalar.constants_of_slope(radius=self.radius, slope=slope, curvature=math.inf, bound=bound, convex=True)
 
     def label_reach(self, scores: float) -> float:
         """At scores of at most this size a label beyond it acts like one at it: every score lies on the same side."""

@@ -56,7 +56,8 @@ class ScalarLink:
         radius: float,
         derivative_bound: float,
         curvature_bound: float | None = None,
-        convex: bool = True,
+        *,
+        convex: bool,
         name: str = "custom",
         reach: float = 1e4,
     ) -> None:

@@ -59,7 +59,9 @@ class SmoothedQuantile:
         slope = max(self.quantile, 1.0 - self.quantile)
         bound = _scalar.slope_bound(self.radius, slope, domain_radius)
         curvature = inverse_up(self.width)
-        return _scalar.constants_of_slope(radius=self.radius, slope=slope, curvature=curvature, bound=bound)
+        return _scalar.constants_of_slope(
+            radius=self.radius, slope=slope, curvature=curvature, bound=bound, convex=True
+        )
 
     def label_reach(self, scores: float) -> float:
         """At scores of at most this size a label beyond this acts like one at it: every slope is at an end."""

@@ -1,0 +1,239 @@
+"""What a mechanism charges is what its formula says, errors of the draw included; and a plan beyond its target is refused."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.calibrate import Target
+from sfumato.engines.opening import open_engine
+from sfumato.errors import CalibrationError
+from sfumato.mechanisms import (
+    _envelope,
+    _gibbs,
+    _lattice,
+    diffused,
+    exponential,
+    langevin,
+    langevin_path,
+    noisy_statistics,
+    plan_with,
+)
+from sfumato.samplers.finite import LOG_ERROR
+from sfumato.samplers.langevin import silent
+
+SIGNS = sf.Category([-1, 1])
+
+
+def logistic(d: int = 3, precision: float = 2.0) -> sf.Gibbs:
+    return sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(precision), d)
+
+
+def boxed(d: int, half: float = 1.0, precision: float = 1.0, mean=None) -> sf.Gibbs:
+    prior = sf.priors.Box(sf.priors.Gaussian(precision, mean), [-half] * d, [half] * d)
+    return sf.Gibbs(sf.losses.Logistic(1.0), prior, d)
+
+
+# --- chains ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("draws", [1, 3])
+@pytest.mark.parametrize("steps", [1, 7, None])
+def test_the_rounding_of_a_langevin_step_is_charged(steps, draws):
+    """mu = (h G + 2 e)/sqrt(2 h) sqrt(factor draws), factor = sum of c^(2k) over ... as (1-c^t)/(1+c^t) (1+c)/(1-c)."""
+    model, n, power = logistic(), 500, 0.4
+    step, count = langevin.schedule(model, n, power, steps)
+    c = 1 - step * model.strong_convexity(n, power)
+    factor = (1 - c**count) / (1 + c**count) * (1 + c) / (1 - c)
+    error = _gibbs.step_error(model, n, power, step)
+    assert error > 0
+    mu = (step * 2 * power + 2 * error) / math.sqrt(2 * step) * math.sqrt(factor * draws)
+    found = langevin.price(model, n, power, draws, steps).curve.mu
+    assert found == pytest.approx(mu, rel=1e-13)
+    assert found > (step * 2 * power) / math.sqrt(2 * step) * math.sqrt(factor * draws) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(("steps", "chains"), [(1, 1), (160, 1), (160, 4)])
+def test_the_rounding_of_a_noisy_mean_gradient_is_charged(steps, chains):
+    """mu = sqrt(T k) (G/n + 2 e)/sigma for T noisy mean gradients of k chains, G = 2 for a logistic loss of radius 1."""
+    model, n, sigma = logistic(), 10_000, 0.01
+    error = _gibbs.noisy_mean_error(model, n, sigma)
+    assert error > 0
+    exact = math.sqrt(steps * chains) * (2 / n) / sigma
+    found = langevin_path.price(model, n, sigma, steps, chains).curve.mu
+    assert found == pytest.approx(exact + math.sqrt(steps * chains) * 2 * error / sigma, rel=1e-13)
+    assert found > exact * (1 + 1e-12)
+
+
+def test_the_error_of_a_sum_covers_the_classical_bound():
+    """k additions in a row lose at most k 2^-53 of the summed absolute values, whatever the order; and slope and product."""
+    for n in (1, 100, 8_192, 1_000_000):
+        for radius in (0.1, 1.0, 30.0):
+            model = sf.Gibbs(sf.losses.Logistic(radius), sf.priors.Gaussian(1.0), 5)
+            additions = min(n, 8_192) + n / 8_192 + 3
+            assert _gibbs.summation_error(model, n) >= additions * 2.0**-53 * n * radius
+            noisy = _gibbs.noisy_mean_error(model, n, 0.5)
+            assert noisy >= _gibbs.summation_error(model, n) / n + 4 * 2.0**-53 * (radius + 0.5 * math.sqrt(5))
+
+
+def test_a_gradient_in_floats_stays_within_the_stated_error():
+    """Sums of 20,000 float gradients against sums without rounding."""
+    rng = np.random.default_rng(2)
+    n, d, power = 20_000, 3, 1.0
+    rows = rng.normal(size=(n, d))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True) * (1 + 1e-12)
+    labels = rng.choice([-1, 1], n)
+    data = sf.Dataset.from_arrays(rows, labels, schema=sf.Schema.vector(d, data_norm=1.0, target=SIGNS))
+    model = logistic(d)
+    theta = np.array([[0.3, -0.7, 0.2]])
+    found = open_engine(data, model).gradient(theta)[0]
+    slopes = -labels / (1 + np.exp(labels * (rows @ theta[0])))
+    exact = [math.fsum(slopes * rows[:, k]) for k in range(d)]
+    step = 1 / model.smoothness(n, power)
+    assert np.linalg.norm(found - exact) <= _gibbs.step_error(model, n, power, step) / step
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5, 50, None])
+@pytest.mark.parametrize("power", [1e-3, 0.1, 1.0])
+def test_a_chain_that_stands_for_an_exact_draw_costs_no_less_than_either(steps, power):
+    """Few steps are dearer as an exact draw, many as a chain: the guarantee takes the larger."""
+    model, n = logistic(), 300
+    exact = _gibbs.sharp_price(model, n, power, 2).curve.mu
+    chain = langevin.price(model, n, power, 2, steps).curve.mu
+    assert exact == pytest.approx(2 * power / math.sqrt(2.0) * math.sqrt(2), rel=1e-12)
+    assert diffused.price(model, n, power, 2, steps).curve.mu == max(exact, chain)
+    if steps == 1:
+        assert exact > chain
+
+
+def test_a_long_chain_over_many_records_is_dearer_than_the_exact_draw():
+    """The rounding of its sums is charged at every step, and an exact draw has none."""
+    model, n, steps = logistic(precision=1.0), 10**6, 10**9
+    exact, chain = _gibbs.sharp_price(model, n, 1.0, 1).curve.mu, langevin.price(model, n, 1.0, 1, steps).curve.mu
+    assert chain > exact
+    assert diffused.price(model, n, 1.0, 1, steps).curve.mu == chain
+
+
+# --- the exponential mechanism ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("power", "draws"), [(0.05, 1), (0.5, 1), (0.5, 3)])
+def test_errors_of_the_exponent_are_priced_by_trials(power, draws):
+    """Two exponents off by e each move a log ratio by 2 e, its range by 4 e: 2 power Delta + 4 e for every draw."""
+    model, n = boxed(3), 200
+    error = _envelope.log_error(model, n, power)
+    assert error > 1e-12
+    delta = model.constants.bound
+    single = exponential.price_by_trials(model, n, power, 1, 10).curve.epsilon_value
+    assert single == pytest.approx(2 * power * delta + 4 * error, rel=1e-13)
+    assert single > (2 * power * delta + 3.9 * error) * (1 + 1e-14)
+    found = exponential.price_by_trials(model, n, power, draws, 10).curve
+    assert found.renyi(math.inf) == pytest.approx(draws * single, rel=1e-12)
+
+
+@pytest.mark.parametrize("power", [1e-3, 0.1, 1.0])
+def test_errors_of_the_exponent_are_priced_on_a_lattice(power):
+    """Delta, one unit of rounding between two records, and twice the error of a log weight over the power."""
+    model = boxed(2)
+    unit, reach = _lattice.unit_of(model), _lattice.reach_of(model)
+    assert reach == pytest.approx(math.sqrt(2))
+    assert 2.0**-36 < unit / reach <= 2.0**-35
+    found = _lattice.sensitivity(model, power)
+    least = model.constants.bound + unit + 2 * LOG_ERROR / power
+    assert least <= found <= least + 2 * _lattice.VALUE_ERROR * _lattice.magnitude(model) + 1e-13
+    assert exponential.price(model, 100, power, 1).curve.epsilon_value >= 2 * power * least
+
+
+def lattice_exponents(model: sf.Gibbs, rows, labels, power: float, monkeypatch) -> np.ndarray:
+    """The exponent of the rejection step at EVERY point of the lattice."""
+    seen: list[np.ndarray] = []
+
+    def watch(propose, exponent, trials, draws, otherwise, source, report):
+        steps = _envelope.envelope(model, len(rows), power).steps
+        places = np.array(list(itertools.product(*(range(count + 1) for count in steps))))
+        seen.append(exponent(places))
+        return otherwise[None]
+
+    monkeypatch.setattr(_envelope.rejection, "first_kept", watch)
+    schema = sf.Schema.vector(rows.shape[1], data_norm=1.0, target=SIGNS)
+    engine = open_engine(sf.Dataset.from_arrays(rows, labels, schema=schema), model, values=True)
+    _envelope.draw(model, len(rows), power, 1, 1, engine, sf.seeded(1), silent)
+    return seen[0]
+
+
+@pytest.mark.parametrize("d", [3, 4])
+def test_a_rejection_exponent_is_never_negative_where_the_mode_lies_between_lattice_points(d, monkeypatch):
+    """The worst case: a quadratic whose minimum is in the middle of a cell; without the gap a chance would exceed 1."""
+    precision, half = 100.0, 0.06 if d == 3 else 0.03
+    n, power = 2, 1e-4
+    shape = _envelope.envelope(boxed(d, half, precision), n, power)
+    middle = [
+        low + (count // 2 + 0.5) * step
+        for low, count, step in zip(shape.lower, shape.steps, shape.spacing, strict=True)
+    ]
+    model = boxed(d, half, precision, middle)
+    rows = np.zeros((n, d))
+    exponents = lattice_exponents(model, rows, np.array([1, -1]), power, monkeypatch)
+    assert len(exponents) == math.prod(count + 1 for count in shape.steps)
+    assert exponents.min() >= 0
+    assert exponents.min() < shape.gap - 0.1 * _envelope._GAP  # the gap is used
+
+
+@pytest.mark.parametrize("pull", [0.0, 0.577])
+def test_a_rejection_exponent_is_never_negative_on_a_box_or_ball(pull, monkeypatch):
+    rng = np.random.default_rng(3)
+    n, power = 30, 0.3
+    rows = np.full((n, 3), pull) + (0 if pull else rng.uniform(-0.5, 0.5, (n, 3)))
+    labels = np.where(rng.random(n) < 0.8, 1, -1)
+    assert lattice_exponents(boxed(3, 0.2, 30.0), rows, labels, power, monkeypatch).min() >= 0
+
+
+# --- the last check of a plan ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", [Target(1.0, 1e-6), Target(curve=sf.Gaussian(0.2))], ids=["point", "curve"])
+def test_a_mechanism_that_overshoots_is_refused(target, monkeypatch):
+    """A plan with a tenth less noise than the target needs never leaves `plan_with`."""
+    model = sf.families.BetaBernoulli(2, 3)
+    sound = plan_with("noisy-statistics", model, 100, target, 1, "draws")
+    assert target.admits(sound.guarantee)
+    noise = 0.9 * float(sound["noise"])
+    bold = replace(sound, parameters=(("noise", noise),), guarantee=noisy_statistics.price(noise))
+    monkeypatch.setattr(noisy_statistics, "plan", lambda *arguments, **options: bold)
+    with pytest.raises(CalibrationError, match="exceeds the target"):
+        plan_with("noisy-statistics", model, 100, target, 1, "draws")
+
+
+@pytest.mark.parametrize("noise", [0.3, 1.0, 7.0])
+@pytest.mark.parametrize("sensitivity", [0.5, 1.0, 3.0])
+def test_noisy_statistics_cost_sensitivity_over_noise(noise, sensitivity):
+    found = noisy_statistics.price(noise, sensitivity).curve.mu
+    assert sensitivity / noise <= found <= sensitivity / noise * (1 + 1e-14)
+
+
+def test_noise_is_added_in_units_of_the_sensitivity(monkeypatch):
+    """Noisy totals of many releases spread by noise times sensitivity, which is 2 for a mean by group."""
+    from sfumato.engines.codes import CodesEngine
+
+    model = sf.grouped(sf.families.BoundedMean(0, 80), "g", ["a", "b"])
+    schema = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Number(0, 80)})
+    data = sf.Dataset.from_table({"g": ["a", "b"] * 50, "x": [40.0] * 100}, schema=schema)
+    plan = sf.plan(model, 100, 1.0, 1e-6, mechanism="noisy-statistics", goal="estimate")
+    engine = CodesEngine(data, model.columns(schema))
+    totals = [float(count * unit) for count, unit in zip(engine.totals(model.tally), model.units, strict=True)]
+    seen: list[float] = []
+
+    def watch(self, noisy, n):
+        seen.extend(float(told) - total for told, total in zip(noisy, totals, strict=True))
+        return [0.0, 0.0]
+
+    monkeypatch.setattr(type(model), "estimate", watch)
+    for seed in range(150):
+        noisy_statistics.draw(plan, engine, sf.seeded(seed))
+    # A standard deviation from N normals is off by 1/sqrt(2 N) of itself: five of these.
+    assert np.std(seen) == pytest.approx(float(plan["noise"]) * 2.0, rel=5 / math.sqrt(2 * len(seen)))

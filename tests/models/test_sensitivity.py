@@ -1,0 +1,122 @@
+"""Sensitivity by brute force: the largest move of a family's totals over all pairs of extreme records is what it declares."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from family_cases import CASES
+
+import sfumato as sf
+from sfumato.models.families._normal import deviation_of
+from sfumato.models.families._normal import spacing as normal_spacing
+
+LEVELS = ["a", "b", "c"]
+
+
+def by_group(model, **columns) -> tuple[object, sf.Schema]:
+    return sf.grouped(model, "g", LEVELS), sf.Schema({"g": sf.Category(LEVELS), **columns})
+
+
+MODELS = {name: (case.model, case.schema) for name, case in CASES.items()} | {
+    "BoundedMean": (sf.families.BoundedMean(0, 80), sf.Schema({"x": sf.Number(0, 80)})),
+    "mean by group": by_group(sf.families.BoundedMean(0, 80), x=sf.Number(0, 80)),
+    "normal mean by group": by_group(sf.families.NormalMean(4.0, 0, 20, mean=10.0, precision=0.25), x=sf.Number(0, 20)),
+    "count by group": by_group(sf.families.GammaPoisson(6, 2, 20), x=sf.Number(0, 20, integer=True)),
+    "duration by group": by_group(sf.families.ExponentialRate(8, 2, 6), x=sf.Number(0, 6)),
+    "share by group": by_group(sf.families.BetaBernoulli(2, 3), x=sf.Boolean()),
+    "category by group": by_group(
+        sf.families.DirichletCategorical(["s", "m"], [1.0, 2.0]), x=sf.Category(["s", "m"])
+    ),
+    "network": (
+        sf.networks.BayesianNetwork({"u": [], "v": ["u"], "w": ["u", "v"]}, {"u": 2, "v": 3, "w": 2}),
+        sf.Schema({"u": sf.Category([0, 1]), "v": sf.Category([0, 1, 2]), "w": sf.Category([0, 1])}),
+    ),
+}  # fmt: skip
+
+
+def extremes(schema: sf.Schema):
+    """Records at every corner of what a schema allows, middles and a missing cell included."""
+    if schema.dimension is not None:
+        axes = np.eye(schema.dimension) * schema.data_norm
+        return np.concatenate([axes, -axes, 2 * axes])
+    values = []
+    for column in schema.columns.values():
+        if isinstance(column, sf.Number):
+            middle = float(np.rint((column.lower + column.upper) / 2))
+            values.append([column.lower, column.upper, middle, column.upper + 7.0, column.lower - 7.0])
+        else:
+            values.append([False, True] if isinstance(column, sf.Boolean) else list(column.levels))
+    found = list(itertools.product(*values))
+    return {name: [record[k] for record in found] for k, name in enumerate(schema.columns)}
+
+
+def moves(model, schema: sf.Schema) -> np.ndarray:
+    """Distance of the totals of every two single records."""
+    from sfumato.dataset import rows_of
+    from sfumato.engines.codes import CodesEngine
+
+    table = extremes(schema)
+    count = len(table) if schema.dimension is not None else len(next(iter(table.values())))
+    singles = []
+    for k in range(count):
+        if schema.dimension is not None:
+            data = sf.Dataset.from_arrays(table[k : k + 1], schema=schema)
+        else:
+            data = sf.Dataset.from_table({name: [cells[k]] for name, cells in table.items()}, schema=schema)
+        assert rows_of(data).n == 1
+        counts = CodesEngine(data, model.columns(schema)).totals(model.tally)
+        singles.append([float(c * unit) for c, unit in zip(counts, model.units, strict=True)])
+    found = np.array(singles)
+    return np.linalg.norm(found[:, None] - found[None], axis=-1)
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_the_sensitivity_of_totals_is_that_of_the_worst_two_records(name):
+    """No pair moves them by more, and a pair attains it: no factor is missing and none is too many."""
+    model, schema = MODELS[name]
+    worst = moves(model, schema).max()
+    assert worst <= model.reach
+    assert worst == pytest.approx(model.reach, rel=1e-9)
+
+
+def test_a_trajectory_moves_its_first_state_and_all_its_steps():
+    """Every pair of trajectories of three states and four steps, counted by hand."""
+    states, length = 3, 5
+    model = sf.networks.MarkovChain(states=list(range(states)), record="trajectory", length=length)
+
+    def counts(path):
+        first, steps = np.zeros(states), np.zeros((states, states))
+        first[path[0]] += 1
+        for here, there in itertools.pairwise(path):
+            steps[here, there] += 1
+        return np.concatenate([first, steps.ravel()])
+
+    paths = np.array([counts(path) for path in itertools.product(range(states), repeat=length)])
+    worst = max(np.linalg.norm(paths - path, axis=1).max() for path in paths)
+    assert worst <= model.reach
+    assert worst == pytest.approx(model.reach, rel=1e-9)
+
+
+# --- normal posteriors: the deviation that is drawn is never below the one that is priced ---------------------------
+
+
+def test_a_normal_deviation_is_rounded_up():
+    """deviation^2 precision >= 1 in rational arithmetic, and by no more than a few roundings."""
+    from fractions import Fraction
+
+    rng = np.random.default_rng(1)
+    for _ in range(2_000):
+        precision = Fraction(float(10 ** rng.uniform(-30, 30))) + Fraction(int(rng.integers(1, 999)), 997)
+        square = Fraction(deviation_of(precision)) ** 2 * precision
+        assert 1 <= square <= 1 + Fraction(1, 1 << 48)
+
+
+def test_the_grid_of_a_normal_is_a_millionth_of_its_deviation():
+    for deviation in (1e-9, 0.3, 1.0, 7.0, 1e12):
+        step = normal_spacing(deviation)
+        assert step.numerator == 1 or step.denominator == 1
+        assert math.log2(float(step)) == int(math.log2(float(step)))
+        assert deviation * 2.0**-21 < step <= deviation * 2.0**-20

@@ -1,0 +1,140 @@
+"""The list of planted faults fits the source and the tests, and the script that plants them tells killed from survived."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import plant
+
+FAULTS = plant.read_faults()
+
+
+def test_names_are_unique():
+    names = [(fault.room, fault.name) for fault in FAULTS]
+    assert FAULTS
+    assert len(names) == len(set(names))
+
+
+def misfits(faults: list[plant.Fault], root: Path) -> list[str]:
+    """Faults whose old text is not in its file exactly once, or which change nothing that Python reads."""
+    found = []
+    for fault in faults:
+        try:
+            source = (root / plant.PACKAGE / fault.file).read_text()
+            changed = fault.planted(source)
+            if ast.dump(ast.parse(changed)) == ast.dump(ast.parse(source)):
+                found.append(fault.name)
+        except (OSError, ValueError, SyntaxError):
+            found.append(fault.name)
+    return found
+
+
+def test_every_fault_can_be_planted():
+    assert misfits(FAULTS, plant.ROOT) == []
+
+
+def defined(path: Path) -> set[str]:
+    """Names of the tests of a file as node ids write them: a function, a class, or a class and its function."""
+    found = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}::{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+    return found
+
+
+def absent(faults: list[plant.Fault], root: Path) -> list[str]:
+    """Faults whose test is not in the file that they name."""
+    known: dict[str, set[str]] = {}
+    for fault in faults:
+        file = fault.test.partition("::")[0]
+        if file not in known:
+            known[file] = defined(root / file) if (root / file).is_file() else set()
+    return [
+        fault.name
+        for fault in faults
+        if fault.test.partition("::")[2].partition("[")[0] not in known[fault.test.partition("::")[0]]
+    ]
+
+
+def test_every_named_test_exists():
+    assert absent(FAULTS, plant.ROOT) == []
+
+
+# --- the script on a tree of its own ---------------------------------------------------------------------------------
+
+SOURCE = "def twice(x):\n    return x + x\n\n\ndef thrice(x):\n    return x + x + x\n"
+TESTS = "from sfumato.sums import twice, thrice\n\n\ndef test_twice():\n    assert twice(2) == 4\n"
+ENTRY = "[[fault]]\nname = '{name}'\nfile = 'sums.py'\nold = '''{old}'''\nnew = '''{new}'''\ntest = '{test}'\n"
+GOOD = {
+    "name": "added once",
+    "old": "return x + x\n\n",
+    "new": "return x\n\n",
+    "test": "tests/test_sums.py::test_twice",
+}
+UNSEEN = {**GOOD, "name": "tripled by four", "old": "x + x + x\n", "new": "x + x + x + x\n"}
+
+
+@pytest.fixture
+def toy(tmp_path):
+    """A package of two functions, of which a test looks at one."""
+    (tmp_path / plant.PACKAGE).mkdir(parents=True)
+    (tmp_path / plant.PACKAGE / "__init__.py").write_text("")
+    (tmp_path / plant.PACKAGE / "sums.py").write_text(SOURCE)
+    (tmp_path / "tests" / "planted").mkdir(parents=True)
+    (tmp_path / "tests" / "test_sums.py").write_text(TESTS)
+
+    def listed(*entries):
+        text = "\n".join(ENTRY.format(**entry) for entry in entries)
+        (tmp_path / "tests" / "planted" / "toy.toml").write_text(text)
+        return tmp_path
+
+    return listed
+
+
+def test_a_killed_fault_and_a_survivor_are_told_apart(toy, capsys):
+    assert plant.main(["-j", "2"], toy(GOOD, UNSEEN)) == 1
+    shown = capsys.readouterr().out
+    assert "[1/2] toy: added once: killed" in shown
+    assert "[2/2] toy: tripled by four: SURVIVED" in shown
+    assert "1 of 2 killed, 0 of 1 tests fail without a fault." in shown
+
+
+def test_only_what_is_asked_for_is_planted(toy, capsys):
+    root = toy(GOOD, UNSEEN)
+    assert plant.main(["toy", "-k", "ONCE"], root) == 0
+    assert "1 of 1 killed" in capsys.readouterr().out
+    assert (root / plant.PACKAGE / "sums.py").read_text() == SOURCE
+    assert plant.main(["other"], root) == 1
+    assert "no fault has such a room" in capsys.readouterr().out
+
+
+def test_a_test_that_fails_without_the_fault_is_seen(toy, capsys):
+    root = toy(GOOD)
+    (root / "tests" / "test_sums.py").write_text(TESTS.replace("== 4", "== 5"))
+    assert plant.main([], root) == 1
+    assert "FAILS WITHOUT A FAULT  tests/test_sums.py::test_twice" in capsys.readouterr().out
+
+
+def test_a_fault_that_cannot_be_planted_is_no_success(toy, capsys):
+    twice, nowhere = {**GOOD, "old": "x + x"}, {**GOOD, "name": "nowhere", "test": "tests/test_sums.py::test_absent"}
+    root = toy(twice, nowhere, UNSEEN)
+    faults = plant.read_faults(root)
+    assert misfits(faults, root) == ["added once"]
+    assert absent(faults, root) == ["nowhere"]
+    assert plant.verdict(faults[0], root).startswith("BROKEN: toy: added once: its old text occurs 2 times")
+    assert plant.verdict(faults[1], root).startswith("BROKEN: the test did not run to a verdict")
+
+
+def test_a_misspelt_key_is_refused(toy):
+    root = toy(GOOD)
+    listing = root / "tests" / "planted" / "toy.toml"
+    listing.write_text(listing.read_text().replace("old =", "was ="))
+    with pytest.raises(ValueError, match="has the keys name, file, old, new, test"):
+        plant.read_faults(root)
