@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +76,12 @@ class Release:
     def summary(self, level: float = 0.9, prior: Any = None) -> Any:
         """Estimate, interval and mean of every label, why one draw is enough for an interval, and the promise; as a table."""
         from sfumato.queries import summary
+        from sfumato.wording import notice
 
         return summary.summarise(
             self.draws,
             self.kind,
-            self.promise,
+            f"{notice(self)} {self.promise}".lstrip(),
             lambda: self._reckoned(level, prior),
             level,
             must=prior is not None,
@@ -145,11 +146,11 @@ class Release:
         number between. `queries` is how many questions are fixed in advance; `query_set` how many could be asked, where
         later ones depend on earlier answers. `prior` reweights the draws by the reader's own.
         """
-        from sfumato.queries import _losses, _sample
+        from sfumato.queries import _losses
         from sfumato.queries import respond as answering
 
         return answering.respond(
-            _sample.read(self.draws, self.plan, self.kind),
+            self._sample(),
             utility,
             candidates,
             prior=prior,
@@ -173,10 +174,10 @@ class Release:
         query_set: int | None = None,
     ) -> Any:
         """Answers to many questions at once: a utility of (draws, candidates, questions), a list of utilities, or a linear one."""
-        from sfumato.queries import _losses, _sample, batches
+        from sfumato.queries import _losses, batches
 
         return batches.respond_all(
-            _sample.read(self.draws, self.plan, self.kind),
+            self._sample(),
             utility,
             candidates,
             questions=questions,
@@ -189,11 +190,16 @@ class Release:
     @property
     def ask(self) -> Any:
         """Ready-made questions: mean, probability, quantile, best, top and prediction (`queries.questions`)."""
-        from sfumato.queries import _sample, predict, questions
+        from sfumato.queries import predict, questions
 
-        return questions.Questions(
-            _sample.read(self.draws, self.plan, self.kind), lambda: predict.read(self.draws, self.plan, self.schema)
-        )
+        return questions.Questions(self._sample(), lambda: predict.read(self.draws, self.plan, self.schema))
+
+    def _sample(self) -> Any:
+        """The draws as questions see them; every answer names their law, and with it that a seeded one is not private."""
+        from sfumato.queries import _sample
+
+        found = _sample.read(self.draws, self.plan, self.kind)
+        return found if self.private else replace(found, law=f"{found.law} (NOT PRIVATE: from a seeded stream)")
 
     def attacker(self, prior: float = 0.5, **options: Any) -> Any:
         """What the guarantee leaves to whoever knows every other record: a sentence, and numbers (`queries.attacker`)."""

@@ -56,6 +56,11 @@ def sign(sealed: bytes, private_key: Key) -> Signature:
     return Signature(key.public_key().public_bytes_raw(), key.sign(_PREFIX + sealed))
 
 
+def check_private_key(path: Key) -> None:
+    """Raise unless the file holds a private key to sign with."""
+    _private_key(Path(path))
+
+
 def check(sealed: bytes, signature: Signature | None, public_key: Key) -> None:
     """Raise FormatError unless the sealed bytes were signed with the private key that belongs to this public key."""
     key = _public_key(Path(public_key))

@@ -18,9 +18,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _load(file: Path) -> Any:
+    """Read the release; that it is not private goes to standard error, beside whatever is printed of it."""
     from sfumato.release import load
+    from sfumato.wording import notice
 
-    return load(file)
+    found = load(file)
+    if notice(found):
+        typer.echo(f"sfumato: {notice(found)}", err=True)
+    return found
 
 
 def _table(labels: Any, columns: dict[str, Any]) -> str:
@@ -166,8 +171,10 @@ def predict(
         shares = found.predict_proba(rows)
         emit(as_json, shares, "\n".join("  ".join(f"{share:.4f}" for share in row) for row in shares))
         return
+    from sfumato.shells.csv_output import defused
+
     values = found.predict(rows)
-    emit(as_json, list(values), "\n".join(str(value) for value in values))
+    emit(as_json, list(values), "\n".join(str(defused(value)) for value in values.tolist()))
 
 
 @app.command()
@@ -195,18 +202,17 @@ def synthesize(
 
     Example: sfumato query synthesize table.sfumato --rows 5000 -o synthetic.csv
     """
-    import csv
-    import io
+    from sfumato.shells import csv_output
+    from sfumato.wording import notice
 
-    table = _load(file).synthesize(rows)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
+    found = _load(file)
+    table = found.synthesize(rows)
+    records = zip(*(column.tolist() for column in table.values()), strict=True)
+    text = csv_output.table([list(table), *records], notice(found))
     if output is None:
-        typer.echo(text.getvalue(), nl=False)
+        typer.echo(text, nl=False)
         return
     if output.exists():
         raise ArgumentError(f"{output} is there already; choose another name.")
-    output.write_text(text.getvalue(), encoding="utf-8")
+    output.write_text(text, encoding="utf-8")
     typer.echo(f"wrote {rows:,} rows to {output}")
