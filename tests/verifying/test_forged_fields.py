@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -11,6 +12,7 @@ import pytest
 
 import sfumato as sf
 from forging import NAMES, forge, forged, parts, stored
+from release_cases import CASES, CHARGED, ball, labelled, logistic, made
 from sfumato import storage
 from sfumato.errors import FormatError, SfumatoError
 
@@ -27,8 +29,6 @@ def test_releases_that_earlier_code_wrote_still_load_and_verify(name):
 
 
 def test_a_release_of_every_way_of_drawing_is_kept():
-    from release_cases import CASES, CHARGED
-
     assert sorted(NAMES) == sorted([*CASES, *CHARGED])
 
 
@@ -160,26 +160,35 @@ def test_a_draw_off_its_grid_is_refused(name):
 OUTSIDE = {
     "a negative duration": ("durations by group", -1.0),
     "a mean beyond its bounds": ("bounded means by group", 7.0),
-    "a point beyond the ball": ("chain in a ball", 0.0625),
-    "a point beyond the box": ("chain in a box", 0.0625),
+    "a point beyond the ball": ("chain in a ball", [0.0625, 0.0]),
+    "a point beyond the box": ("chain in a box", [0.0625, 0.0]),
     "a place beyond the lattice": ("lattice by trials", 1.25),
     "a place beyond the interval": ("kinks on a line", 10**6),
     "a converged chain beyond the ball": ("converged in a ball", 2.0),
-    "an average beyond the ball": ("path", None),
     "a rate above 1": ("rate noisy", 1.5),
     "a point that is no candidate": ("quantile", 3.0),
 }
 
 
-@pytest.mark.parametrize("what", [what for what in OUTSIDE if OUTSIDE[what][1] is not None])
+@pytest.mark.parametrize("what", list(OUTSIDE))
 def test_a_draw_outside_its_support_is_refused(what):
     name, value = OUTSIDE[what]
     draws = parts(name)[1]["draws"].copy()
-    draws.reshape(-1)[0] = value
+    values = np.atleast_1d(value)
+    draws.reshape(-1)[: len(values)] = values
     if name == "bounded means by group":
         draws[...] = draws[:, :1]
     with pytest.raises(FormatError, match="draws"):
         forged(name, {"draws": draws}).verify()
+
+
+def test_an_average_outside_the_domain_is_refused():
+    """A path without its transcript has no grid, but it cannot leave the ball that it was projected to."""
+    release = made(logistic(2, ball(0.05)), labelled(2), goal="estimate", steps=20)
+    assert release.verify()
+    outside = dataclasses.replace(release.draws, values=np.array([[[0.04, 0.04]]]))
+    with pytest.raises(FormatError, match="draws"):
+        dataclasses.replace(release, draws=outside).verify()
 
 
 def test_shares_that_do_not_sum_to_one_are_refused():
@@ -281,6 +290,12 @@ def test_an_absurd_size_is_refused_before_anything_is_built(what):
     with pytest.raises(SfumatoError):
         sf.Release.from_bytes(data).verify()
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
+
+
+def test_draws_of_the_plan_and_of_the_arrays_are_compared_on_reading():
+    """Before anything is verified: a query that loops over the draws of the plan must not trust the plan."""
+    with pytest.raises(FormatError, match="number of draws"):
+        forged("rate noisy", {"plan.draws": 10**12})
 
 
 def test_an_empty_array_with_a_long_side_is_refused():
