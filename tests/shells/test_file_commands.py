@@ -42,6 +42,33 @@ def test_verify_refuses_a_forged_file_with_an_exit_code(folder, sfumato):
     assert sfumato("show", "bad.sfumato")[0] == 0, "without --verify a readable file is shown"
 
 
+def test_a_forged_guarantee_is_refused_before_it_is_computed_with(folder, sfumato):
+    """10^15 draws in a profile would ask for petabytes."""
+    (folder / "x.sfumato").write_bytes(forge("rate seeded", {"guarantee.curve.parameters.draws": 10**15}))
+    code, _, err = sfumato("query", "attacker", "x.sfumato")
+    assert code == 2
+    assert "not what the plan costs" in err
+
+
+def test_a_query_that_fails_on_forged_numbers_says_that_the_record_was_edited(folder, sfumato):
+    (folder / "x.sfumato").write_bytes(forge("rate noisy", {"plan.parameters": {"noise": "much"}}))
+    code, _, err = sfumato("query", "interval", "x.sfumato")
+    assert code == 2
+    assert "noise of a plan must be a finite number" in err
+
+
+def test_a_query_that_fails_on_a_sound_record_is_a_fault_of_the_program(folder, sfumato, monkeypatch):
+    """Nothing is hidden: the error is raised as it is."""
+    (folder / "x.sfumato").write_bytes(stored("rate noisy"))
+
+    def breaks(*_):
+        raise ZeroDivisionError("a fault")
+
+    monkeypatch.setattr(sf.Release, "mean", breaks)
+    with pytest.raises(ZeroDivisionError, match="a fault"):
+        sfumato("query", "mean", "x.sfumato")
+
+
 @pytest.fixture
 def charged(folder):
     """A ledger, and the file of what it sealed."""

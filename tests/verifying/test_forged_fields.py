@@ -89,6 +89,8 @@ FIELDS = {
     "a further field of the plan": ("rate noisy", {"plan": lambda plan: {**plan, "note": "approved"}}, (), "note"),
     "version of the plan": ("rate noisy", {"plan.version": 2}, (), "version"),
     "keep": ("rate noisy", {"plan.keep": ["transcript"]}, (), "transcript"),
+    "strength of a prior": ("chain exact", {"plan.parameters.strength": 0.5}, (), "strength"),
+    "strength of a prior that is kept": ("kinks on a line", {"plan.parameters.strength": 2.0}, (), "strength"),
     "expected value": ("bounded mean", {"plan.expected.value": 0.001}, (), "expected"),
     "expected value, averaged": ("rate noisy", {"plan.expected.value": lambda v: v / 2}, (), "expected"),
     "expected without privacy": ("rate noisy", {"plan.expected.without_privacy": 1.0}, (), "expected"),

@@ -21,6 +21,7 @@ CHECKS = (
     fields.check_names,
     fields.check_labels,
     price.check_price,
+    price.check_strength,
     price.check_target,
     price.check_promise,
     price.check_expected,

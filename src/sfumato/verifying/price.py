@@ -8,7 +8,9 @@ from typing import Any
 
 from sfumato.calibrate import Target, target_of
 from sfumato.errors import FormatError
+from sfumato.mechanisms._joint import STRONGEST
 from sfumato.mechanisms.outlook import cost_of, expected_of
+from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.codec import curve_from_json, refuse_unknown
 from sfumato.privacy.guarantee import Assumption, Guarantee
 from sfumato.verifying.record import Record, require
@@ -72,6 +74,15 @@ def check_target(record: Record) -> None:
 def _read_target(document: Mapping[str, Any]) -> Target:
     curve = None if document["curve"] is None else curve_from_json(document["curve"])
     return target_of(document["epsilon"], document["delta"], curve)
+
+
+def check_strength(record: Record) -> None:
+    """How many times stronger a regression's prior was made. The prior before that is not recorded, so only a range is known."""
+    name, numbers = record.plan["mechanism"], record.plan["parameters"]
+    if not isinstance(record.model, Gibbs) or "strength" not in numbers:
+        return
+    most = 1.0 if name == "diffused" else STRONGEST
+    require(1.0 <= numbers["strength"] <= most, "strength of the prior")
 
 
 def check_promise(record: Record) -> None:
