@@ -11,11 +11,11 @@ SOURCE = Path(__file__).parent.parent / "src" / "sfumato"
 LAYERS = [
     ("errors", "_validate", "_version", "_quadrature"),
     ("randomness", "privacy", "schema", "draws", "storage"),
-    ("dataset", "ledger", "models"),
+    ("dataset", "ledger", "models", "signing"),
     ("theorems", "engines", "samplers"),
     ("calibrate", "tune", "queries", "progress"),
     ("mechanisms",),
-    ("planning", "comparing", "wording"),
+    ("planning", "comparing", "wording", "release_file"),
     ("verifying",),
     ("release",),
     ("publishing",),

@@ -22,6 +22,7 @@ SAID: dict[str, list[str]] = {
     "estimators.md": ["differential privacy", "data_norm=1.0,", "true 0.3", "same side: True", "NOT PRIVATE"],
     "extending.md": ["must be at most 1; got 10001", "exponential -", "Pure 1.099", "probability of the truth (p)"],
     "families.md": ["region=north", "costs epsilon", "declare Number", "smoker"],
+    "files.md": ["verified", "signed with another key", "the plan does not match its digest"],
     "glossary.md": [],
     "index.md": ["target     (epsilon, delta) = (0.5, 1e-07)", "guesses this one right at most 53 %", "in 2 charge(s)"],
     "intervals.md": ["90 % interval", "One draw suffices", "the rows' own rate", "expected width"],

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato import storage
+from sfumato import release_file, signing, storage
 from sfumato.draws import Draws
-from sfumato.errors import ArgumentError, FormatError
-from sfumato.privacy.codec import refuse_unknown
+from sfumato.errors import ArgumentError
 from sfumato.privacy.guarantee import Guarantee
 
-VERSION = 1
-_KEYS = ("version", "kind", "labels", "plan", "plan_digest", "guarantee", "promise", "schema", "receipt")
 # The level of an interval so narrow that its middle is the median.
 _NARROWEST = 0.01
 
@@ -28,7 +25,8 @@ class Release:
     """Draws under a guarantee, with the record of how they were made; it cannot reach the rows.
 
     `kind` is "draws" or "estimate". `plan` and `schema` are documents; `receipt` says where it was charged, if anywhere.
-    `promise` is the guarantee's sentence as it was printed when the release was made.
+    `promise` is the guarantee's sentence as it was printed when the release was made. `signature` is that of the file that
+    it was read from, if there was one.
     """
 
     draws: Draws
@@ -39,6 +37,7 @@ class Release:
     promise: str
     schema: Mapping[str, Any]
     receipt: Mapping[str, Any] | None = None
+    signature: signing.Signature | None = None
 
     def mean(self) -> NDArray[np.float64]:
         """Mean of the released draws."""
@@ -77,11 +76,12 @@ class Release:
     def summary(self, level: float = 0.9, prior: Any = None) -> Any:
         """Estimate, interval and mean of every label, why one draw is enough for an interval, and the promise; as a table."""
         from sfumato.queries import summary
+        from sfumato.wording import notice
 
         return summary.summarise(
             self.draws,
             self.kind,
-            self.promise,
+            f"{notice(self)} {self.promise}".lstrip(),
             lambda: self._reckoned(level, prior),
             level,
             must=prior is not None,
@@ -146,11 +146,11 @@ class Release:
         number between. `queries` is how many questions are fixed in advance; `query_set` how many could be asked, where
         later ones depend on earlier answers. `prior` reweights the draws by the reader's own.
         """
-        from sfumato.queries import _losses, _sample
+        from sfumato.queries import _losses
         from sfumato.queries import respond as answering
 
         return answering.respond(
-            _sample.read(self.draws, self.plan, self.kind),
+            self._sample(),
             utility,
             candidates,
             prior=prior,
@@ -174,10 +174,10 @@ class Release:
         query_set: int | None = None,
     ) -> Any:
         """Answers to many questions at once: a utility of (draws, candidates, questions), a list of utilities, or a linear one."""
-        from sfumato.queries import _losses, _sample, batches
+        from sfumato.queries import _losses, batches
 
         return batches.respond_all(
-            _sample.read(self.draws, self.plan, self.kind),
+            self._sample(),
             utility,
             candidates,
             questions=questions,
@@ -190,11 +190,16 @@ class Release:
     @property
     def ask(self) -> Any:
         """Ready-made questions: mean, probability, quantile, best, top and prediction (`queries.questions`)."""
-        from sfumato.queries import _sample, predict, questions
+        from sfumato.queries import predict, questions
 
-        return questions.Questions(
-            _sample.read(self.draws, self.plan, self.kind), lambda: predict.read(self.draws, self.plan, self.schema)
-        )
+        return questions.Questions(self._sample(), lambda: predict.read(self.draws, self.plan, self.schema))
+
+    def _sample(self) -> Any:
+        """The draws as questions see them; every answer names their law, and with it that a seeded one is not private."""
+        from sfumato.queries import _sample
+
+        found = _sample.read(self.draws, self.plan, self.kind)
+        return found if self.private else replace(found, law=f"{found.law} (NOT PRIVATE: from a seeded stream)")
 
     def attacker(self, prior: float = 0.5, **options: Any) -> Any:
         """What the guarantee leaves to whoever knows every other record: a sentence, and numbers (`queries.attacker`)."""
@@ -247,66 +252,37 @@ class Release:
         """False for a release made with a seeded stream: it protects nobody."""
         return self.guarantee.trust != "not private"
 
+    # --- files: `release_file` says what is in one, `verifying` what is checked, `signing` how it is signed -------------
+
     def to_bytes(self) -> bytes:
-        """Return the sealed bytes: the same release gives the same bytes."""
-        document = {
-            "version": VERSION,
-            "kind": self.kind,
-            "labels": list(self.draws.labels),
-            "plan": dict(self.plan),
-            "plan_digest": self.plan_digest,
-            "guarantee": self.guarantee.to_json(),
-            "promise": self.promise,
-            "schema": dict(self.schema),
-            "receipt": None if self.receipt is None else dict(self.receipt),
-        }
-        arrays = {"draws": self.draws.values}
-        for name in ("transcript", "totals"):
-            told = getattr(self.draws, name)
-            if told is not None:
-                arrays[name] = told
-        return storage.pack(
-            {"release": document}, {name: np.ascontiguousarray(array, dtype="<f8") for name, array in arrays.items()}
-        )
+        """Return the sealed bytes: the same release gives the same bytes, signed or not."""
+        return release_file.to_bytes(self)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Release:
-        """Read a release; a damaged part, an unknown key or another version is refused by name."""
-        documents, arrays = storage.unpack(data)
-        if set(documents) != {"release"} or not {"draws"} <= set(arrays) <= {"draws", "transcript", "totals"}:
-            raise FormatError("the file holds no release, or more than one.")
-        fields = refuse_unknown(documents["release"], _KEYS, "a release")
-        if fields["version"] != VERSION:
-            raise FormatError(
-                f"the release has version {fields['version']!r}; this Sfumato reads {VERSION}. Update Sfumato."
-            )
-        if not isinstance(fields["labels"], list):
-            raise FormatError("the labels of the release must be a list of names.")
-        return cls(
-            Draws(arrays["draws"], tuple(fields["labels"]), arrays.get("transcript"), arrays.get("totals")),
-            fields["kind"],
-            fields["plan"],
-            fields["plan_digest"],
-            Guarantee.from_json(fields["guarantee"]),
-            fields["promise"],
-            fields["schema"],
-            fields["receipt"],
-        )
+        """Read a release, signed or not; a damaged part, an unknown key or another version is refused by name."""
+        return cls(**release_file.from_bytes(data))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the release to one file, whole or not at all."""
-        storage.write(path, self.to_bytes())
+    def save(self, path: str | os.PathLike[str], sign_with: str | os.PathLike[str] | None = None) -> None:
+        """Write the release to one file, whole or not at all; `sign_with` names the private key file to sign it with.
 
-    def verify(self) -> Release:
-        """Recompute the guarantee from the recorded model, mechanism and parameters; raise FormatError if it differs.
+        A release that was read from a signed file keeps that signature unless it is signed anew.
+        """
+        sealed = self.to_bytes()
+        signature = self.signature if sign_with is None else signing.sign(sealed, sign_with)
+        storage.write(path, sealed + (b"" if signature is None else signature.to_bytes()))
 
-        The file's checksums tell damage; this tells a record that does not add up: an edited epsilon or promise, more draws
-        than were paid for, another unit. Whether the stream was seeded cannot be told from a file: the ledger's sealed copy
-        and receipt are the proof of that.
+    def verify(self, public_key: str | os.PathLike[str] | None = None, ledger: Any = None) -> Release:
+        """Check every part of the record against all others that it follows from; raise FormatError if one differs.
+
+        The price is computed again from the recorded model, mechanism and parameters, and so are the promise, the labels,
+        the expected accuracy, and the grid on which every draw must lie. With `public_key`, the path of a public key file,
+        the release must also be signed with the private key that belongs to it. With `ledger`, an open `sf.Ledger`, it must
+        be byte for byte what that ledger sealed. What each of these can and cannot show: docs/files.md.
         """
         from sfumato.verifying import verify
 
-        verify(self)
+        verify(self, public_key, ledger)
         return self
 
     def __str__(self) -> str:

@@ -2,13 +2,15 @@
 
 Layout: the magic line, the length and SHA-256 of the header, the header (canonical JSON: version, documents, arrays with
 dtype, shape, size and SHA-256), then the arrays' bytes one after another. Nothing is executed on reading: no pickle, a
-closed list of dtypes, sizes checked before memory is taken. A damaged part is refused by name.
+closed list of dtypes, shapes and sizes checked before memory is taken. A damaged part is refused by name. Checksums find
+damage; they are no signature, since whoever edits a part can compute its checksum anew (`signing` has signatures).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import tempfile
 from collections.abc import Mapping
@@ -26,6 +28,8 @@ DTYPES = ("<f8", "<i8", "<i4", "|u1")
 _LENGTH = 8
 _HASH = 32
 _LARGEST_HEADER = 1 << 28
+# Sides of an array; the draws of a release have at most four.
+_MOST_SIDES = 8
 
 
 def pack(documents: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -51,6 +55,30 @@ def pack(documents: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> by
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return (documents, arrays), or raise FormatError with the name of the damaged part."""
+    packed, rest = split(data)
+    if rest:
+        raise FormatError(f"the file has {len(rest)} bytes too many after its last part.")
+    content, position = _header(packed)
+    arrays = {}
+    for entry in content["arrays"]:
+        arrays[entry["name"]] = _array(entry, packed[position : position + entry["size"]])
+        position += entry["size"]
+    return content["documents"], arrays
+
+
+def split(data: bytes) -> tuple[bytes, bytes]:
+    """Return what `pack` wrote and the bytes that follow it; how long the first part is stands in its header."""
+    content, position = _header(data)
+    for entry in content["arrays"]:
+        present = max(0, min(entry["size"], len(data) - position))
+        if present < entry["size"]:
+            raise FormatError(f"the array {entry['name']!r} is cut short: {present} of {entry['size']} bytes.")
+        position += entry["size"]
+    return data[:position], data[position:]
+
+
+def _header(data: bytes) -> tuple[dict[str, Any], int]:
+    """Return the checked header and where the arrays begin; nothing in it has been used to take memory yet."""
     if not data.startswith(MAGIC):
         raise FormatError("this is not a Sfumato file, or its first bytes (the magic line) are damaged.")
     start = len(MAGIC) + _LENGTH + _HASH
@@ -61,36 +89,56 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if hashlib.sha256(header).digest() != data[start - _HASH : start]:
         raise FormatError("the header is damaged: its checksum does not match.")
     try:
-        return _parts(json.loads(header), data, start + length)
+        content = json.loads(header, parse_constant=_no_number, parse_float=_finite)
+        _check_header(content, len(data))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"the header does not describe a Sfumato file: {type(error).__name__}.") from None
+    return content, start + length
 
 
-def _parts(content: Any, data: bytes, position: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Cut the arrays out of the file as the header describes them."""
+def _no_number(name: str) -> float:
+    """Refuse NaN and Infinity, which Python reads and `pack` never writes."""
+    raise FormatError(f"the header holds {name}, which is no number of a Sfumato file.")
+
+
+def _finite(text: str) -> float:
+    """Refuse numbers beyond the largest float, such as 1e999: they would become infinite."""
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise FormatError(f"the header holds the number {text[:40]}, which is too large.")
+    return value
+
+
+def _check_header(content: Any, length: int) -> None:
+    """Refuse another version, and arrays whose sizes do not fit each other or a file of this length."""
     if content.get("version") != VERSION:
         raise FormatError(
             f"the file has version {content.get('version')!r}; this Sfumato reads {VERSION}. Update Sfumato."
         )
-    arrays = {}
+    names = [entry["name"] for entry in content["arrays"]]
+    if not isinstance(content["documents"], dict) or len(set(names)) != len(names):
+        raise FormatError("the header does not describe a Sfumato file: its documents or arrays have no names.")
     for entry in content["arrays"]:
-        arrays[entry["name"]] = _array(entry, data[position : position + entry["size"]])
-        position += entry["size"]
-    if position != len(data):
-        raise FormatError(f"the file has {len(data) - position} bytes too many after its last part.")
-    return content["documents"], arrays
+        _check_entry(entry, length)
+
+
+def _check_entry(entry: Mapping[str, Any], length: int) -> None:
+    name, shape, size = entry["name"], entry["shape"], entry["size"]
+    if entry["dtype"] not in DTYPES:
+        raise FormatError(f"the array {name!r} has the dtype {entry['dtype']!r}, which is not read.")
+    whole = isinstance(shape, list) and all(type(side) is int and side >= 0 for side in shape)
+    if not whole or type(size) is not int or len(shape) > _MOST_SIDES:
+        raise FormatError(f"the array {name!r} has no shape of at most {_MOST_SIDES} whole numbers.")
+    # No side is longer than the file: an empty array of a billion rows would be looped over, though it holds nothing.
+    if max(shape, default=0) > length or math.prod(shape) * np.dtype(entry["dtype"]).itemsize != size:
+        raise FormatError(f"the array {name!r} cannot have the shape {str(shape)[:80]} in {size} bytes.")
 
 
 def _array(entry: Mapping[str, Any], raw: bytes) -> NDArray[Any]:
-    name = entry["name"]
-    if len(raw) != entry["size"]:
-        raise FormatError(f"the array {name!r} is cut short: {len(raw)} of {entry['size']} bytes.")
     if _digest(raw) != entry["sha256"]:
-        raise FormatError(f"the array {name!r} is damaged: its checksum does not match.")
-    if entry["dtype"] not in DTYPES:
-        raise FormatError(f"the array {name!r} has the dtype {entry['dtype']!r}, which is not read.")
+        raise FormatError(f"the array {entry['name']!r} is damaged: its checksum does not match.")
     return np.frombuffer(raw, dtype=np.dtype(entry["dtype"])).reshape(entry["shape"])
 
 

@@ -19,9 +19,14 @@ def promise_of(plan: Mapping[str, Any], guarantee: Guarantee) -> str:
     return guarantee.at(delta) if delta else str(guarantee)
 
 
+def notice(release: Any) -> str:
+    """What every output of a seeded release begins with; nothing for a private one."""
+    return "" if release.private else "NOT PRIVATE: made with a seeded stream, for tests only."
+
+
 def describe(release: Any) -> str:
     """What a release is, how it was made and what it promises, one line each."""
-    head = "" if release.private else "NOT PRIVATE: made with a seeded stream, for tests only.\n"
+    head = f"{notice(release)}\n" if notice(release) else ""
     found = list(zip(release.draws.labels, release.mean().ravel(), strict=True))
     rest = "" if len(found) <= 6 else f", ... and {len(found) - 6} more (release.draws.labels, release.mean())"
     mean = ", ".join(f"{label} {value:.6g}" for label, value in found[:6]) + rest

@@ -78,27 +78,42 @@ def planned(
         (("power", power), *strengths, ("warmup", _WARMUP), (LENGTH, length)),
         guarantee,
         _gibbs.expected_of_power(power),
-        Cost((_WARMUP + length) * _PER_STEP, draws),
+        cost(_WARMUP, length, draws),
         limit,
     )
+
+
+def cost(warmup: int, length: int, draws: int) -> Cost:
+    """Passes over the records that chains of this length usually ask for."""
+    return Cost((warmup + length) * _PER_STEP, draws)
+
+
+def ending_grid(model: Gibbs, n: int, power: float) -> float:
+    """The public grid of a chain's last state: a power of two, about a millionth of the posterior's scale."""
+    return float(Fraction(2) ** (math.frexp(_scale(model, n, power))[1] - 21))
+
+
+def _scale(model: Gibbs, n: int, power: float) -> float:
+    """A length over which the posterior changes, from public numbers."""
+    stiff = model.smoothness(n, power)
+    soft = max(model.strong_convexity(n, power), 1 / model.prior.domain_radius**2)
+    return 1 / math.sqrt(stiff if math.isfinite(stiff) else soft)
 
 
 def draw(plan: Plan, engine: Any, randomness: Any) -> Draws:
     """Run one chain for each draw from the public start, and round its last state to a public grid."""
     model, power = plan.model, float(plan["power"])
-    stiff = model.smoothness(plan.n, power)
-    soft = max(model.strong_convexity(plan.n, power), 1 / model.prior.domain_radius**2)
-    scale = 1 / math.sqrt(stiff if math.isfinite(stiff) else soft)
+    smooth, scale = math.isfinite(model.smoothness(plan.n, power)), _scale(model, plan.n, power)
     theta = reference.last_states(
         _value(model, plan.n, power, engine),
-        _slope(model, engine, power) if math.isfinite(stiff) else None,
+        _slope(model, engine, power) if smooth else None,
         _gibbs.public_start(model, plan.draws, engine.dimension),
         scale,
         int(plan["warmup"]),
         int(plan[LENGTH]),
         randomness,
     )
-    grid = float(Fraction(2) ** (math.frexp(scale)[1] - 21))
+    grid = ending_grid(model, plan.n, power)
     return Draws(np.rint(theta / grid)[:, None, :] * grid, engine.labels)
 
 

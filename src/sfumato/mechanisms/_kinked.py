@@ -36,7 +36,7 @@ from sfumato.theorems.rejection import bounded_trials, trials_needed
 # Nodes of an interval, and evaluations that a draw may ask for.
 _FEWEST, _MOST, _WORK = 257, 1 << 14, 400_000_000
 # In two dimensions: how far U may move inside a coarse cell, the digits of a point inside, and the chance of no success.
-_CLIMB, _FINE, _FAILURE = 3.5, 24, 1e-15
+_CLIMB, FINE, _FAILURE = 3.5, 24, 1e-15
 _COARSEST, _FINEST, _WORK_2D = 65, 1024, 2_000_000_000
 # Units of a logarithm in a finite law.
 _LOGS = 1 << 48
@@ -122,7 +122,7 @@ def price(
         bend = 0.5 * inner.smoothness * float(half[0]) ** 2
         error += bend * bend / 8
     else:
-        error += _slope(window, n, power) * math.hypot(*half) * 2.0**-_FINE
+        error += _slope(window, n, power) * math.hypot(*half) * 2.0**-FINE
     exact = interpolated.grid_draw(
         difference=model.difference(power),
         strong_convexity=inner.strong_convexity,
@@ -268,14 +268,14 @@ def _draw_points(
     climb = _slope(window, n, power) * 0.5 * math.hypot(*(upper - lower)) / count + 2 * _value_error(window, n, power)
 
     def propose(size: int) -> Any:
-        inside = (rejection.words(randomness, 2 * size) >> np.uint64(64 - _FINE)).astype(np.int64).reshape(size, 2)
+        inside = (rejection.words(randomness, 2 * size) >> np.uint64(64 - FINE)).astype(np.int64).reshape(size, 2)
         return np.column_stack([np.array(draw_cells(weights, randomness, size), dtype=np.int64), inside])
 
     def place(chosen: Any) -> Any:
-        return lower + (grid[chosen[:, 0]] + (chosen[:, 1:] + 0.5) * 2.0**-_FINE) * width
+        return lower + (grid[chosen[:, 0]] + (chosen[:, 1:] + 0.5) * 2.0**-FINE) * width
 
     def exponent(chosen: Any) -> Any:
         return potential(place(chosen)) - levels[chosen[:, 0]] + climb
 
-    centre = np.array([(count * count) // 2, 1 << (_FINE - 1), 1 << (_FINE - 1)], dtype=np.int64)
+    centre = np.array([(count * count) // 2, 1 << (FINE - 1), 1 << (FINE - 1)], dtype=np.int64)
     return place(rejection.first_kept(propose, exponent, trials, draws, centre, randomness, report))

@@ -79,7 +79,6 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     least = model.constants.difference * math.sqrt(steps * draws) / n
     sigma = smallest(one_step, limit, least * 1e-4, least * 1e6, "noise")
     h = 0.5 * (eta * sigma) ** 2
-    expected = Expected("noise added to the mean gradient at every step", sigma, "standard deviation", "exact")
     numbers = (
         ("power", eta / (n * h)),
         ("step", h),
@@ -98,10 +97,15 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
         tuple(options.get("keep", ())),
         numbers,
         price(model, n, sigma, steps, draws, momentum),
-        expected,
+        expected(sigma),
         Cost(steps, draws),
         limit,
     )
+
+
+def expected(sigma: float) -> Expected:
+    """The noise that every gradient carries."""
+    return Expected("noise added to the mean gradient at every step", sigma, "standard deviation", "exact")
 
 
 def _admitted_mu(model: Gibbs, n: int, limit: Target, draws: int) -> float:

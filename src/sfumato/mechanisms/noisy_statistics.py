@@ -56,16 +56,18 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
     if model.drawn:
         _family.drawing_error(getattr(model, "model", model), n, 1.0, 1.0)  # what cannot be drawn must not be charged
     noise = smallest(price, limit, 1e-6, 1e12, "noise")
-    if not model.drawn:
-        goal, width = "estimate", model.estimate_error(n, noise * model.reach)
-        quantity = f"standard deviation of the noise in the {model.quantity}"
-        expected = Expected(quantity, width, "", "from the noise", without_privacy=0.0)
-    else:
-        goal, expected = "draws", _family.expected(model, n, 1.0, 1.0, noise * model.reach)
-    keep = tuple(options.get("keep", ()))
-    return Plan(
-        NAME, model, n, draws, goal, keep, (("noise", noise),), price(noise, draws=draws), expected, Cost(1), limit
-    )
+    goal, keep, numbers = "draws" if model.drawn else "estimate", tuple(options.get("keep", ())), (("noise", noise),)
+    price_of_all, outlook = price(noise, draws=draws), expected(model, n, noise)
+    return Plan(NAME, model, n, draws, goal, keep, numbers, price_of_all, outlook, Cost(1), limit)
+
+
+def expected(model: Any, n: int, noise: float) -> Expected:
+    """Width of the draws made from noisy totals; without a posterior, the noise of the estimate itself."""
+    deviation = noise * model.reach
+    if model.drawn:
+        return _family.expected(model, n, 1.0, 1.0, deviation)
+    quantity = f"standard deviation of the noise in the {model.quantity}"
+    return Expected(quantity, model.estimate_error(n, deviation), "", "from the noise", without_privacy=0.0)
 
 
 def spacing(deviation: float) -> Fraction:

@@ -124,7 +124,7 @@ def _comparing(guarantee: Guarantee, cells: int, failure: float) -> float | None
 
 def _sentence(guarantee: Guarantee, distance: float | None, success: float, unaided: float) -> str:
     if guarantee.trust == "not private":
-        return "Made with a seeded stream: whoever knows the seed guesses right every time. It protects nobody."
+        return "NOT PRIVATE: made with a seeded stream; whoever knows the seed guesses right every time. It protects nobody."
     knows = f"knows every other {guarantee.unit} guesses this one"
     if guarantee.adjacency == "replace-entry":
         knows = f"knows every other entry of every {guarantee.unit} guesses this one"

@@ -21,6 +21,7 @@ def facts(plan: Mapping[str, Any], promise: str, trust: str, kind: str, digest: 
     return {
         "promise": promise,
         "trust": trust,
+        "private": int(trust != "not private"),  # a whole number: NetCDF, which ArviZ saves to, has no booleans
         "kind": kind,
         "mechanism": str(plan["mechanism"]),
         "n": int(plan["n"]),

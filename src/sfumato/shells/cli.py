@@ -10,7 +10,7 @@ import typer
 
 from sfumato._version import __version__
 from sfumato.errors import SfumatoError
-from sfumato.shells import ledger_commands, release_commands, schema_commands
+from sfumato.shells import key_commands, ledger_commands, release_commands, schema_commands
 from sfumato.shells.printing import fail
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 app.add_typer(schema_commands.app, name="schema")
 app.add_typer(ledger_commands.app, name="ledger")
+app.add_typer(key_commands.app, name="keys")
 release_commands.add_to(app)
 
 

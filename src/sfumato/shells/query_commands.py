@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sfumato.errors import ArgumentError
+from sfumato.errors import ArgumentError, SfumatoError
 from sfumato.shells.printing import emit
 
 app = typer.Typer(
@@ -17,10 +19,37 @@ ReleaseFile = Annotated[Path, typer.Argument(help="A saved release.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def _load(file: Path) -> Any:
-    from sfumato.release import load
+def _verified_on_failure(command: Callable[..., None]) -> Callable[..., None]:
+    """Verify the release when a query fails on it for no reason that the library gives.
 
-    return load(file)
+    Queries trust the numbers of the plan. Where forged ones break the arithmetic, the reader is told that the record was
+    edited; where the record is sound, the failure is a fault of the program and is raised as it is.
+    """
+
+    @wraps(command)
+    def run(*words: Any, **options: Any) -> None:
+        try:
+            command(*words, **options)
+        except SfumatoError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError):
+            from sfumato.release import load
+
+            load(options["file"]).verify()
+            raise
+
+    return run
+
+
+def _load(file: Path) -> Any:
+    """Read the release; that it is not private goes to standard error, beside whatever is printed of it."""
+    from sfumato.release import load
+    from sfumato.wording import notice
+
+    found = load(file)
+    if notice(found):
+        typer.echo(f"sfumato: {notice(found)}", err=True)
+    return found
 
 
 def _table(labels: Any, columns: dict[str, Any]) -> str:
@@ -57,6 +86,7 @@ def interval_table(found: Any, level: float, include: str = "privacy and samplin
 
 
 @app.command()
+@_verified_on_failure
 def mean(file: ReleaseFile, as_json: Json = False) -> None:
     """The mean of the released draws.
 
@@ -67,6 +97,7 @@ def mean(file: ReleaseFile, as_json: Json = False) -> None:
 
 
 @app.command()
+@_verified_on_failure
 def interval(
     file: ReleaseFile,
     level: Annotated[float, typer.Option(help="How often the interval should hold the truth.")] = 0.9,
@@ -87,6 +118,7 @@ def interval(
 
 
 @app.command()
+@_verified_on_failure
 def quantile(
     file: ReleaseFile,
     at: Annotated[float, typer.Option(help="Between 0 and 1.")] = 0.5,
@@ -103,6 +135,7 @@ def quantile(
 
 
 @app.command()
+@_verified_on_failure
 def probability(
     file: ReleaseFile,
     above: Annotated[float | None, typer.Option(help="How likely the value is above this.")] = None,
@@ -125,6 +158,7 @@ def probability(
 
 
 @app.command()
+@_verified_on_failure
 def top(
     file: ReleaseFile,
     k: Annotated[int, typer.Option(help="How many.")] = 1,
@@ -139,16 +173,19 @@ def top(
 
 
 @app.command()
+@_verified_on_failure
 def attacker(file: ReleaseFile, as_json: Json = False) -> None:
     """What somebody who knows every other record can still tell about one.
 
     Example: sfumato query attacker smokers.sfumato
     """
-    found = _load(file).attacker()
+    # Its answer is the guarantee's, which is computed from the record: so the record is checked first.
+    found = _load(file).verify().attacker()
     emit(as_json, {"success": found.success, "sentence": found.sentence}, found.sentence)
 
 
 @app.command()
+@_verified_on_failure
 def predict(
     file: ReleaseFile,
     rows: Annotated[Path, typer.Argument(help="PUBLIC rows to predict for: .csv, .parquet.")],
@@ -166,11 +203,14 @@ def predict(
         shares = found.predict_proba(rows)
         emit(as_json, shares, "\n".join("  ".join(f"{share:.4f}" for share in row) for row in shares))
         return
+    from sfumato.shells.csv_output import defused
+
     values = found.predict(rows)
-    emit(as_json, list(values), "\n".join(str(value) for value in values))
+    emit(as_json, list(values), "\n".join(str(defused(value)) for value in values.tolist()))
 
 
 @app.command()
+@_verified_on_failure
 def marginal(
     file: ReleaseFile,
     columns: Annotated[list[str], typer.Argument(help="Columns of the network.")],
@@ -186,6 +226,7 @@ def marginal(
 
 
 @app.command()
+@_verified_on_failure
 def synthesize(
     file: ReleaseFile,
     rows: Annotated[int, typer.Option(help="How many rows.")] = 1000,
@@ -195,18 +236,17 @@ def synthesize(
 
     Example: sfumato query synthesize table.sfumato --rows 5000 -o synthetic.csv
     """
-    import csv
-    import io
+    from sfumato.shells import csv_output
+    from sfumato.wording import notice
 
-    table = _load(file).synthesize(rows)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
+    found = _load(file)
+    table = found.synthesize(rows)
+    records = zip(*(column.tolist() for column in table.values()), strict=True)
+    text = csv_output.table([list(table), *records], notice(found))
     if output is None:
-        typer.echo(text.getvalue(), nl=False)
+        typer.echo(text, nl=False)
         return
     if output.exists():
         raise ArgumentError(f"{output} is there already; choose another name.")
-    output.write_text(text.getvalue(), encoding="utf-8")
+    output.write_text(text, encoding="utf-8")
     typer.echo(f"wrote {rows:,} rows to {output}")

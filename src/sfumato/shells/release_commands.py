@@ -109,6 +109,9 @@ def release(
     request: Annotated[
         str | None, typer.Option("--request", help="A name for this request: repeated, it is not charged again.")
     ] = None,
+    sign: Annotated[
+        Path | None, typer.Option("--sign", help="Sign the file with this private key (sfumato keys create).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Charge the ledger, draw and save. The same spec or request again returns the same release at no further cost.
@@ -123,6 +126,10 @@ def release(
         raise ArgumentError(f"{output} is there already: a release is never written over. Choose another name.")
     if not output.parent.is_dir():
         raise ArgumentError(f"there is no folder {str(output.parent)!r} to save the release in.")
+    if sign is not None:
+        from sfumato.signing import check_private_key
+
+        check_private_key(sign)  # before anything is charged: a release that cannot be signed is not made
     data = read.dataset()
     planned = read.plan(data.n)
     ledger = read.open_ledger()
@@ -131,7 +138,7 @@ def release(
     if ledger is None and request is not None:
         raise ArgumentError("--request belongs to a ledger: add [ledger] to the spec.")
     made = publish(planned, data, ledger, named, asked if ledger is not None else None, progress=sys.stderr.isatty())
-    made.save(output)
+    made.save(output, sign_with=sign)
     if ledger is None:
         typer.echo("sfumato: charged to no ledger: nothing stops the same data from being released again.", err=True)
     emit(as_json, {"saved": str(output), **_document(made)}, f"{made}\nsaved    {output}")
@@ -142,6 +149,8 @@ def _document(found: Any) -> dict[str, Any]:
         "kind": found.kind,
         "promise": found.promise,
         "trust": found.guarantee.trust,
+        "private": found.private,
+        "signed": found.signature is not None,
         "labels": list(found.draws.labels),
         "mean": found.mean().ravel(),
         "plan": dict(found.plan),
@@ -152,32 +161,55 @@ def _document(found: Any) -> dict[str, Any]:
 def show(
     file: ReleaseFile,
     csv: Annotated[bool, typer.Option("--csv", help="Print the draws as CSV.")] = False,
-    verify: Annotated[bool, typer.Option("--verify", help="Price the record again and compare.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check every part of the record against the others.")
+    ] = False,
+    public_key: Annotated[
+        Path | None,
+        typer.Option("--public-key", help="With --verify: the file must be signed with this key's partner."),
+    ] = None,
+    ledger: Annotated[
+        str | None, typer.Option("--ledger", help="With --verify: the file must be what this ledger sealed.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Print what a release holds, what it promises and how it was made.
 
-    Example: sfumato show smokers.sfumato --csv
+    Example: sfumato show smokers.sfumato --verify --public-key office.key.pub --ledger budget.db
     """
     from sfumato.release import load
+    from sfumato.shells import csv_output
+    from sfumato.wording import notice
 
+    if not verify and (public_key is not None or ledger is not None):
+        raise ArgumentError("--public-key and --ledger say what to verify with; add --verify.")
     found = load(file)
-    if verify:
-        found.verify()
+    checked = _verified(found, file, public_key, ledger) if verify else []
     if csv:
-        typer.echo(",".join(["chain", "draw", *(_quoted(label) for label in found.draws.labels)]))
-        chains, draws = found.draws.shape[:2]
-        values = found.draws.values.reshape(chains, draws, -1)
-        for chain in range(chains):
-            for draw in range(draws):
-                typer.echo(",".join([str(chain), str(draw), *(repr(float(v)) for v in values[chain, draw])]))
+        values = found.draws.pooled().reshape(found.draws.shape[0] * found.draws.shape[1], -1)
+        count = found.draws.shape[1]
+        rows = [[k // count, k % count, *map(float, each)] for k, each in enumerate(values)]
+        typer.echo(csv_output.table([["chain", "draw", *found.draws.labels], *rows], notice(found)), nl=False)
         return
-    said = f"{found}\nverified the price was computed again from the record and is the same" if verify else str(found)
-    emit(as_json, _document(found), said)
+    document = {**_document(found), **({"verified": checked} if verify else {})}
+    emit(as_json, document, "\n".join([str(found), *(f"verified {each}" for each in checked)]))
 
 
-def _quoted(label: str) -> str:
-    return '"' + label.replace('"', '""') + '"' if any(mark in label for mark in ',"\n') else label
+def _verified(found: Any, file: Path, public_key: Path | None, ledger: str | None) -> list[str]:
+    """Check the release, and return in words what was checked; what does not hold raises FormatError."""
+    found.verify(public_key=public_key)
+    checked = ["every part of the record agrees with the others; the price was computed again and is the same"]
+    if public_key is not None:
+        checked.append(f"the signature was made with the private key that belongs to {public_key}")
+    if ledger is not None:
+        from sfumato.release_file import sealed_part
+        from sfumato.shells.ledger_commands import open_ledger
+        from sfumato.verifying.sealed import compare
+
+        with open_ledger(ledger) as book:
+            compare(sealed_part(file.read_bytes()), found.receipt, book)
+        checked.append(f"the file is byte for byte what {ledger} sealed, but for the signature, if there is one")
+    return checked
 
 
 def report(

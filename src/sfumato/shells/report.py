@@ -1,4 +1,8 @@
-"""One self-contained HTML page about a release: no script, no network, no data. Everything in it follows from the release."""
+"""One self-contained HTML page about a release: no script, no network, no data. Everything in it follows from the release.
+
+Names, labels and other texts of a release come from whoever wrote its file. The release is verified before a page is
+written, every text is escaped, and the page itself forbids scripts and requests (its content security policy).
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,8 @@ from sfumato.errors import ArgumentError, SfumatoError
 from sfumato.shells import svg
 from sfumato.wording import columns_read
 
+# No script, no request, no frame, no form: only the page's own style.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _LEVEL = 0.9
 _MOST_LABELS = 40
 _STYLE = """
@@ -42,7 +48,11 @@ footer { margin-top:3rem; color:var(--soft); font-size:.85rem; }
 
 
 def write_report(release: Any, path: str | Path, ledger: str | None = None, test: str | Path | None = None) -> None:
-    """Write the page; `ledger` adds the state of a budget, `test` the accuracy on a file of PUBLIC rows with their target."""
+    """Write the page of a release whose record adds up; one that does not is refused and nothing is written.
+
+    `ledger` adds the state of a budget, `test` the accuracy on a file of PUBLIC rows with their target.
+    """
+    release.verify()
     Path(path).write_text(page(release, ledger, test), encoding="utf-8")
 
 
@@ -64,15 +74,17 @@ def page(release: Any, ledger: str | None = None, test: str | Path | None = None
     body = "\n".join(part for part in parts if part)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>\n{body}\n"
-        f"<footer>Made by Sfumato {__version__} from the release alone: no record was read. Plan {release.plan_digest[:16]}."
+        f"<footer>Made by Sfumato {__version__} from the release alone: no record was read. "
+        f"Plan {escape(release.plan_digest[:16])}."
         "</footer></main></body></html>\n"
     )
 
 
 def _section(title: str, inner: str) -> str:
-    return f"<h2>{title}</h2>\n{inner}" if inner else ""
+    return f"<h2>{escape(title)}</h2>\n{inner}" if inner else ""
 
 
 def _table(head: list[str], rows: list[list[str]], numbers: bool = True) -> str:

@@ -1,0 +1,179 @@
+"""The file of a release: its parts as sealed bytes, and back. Sizes are checked before anything is built from them.
+
+A file holds one document and the arrays "draws", "transcript" and "totals" (see `storage`), perhaps followed by a
+signature (see `signing`). Reading finds damage and refuses what no release can be; whether the parts agree with each
+other is asked by `Release.verify`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import signing, storage
+from sfumato.draws import Draws
+from sfumato.errors import FormatError
+from sfumato.privacy.codec import refuse_unknown
+from sfumato.privacy.guarantee import Guarantee
+
+VERSION = 1
+_KEYS = ("version", "kind", "labels", "plan", "plan_digest", "guarantee", "promise", "schema", "receipt")
+_SCHEMA_KEYS = ("name", "unit", "digest", "document")
+_ARRAYS = ("draws", "transcript", "totals")
+# Whole numbers that floats hold exactly; no number of records, steps or trials comes near.
+_LARGEST_WHOLE = 1 << 53
+# Points of a tabulated curve, and how deeply curves are composed; planned curves have a few of either.
+_LONGEST_CURVE, _DEEPEST_CURVE = 10_000, 16
+# Features of a vector schema that is used for its label alone; other schemas have as many as there are coordinates.
+_WIDEST = 1 << 20
+# Numbers of a model's document that decide how much is allocated when the model is built.
+_SIZES = ("dimension", "levels", "classes", "states", "cardinalities")
+
+
+def to_bytes(release: Any) -> bytes:
+    """Return the sealed bytes of a release: equal releases give equal bytes. The signature is no part of them."""
+    document = {
+        "version": VERSION,
+        "kind": release.kind,
+        "labels": list(release.draws.labels),
+        "plan": dict(release.plan),
+        "plan_digest": release.plan_digest,
+        "guarantee": release.guarantee.to_json(),
+        "promise": release.promise,
+        "schema": dict(release.schema),
+        "receipt": None if release.receipt is None else dict(release.receipt),
+    }
+    held = {"draws": release.draws.values, "transcript": release.draws.transcript, "totals": release.draws.totals}
+    arrays = {name: np.ascontiguousarray(array, "<f8") for name, array in held.items() if array is not None}
+    return storage.pack({"release": document}, arrays)
+
+
+def from_bytes(data: bytes) -> dict[str, Any]:
+    """Return the fields of a release; a damaged part, an unknown key, another version or an absurd size is refused."""
+    sealed, trailer = storage.split(data)
+    signature = signing.Signature.from_bytes(trailer)
+    documents, arrays = storage.unpack(sealed)
+    if set(documents) != {"release"} or not {"draws"} <= set(arrays) <= set(_ARRAYS):
+        raise FormatError("the file holds no release, or more than one.")
+    fields = refuse_unknown(documents["release"], _KEYS, "a release")
+    if fields["version"] != VERSION:
+        raise FormatError(
+            f"the release has version {fields['version']!r}; this Sfumato reads {VERSION}. Update Sfumato."
+        )
+    _check_texts(fields)
+    try:
+        _check_sizes(fields, arrays)
+    except RecursionError:
+        raise FormatError("the documents of the release are nested too deeply to be read.") from None
+    return {
+        "draws": Draws(arrays["draws"], tuple(fields["labels"]), arrays.get("transcript"), arrays.get("totals")),
+        "kind": fields["kind"],
+        "plan": fields["plan"],
+        "plan_digest": fields["plan_digest"],
+        "guarantee": Guarantee.from_json(fields["guarantee"]),
+        "promise": fields["promise"],
+        "schema": fields["schema"],
+        "receipt": fields["receipt"],
+        "signature": signature,
+    }
+
+
+def sealed_part(data: bytes) -> bytes:
+    """The bytes of a file that a ledger keeps: all but the signature."""
+    return storage.split(data)[0]
+
+
+def _check_texts(fields: Mapping[str, Any]) -> None:
+    """Refuse a text field that holds something else, and documents that are no documents."""
+    labels = fields["labels"]
+    if not isinstance(labels, list) or not labels or not all(isinstance(label, str) for label in labels):
+        raise FormatError("the labels of the release must be a list of names.")
+    schema = refuse_unknown(fields["schema"], _SCHEMA_KEYS, "the schema of a release")
+    texts = {name: fields[name] for name in ("kind", "promise", "plan_digest")}
+    for name, value in {**texts, **{f"schema's {key}": schema[key] for key in _SCHEMA_KEYS}}.items():
+        if not isinstance(value, str):
+            raise FormatError(f"the {name} of the release must be a text; got {type(value).__name__}.")
+    for name in ("plan", *(["receipt"] if fields["receipt"] is not None else [])):
+        if not isinstance(fields[name], Mapping):
+            raise FormatError(f"the {name} of the release must be a JSON object; got {type(fields[name]).__name__}.")
+
+
+# --- sizes: what a crafted file could make the reader loop over or allocate ----------------------------------------------
+
+
+def _check_sizes(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse numbers that do not fit the arrays in the file, or are so large that no release has them."""
+    plan, coordinates = fields["plan"], len(fields["labels"])
+    _check_whole(plan)
+    for name in ("n", "draws"):
+        if type(plan.get(name)) is not int or plan[name] < 1:
+            raise FormatError(f"{name} of the plan must be a whole number of at least 1; got {plan.get(name)!r}.")
+    shape = arrays["draws"].shape
+    if len(shape) < 2 or math.prod(shape[:2]) != plan["draws"] or math.prod(shape[2:]) != coordinates:
+        raise FormatError(
+            f"the shape {shape} of the draws does not hold the number of draws of the plan, {plan['draws']:,}, of "
+            f"{coordinates:,} labels each."
+        )
+    for curve in (fields["guarantee"], plan.get("guarantee"), plan.get("target")):
+        _check_curve(curve)
+    for key, value in _sizes(plan.get("model")):
+        if value > coordinates:
+            raise FormatError(f"{key} of the model is {value:,}, and the release has {coordinates:,} labels.")
+    _check_schema(fields["schema"]["document"], coordinates)
+
+
+def _check_whole(document: Any) -> None:
+    """Refuse whole numbers that no float holds: sums and powers of them take for ever."""
+    for value in _values(document):
+        if type(value) is int and abs(value) > _LARGEST_WHOLE:
+            raise FormatError("the plan holds a whole number above 2^53, which no plan has.")
+
+
+def _check_curve(document: Any, depth: int = 0) -> None:
+    if depth > _DEEPEST_CURVE:
+        raise FormatError(f"a privacy curve is composed of parts more than {_DEEPEST_CURVE} levels deep.")
+    if isinstance(document, list) and len(document) > _LONGEST_CURVE:
+        raise FormatError(f"a privacy curve lists {len(document):,} numbers; at most {_LONGEST_CURVE:,} are read.")
+    inner = document.values() if isinstance(document, Mapping) else document if isinstance(document, list) else ()
+    for each in inner:
+        _check_curve(each, depth + 1)
+
+
+def _sizes(model: Any, key: str = "") -> Iterator[tuple[str, int]]:
+    """The whole numbers of a model's document under keys that name a size."""
+    if isinstance(model, Mapping):
+        for name, value in model.items():
+            yield from _sizes(value, name)
+    elif isinstance(model, list) and key == "cardinalities":
+        for entry in model:
+            yield from ((key, size) for size in (entry if isinstance(entry, list) else ()) if type(size) is int)
+    elif type(model) is int and key in _SIZES:
+        yield key, model
+
+
+def _check_schema(text: str, coordinates: int) -> None:
+    """Refuse a vector schema that is far wider than the release; what else is wrong with it, `verify` says."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    width = document.get("dimension") if isinstance(document, Mapping) else None
+    if isinstance(width, int) and width > max(coordinates, _WIDEST):
+        raise FormatError(f"the schema has {width:,} features, and the release {coordinates:,} labels.")
+
+
+def _values(document: Any) -> Iterator[Any]:
+    """Every single value inside a document."""
+    if isinstance(document, Mapping):
+        for value in document.values():
+            yield from _values(value)
+    elif isinstance(document, list):
+        for value in document:
+            yield from _values(value)
+    else:
+        yield document

@@ -1,0 +1,27 @@
+"""Names, units, labels and shapes: what the schema and the model say they are."""
+
+from __future__ import annotations
+
+from sfumato.mechanisms.plan import GOALS
+from sfumato.models.regression import released
+from sfumato.verifying.record import Record, require
+
+
+def check_names(record: Record) -> None:
+    """Name, unit and digest are those of the embedded schema; the unit is also the guarantee's."""
+    said, schema = record.release.schema, record.schema
+    require(schema.digest == said["digest"], "schema")
+    require(said["name"] == schema.name, "name in the schema")
+    require(said["unit"] == schema.unit, "unit in the schema")
+    require(record.release.guarantee.unit == schema.unit, "unit")
+
+
+def check_labels(record: Record) -> None:
+    """Labels and shape follow from model and schema, the kind from the goal, the number of draws from the plan."""
+    release, plan = record.release, record.plan
+    labels, shape = released(record.model, record.schema)
+    draws = release.draws
+    require(draws.labels == labels and draws.shape[2:] == shape, "shape")
+    require(draws.shape[0] * draws.shape[1] == plan["draws"], "number of draws")
+    require(plan["goal"] in GOALS, "goal")
+    require(release.kind == ("estimate" if plan["goal"] == "estimate" else "draws"), "kind")

@@ -1,0 +1,110 @@
+"""The guarantee, the target, the promise and the expected accuracy: computed again from the plan's own numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.calibrate import Target, target_of
+from sfumato.errors import FormatError
+from sfumato.mechanisms._joint import STRONGEST
+from sfumato.mechanisms.outlook import cost_of, expected_of
+from sfumato.models.gibbs import Gibbs
+from sfumato.privacy.codec import curve_from_json, refuse_unknown
+from sfumato.privacy.guarantee import Assumption, Guarantee
+from sfumato.verifying.record import Record, require
+from sfumato.wording import promise_of
+
+# Expectations that are averaged over invented data use a fixed seed; another NumPy may draw other numbers from it. A tenth
+# is several times their Monte Carlo error.
+_SIMULATED, _SIMULATED_ERROR, _ROUNDING = "averaged over the prior", 0.1, 1e-6
+
+
+def check_price(record: Record) -> None:
+    """Both guarantees, the release's and its plan's, are the price of the recorded numbers, for the recorded reasons."""
+    price, planned = record.price, Guarantee.from_json(record.plan["guarantee"])
+    for said, where in ((record.release.guarantee, "recorded"), (planned, "planned")):
+        if (said.curve, said.slack) != (price.curve, price.slack):
+            raise FormatError(f"the {where} guarantee {said.curve!r} is not what the plan costs, {price.curve!r}.")
+        if (said.adjacency, said.draws) != (price.adjacency, price.draws):
+            raise FormatError(f"the {where} neighbours or number of draws are not those of the plan.")
+        # A seeded release says "not private" where its plan has another trust; the plan itself never does.
+        allowed = (price.trust, "not private") if where == "recorded" else (price.trust,)
+        if said.trust not in allowed:
+            raise FormatError(f"the {where} guarantee says {said.trust!r}; the plan is {price.trust!r}.")
+        if not _same_reasons(said, price):
+            raise FormatError(f"the {where} theorem or its hypotheses are not those that price the plan.")
+    require(planned.unit == price.unit, "unit of the plan's guarantee")
+
+
+def _same_reasons(said: Guarantee, price: Guarantee) -> bool:
+    """Theorem, source and hypotheses; a hypothesis that nothing can check must stay marked so."""
+    if (said.theorem, said.source) != (price.theorem, price.source) or len(said.assumptions) != len(price.assumptions):
+        return False
+    return all(map(_same_hypothesis, said.assumptions, price.assumptions))
+
+
+def _same_hypothesis(said: Assumption, priced: Assumption) -> bool:
+    names = [(each.name, each.symbol, each.required, each.origin == "assumed") for each in (said, priced)]
+    return names[0] == names[1] and _same_value(said.value, priced.value)
+
+
+def _same_value(said: str, priced: str) -> bool:
+    """Equal texts, or numbers that agree in the five digits that are shown."""
+    if said == priced:
+        return True
+    try:
+        return math.isclose(float(said), float(priced), rel_tol=2e-5)
+    except ValueError:
+        return False
+
+
+def check_target(record: Record) -> None:
+    """The price is within the target that the plan says was asked for."""
+    document = record.plan["target"]
+    if document is None:
+        require(record.plan["mechanism"] == "exact", "target")
+        return
+    target = _read_target(refuse_unknown(document, ("epsilon", "delta", "curve"), "a target"))
+    if not target.admits(record.price):
+        raise FormatError(f"the plan's target {target} does not admit what the plan costs: the record was edited.")
+
+
+def _read_target(document: Mapping[str, Any]) -> Target:
+    curve = None if document["curve"] is None else curve_from_json(document["curve"])
+    return target_of(document["epsilon"], document["delta"], curve)
+
+
+def check_strength(record: Record) -> None:
+    """How many times stronger a regression's prior was made. The prior before that is not recorded, so only a range is known."""
+    name, numbers = record.plan["mechanism"], record.plan["parameters"]
+    if not isinstance(record.model, Gibbs) or "strength" not in numbers:
+        return
+    most = 1.0 if name == "diffused" else STRONGEST
+    require(1.0 <= numbers["strength"] <= most, "strength of the prior")
+
+
+def check_promise(record: Record) -> None:
+    """The printed promise is that of the recorded guarantee."""
+    release = record.release
+    require(release.promise == promise_of(record.plan, release.guarantee), "promise")
+
+
+def check_expected(record: Record) -> None:
+    """What the reader was told to expect, and what the work was said to be."""
+    plan, model = record.plan, record.model
+    cost = cost_of(plan, model)
+    require(plan["cost"] == {"passes": cost.passes, "chains": cost.chains}, "cost")
+    again = expected_of(plan, model)
+    said = refuse_unknown(plan["expected"], ("quantity", "value", "unit", "how", "without_privacy"), "an expectation")
+    words = all(said[name] == getattr(again, name) for name in ("quantity", "unit", "how"))
+    room = _SIMULATED_ERROR if again.how == _SIMULATED else _ROUNDING
+    numbers = all(_near(said[name], getattr(again, name), room) for name in ("value", "without_privacy"))
+    require(words and numbers, "expected accuracy")
+
+
+def _near(said: Any, again: float | None, room: float) -> bool:
+    if said is None or again is None:
+        return said is again
+    return isinstance(said, int | float) and not isinstance(said, bool) and math.isclose(said, again, rel_tol=room)

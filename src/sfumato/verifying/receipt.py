@@ -1,0 +1,99 @@
+"""The receipt: what a charge of this guarantee and plan must look like, as far as a file can tell.
+
+The row's number, time and hash belong to the ledger: an invented receipt with the right digests and amounts is only found
+by comparing with the ledger (`Release.verify(ledger=...)`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import datetime
+from typing import Any
+
+from sfumato.errors import ArgumentError, FormatError
+from sfumato.ledger.account import CHARGEABLE
+from sfumato.ledger.chain import canonical, digest
+from sfumato.ledger.currency import BY_NAME, concentrated
+from sfumato.ledger.records import Receipt
+from sfumato.ledger.terms import label
+from sfumato.ledger.units import UNITS, float_above
+from sfumato.privacy.cover import covering_mu
+from sfumato.privacy.curves import Curve
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.profiles import Profile, number
+from sfumato.verifying.record import Record
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+# The amount is computed by the same code as at the charge; another machine may round the last digits otherwise.
+_ROUNDING = 1e-9
+
+
+def check_receipt(record: Record) -> None:
+    """A receipt names this plan and guarantee, and an amount that the guarantee costs in its currency."""
+    document = record.release.receipt
+    if document is None:
+        return
+    receipt, guarantee = Receipt.from_json(document), record.release.guarantee
+    wanted = {
+        "plan digest": receipt.plan_digest == record.release.plan_digest,
+        "guarantee digest": receipt.guarantee_digest == digest(canonical(guarantee.to_json())),
+        "trust of what was charged": guarantee.trust in CHARGEABLE,
+        "name or request": _labelled(receipt.ledger) and _labelled(receipt.request_id),
+        "row, time or hash": _row(receipt),
+        "total-variation slack": receipt.tv == guarantee.slack,
+        "amount": _amounts(receipt) and _costs(receipt, guarantee),
+    }
+    for what, holds in wanted.items():
+        if not holds:
+            raise FormatError(f"the receipt was not given for this release: its {what} cannot be so.")
+
+
+def _labelled(value: Any) -> bool:
+    try:
+        label("a name in a receipt", value)
+    except ArgumentError:
+        return False
+    return True
+
+
+def _row(receipt: Receipt) -> bool:
+    """A row after the registration, at a time, with a hash."""
+    if type(receipt.seq) is not int or receipt.seq < 2 or not isinstance(receipt.time, str):
+        return False
+    try:
+        datetime.fromisoformat(receipt.time)
+    except ValueError:
+        return False
+    return isinstance(receipt.hash, str) and _HASH.fullmatch(receipt.hash) is not None
+
+
+def _amounts(receipt: Receipt) -> bool:
+    amounts = (receipt.amount, receipt.delta0, receipt.tv)
+    plain = all(isinstance(a, int | float) and not isinstance(a, bool) and 0 <= a < math.inf for a in amounts)
+    return plain and type(receipt.units) is int and 1 <= receipt.units <= UNITS
+
+
+def _costs(receipt: Receipt, guarantee: Guarantee) -> bool:
+    """Whether the amount is what the curve costs in this currency. The order of a Renyi ledger is not in a receipt."""
+    curve = guarantee.curve
+    if receipt.currency not in BY_NAME:
+        return False
+    if receipt.currency == "gdp":
+        amount, reveal = _gaussian(curve, receipt.delta0)
+    elif receipt.currency == "zcdp":
+        rho = concentrated(curve)
+        amount, reveal = None if rho is None else float_above(rho), 0.0
+    else:
+        return receipt.delta0 == 0 and 0 < receipt.amount <= curve.renyi(math.inf)
+    near = amount is not None and math.isclose(receipt.amount, amount, rel_tol=_ROUNDING)
+    return near and receipt.delta0 == reveal
+
+
+def _gaussian(curve: Curve, delta0: float) -> tuple[float | None, float]:
+    """Mu and reveal probability that a gdp ledger charges; `delta0` is the share that was set aside for this charge."""
+    if curve.mu is not None:
+        return curve.mu, 0.0
+    if isinstance(curve, Profile) and curve.name == "revealing-gaussian":
+        return number(curve.parameters["mu"]), number(curve.parameters["delta"])
+    return (covering_mu(curve, delta0), delta0) if 0 < delta0 < 1 else (None, delta0)

@@ -1,0 +1,19 @@
+"""The command `sfumato`, run in this process as a user would type it."""
+
+from __future__ import annotations
+
+import sys
+
+from sfumato.shells.cli import main
+
+
+def typed(monkeypatch, capsys, *words) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a command line."""
+    monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, words)])
+    code = 0
+    try:
+        main()
+    except SystemExit as left:
+        code = int(left.code or 0)
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
