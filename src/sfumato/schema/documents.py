@@ -80,7 +80,7 @@ def parse_json(text: str) -> Any:
     """Read JSON, or raise FormatError."""
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"a schema cannot be read as JSON: {error}") from error
 
 
@@ -88,7 +88,7 @@ def parse_toml(text: str) -> Any:
     """Read TOML, or raise FormatError."""
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits and lists in thousands of lists
         raise FormatError(f"a schema cannot be read as TOML: {error}") from error
 
 
