@@ -102,3 +102,15 @@ def one_of(name: str, value: object, choices: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise ArgumentError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {shown(value)}.")
     return value
+
+
+def document(value: object, where: str = "") -> None:
+    """Refuse a whole number of more than 64 bits anywhere in a parsed document; TOML has none, and Python cannot print it."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            document(inner, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list):
+        for inner in value:
+            document(inner, where)
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ArgumentError(f"{shown(where)[1:-1]} must fit in 64 bits; got {shown(value)}.")

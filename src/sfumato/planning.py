@@ -94,8 +94,8 @@ def _check_size(model: Any, draws: int, steps: int) -> None:
     if each * draws * steps > MOST_NUMBERS:
         kept = f" and {steps:,} steps kept" if steps > 1 else ""
         raise ArgumentError(
-            f"{draws:,} draws of {each:,} numbers each{kept} make more than {MOST_NUMBERS:,} numbers: {_HELD}. Ask for fewer draws, "
-            "or for a model with fewer levels, bins or coefficients."
+            f"{draws:,} draws of {each:,} numbers each{kept} make more than {MOST_NUMBERS:,} numbers: {_HELD}. Ask for fewer "
+            "draws, or for a model with fewer levels, bins or coefficients."
         )
 
 

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.schema.columns import COLUMNS, REQUIRED, Column
 
@@ -79,7 +80,9 @@ def from_document(document: object) -> Schema:
 def parse_json(text: str) -> Any:
     """Read JSON, or raise FormatError."""
     try:
-        return json.loads(text)
+        found = json.loads(text)
+        _validate.document(found)
+        return found
     except (ValueError, RecursionError) as error:
         raise FormatError(f"a schema cannot be read as JSON: {error}") from error
 
@@ -87,7 +90,9 @@ def parse_json(text: str) -> Any:
 def parse_toml(text: str) -> Any:
     """Read TOML, or raise FormatError."""
     try:
-        return tomllib.loads(text)
+        found = tomllib.loads(text)
+        _validate.document(found)
+        return found
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits and lists in thousands of lists
         raise FormatError(f"a schema cannot be read as TOML: {error}") from error
 

@@ -13,7 +13,8 @@ import typer
 
 from sfumato._version import __version__
 from sfumato.errors import SfumatoError
-from sfumato.shells import ledger_commands, release_commands, schema_commands
+from sfumato.shells import ledger_commands, query_commands, release_commands, schema_commands
+from sfumato.shells.forged_files import blames_a_forged_file
 from sfumato.shells.printing import INTERRUPTED, WRONG_USE, Interrupted, fail, fault, leave
 
 app = typer.Typer(
@@ -25,6 +26,9 @@ app = typer.Typer(
 app.add_typer(schema_commands.app, name="schema")
 app.add_typer(ledger_commands.app, name="ledger")
 release_commands.add_to(app)
+for _each in (*app.registered_commands, *query_commands.app.registered_commands):
+    if _each.callback is not None and (_each.name in ("show", "report") or _each.name is None):
+        _each.callback = blames_a_forged_file(_each.callback)
 
 # The parent of every error about the words of a command line. typer >= 0.25 brings its own click, so it is taken from typer.
 _WrongWords = typer.BadParameter.__mro__[2]
@@ -68,9 +72,9 @@ def main() -> None:
 def _say_usage(error: Exception) -> None:
     """The words of the command line were wrong: one line with the help that has the right ones."""
     context = getattr(error, "ctx", None)
-    if type(error).__name__ == "NoArgsIsHelpError":
-        error.show()  # type: ignore[attr-defined]
-        sys.exit(WRONG_USE)
+    if type(error).__name__ == "NoArgsIsHelpError" and context is not None:
+        typer.echo(context.get_help())
+        leave(f"{context.command_path} needs one of the commands above.", "Usage", WRONG_USE)
     where = f" See: {context.command_path} --help" if context is not None else ""
     said = error.format_message().strip().rstrip(".")  # type: ignore[attr-defined]
     leave(f"{said}.{where}", "Usage", WRONG_USE)
@@ -78,13 +82,16 @@ def _say_usage(error: Exception) -> None:
 
 def _command() -> str:
     """The command that was typed, without its arguments, which may hold a password."""
-    known = {each.name for each in (*app.registered_commands, *app.registered_groups)}
-    words = [word for word in sys.argv[1:2] if word in known]
     groups = {group.name: group.typer_instance for group in app.registered_groups}
-    if words and words[0] in groups and groups[words[0]] is not None:
-        inner = {each.name or getattr(each.callback, "__name__", "") for each in groups[words[0]].registered_commands}  # type: ignore[union-attr]
-        words += [word for word in sys.argv[2:3] if word in inner]
+    words = [word for word in sys.argv[1:2] if word in groups or word in _names(app)]
+    if words and (inner := groups.get(words[0])) is not None:
+        words += [word for word in sys.argv[2:3] if word in _names(inner)]
     return " ".join(["sfumato", *words])
+
+
+def _names(commands: typer.Typer) -> set[str]:
+    """The words that name its commands: where none was given, typer takes the function's."""
+    return {str(each.name or getattr(each.callback, "__name__", "")) for each in commands.registered_commands}
 
 
 def _interrupted() -> str:

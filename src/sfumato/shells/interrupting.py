@@ -23,7 +23,9 @@ def says_what_was_charged(ledger: Any, name: str, request: str, output: Path) ->
         yield
     except KeyboardInterrupt:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process is about to end: a second Ctrl-C must not hide the answer
+            signal.signal(
+                signal.SIGINT, signal.SIG_IGN
+            )  # the process is about to end: a second Ctrl-C must not hide the answer
         raise Interrupted(_sentence(ledger, name, request, output)) from None
 
 

@@ -12,6 +12,10 @@ from sfumato.errors import ArgumentError, SfumatoError
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql", "postgres")
+_UNREADABLE = (
+    "the postgresql:// URL of the ledger cannot be read: its port must be a number, an IPv6 address stands in [ ], and a space or "
+    "one of # / ? @ : [ ] in a user or password is written %20 or %23 %2F %3F %40 %3A %5B %5D."
+)
 _FORMS = "Write a file such as budget.db, sqlite:///folder/budget.db or postgresql://user@host/database."
 
 
@@ -34,16 +38,17 @@ def open_existing(place: str, witness: Path | None = None) -> Any:
     from sfumato.ledger import Ledger
 
     file = ledger_file(place)
-    options = {} if witness is None else {"witness": witness}
     if file is None:
-        return _at_url(place, **options)
+        return _at_url(place, witness)
     if file.is_dir():
         raise ArgumentError(f"{place!r} is a folder; a ledger is a file in one, such as budget.db.")
     if not file.exists():
         raise ArgumentError(f"there is no ledger {place!r}. Make it with: sfumato ledger create {place}")
     if file.stat().st_size == 0:
-        raise ArgumentError(f"{place!r} is an empty file and holds no ledger. Remove it, then: sfumato ledger create {place}")
-    return Ledger.open(file, **options)
+        raise ArgumentError(
+            f"{place!r} is an empty file and holds no ledger. Remove it, then: sfumato ledger create {place}"
+        )
+    return Ledger.open(file, witness)
 
 
 def create_new(place: str) -> Any:
@@ -58,16 +63,18 @@ def create_new(place: str) -> Any:
     return Ledger.open(file)
 
 
-def _at_url(url: str, **options: Any) -> Any:
+def _at_url(url: str, witness: Path | None = None) -> Any:
     """Open a PostgreSQL ledger. A URL that cannot be taken apart is not shown: any part of it may be the password."""
     from sfumato.ledger import Ledger
 
+    # The driver quotes pieces of a URL that it takes apart otherwise than was meant, and a piece may be of the password.
+    rest = url.split("://", 1)[1]
+    authority = re.split(r"[/?#\s]", rest, maxsplit=1)[0]
+    if "@" in rest[len(authority) :] or authority.count("@") > 1 or re.search(r"\s", url):
+        raise ArgumentError(_UNREADABLE)
     try:
-        return Ledger.open(url, **options)
+        return Ledger.open(url, witness)
     except ValueError as error:
         if isinstance(error, SfumatoError):
             raise
-        raise ArgumentError(
-            "the postgresql:// URL of the ledger cannot be read: its port must be a number, an IPv6 address stands in [ ], and "
-            "the characters # / ? @ : [ ] of a user or password are written %23 %2F %3F %40 %3A %5B %5D."
-        ) from None
+        raise ArgumentError(_UNREADABLE) from None

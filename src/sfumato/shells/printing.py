@@ -85,7 +85,9 @@ def leave(what: str, kind: str, code: int) -> NoReturn:
 def redacted(text: str) -> str:
     """The text without the passwords of URLs and connection strings in it."""
     for word in sys.argv:
-        if "://" in word:  # a password that was typed may hold spaces: the whole word is known, so all of it is replaced
+        if (
+            "://" in word
+        ):  # a password that was typed may hold spaces: the whole word is known, so all of it is replaced
             text = text.replace(word, re.sub(r"://.*:.*@", "://***@", word, flags=re.DOTALL))
     return _PASSWORD.sub(r"\1***", _CREDENTIALS.sub(r"\1***@", text))
 

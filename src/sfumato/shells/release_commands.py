@@ -133,10 +133,14 @@ def release(
         raise ArgumentError("--request belongs to a ledger: add [ledger] to the spec.")
     account = named or data.schema.name
     with says_what_was_charged(ledger, account, asked, output):
-        made = publish(planned, data, ledger, named, asked if ledger is not None else None, progress=sys.stderr.isatty())
+        made = publish(
+            planned, data, ledger, named, asked if ledger is not None else None, progress=sys.stderr.isatty()
+        )
         made.save(output)
         if ledger is None:
-            typer.echo("sfumato: charged to no ledger: nothing stops the same data from being released again.", err=True)
+            typer.echo(
+                "sfumato: charged to no ledger: nothing stops the same data from being released again.", err=True
+            )
         emit(as_json, {"saved": str(output), **_document(made)}, f"{made}\nsaved    {output}")
 
 

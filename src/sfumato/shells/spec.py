@@ -153,7 +153,9 @@ class Spec:
         where = self.ledger.get("url", self.ledger.get("file"))
         if where is None or ("url" in self.ledger and "file" in self.ledger):
             if self.ledger:
-                raise FormatError(f'{self.path.name}: [ledger] needs one of file = "budget.db" and url = "postgresql://...".')
+                raise FormatError(
+                    f'{self.path.name}: [ledger] needs one of file = "budget.db" and url = "postgresql://...".'
+                )
             return None
         if "file" in self.ledger and not (self.path.parent / where).exists():
             raise ArgumentError(

@@ -204,4 +204,6 @@ def _loss(file: str, kind: str, facts: Mapping[str, Any], radius: float, schema:
     half = (column.upper - column.lower) / 2
     if kind == "linear":
         return losses.Huber(radius, clip=_validate.finite("clip", facts.get("clip", half)))
-    return losses.SmoothedQuantile(radius, quantile=_validate.finite("quantile", facts.get("quantile", 0.5)), width=half / 5)
+    return losses.SmoothedQuantile(
+        radius, quantile=_validate.finite("quantile", facts.get("quantile", 0.5)), width=half / 5
+    )

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import _validate
-from sfumato.errors import FormatError
+from sfumato.errors import ArgumentError, FormatError
 
 # Far more than anybody writes by hand, and little enough to be read at once. A device such as /dev/zero never ends.
 LARGEST = 16 * 2**20
-# TOML's whole numbers have 64 bits.
-_WHOLE = 2**63
 # A text in a spec is a name, a path or a word of a choice.
 _TEXT = 4096
 
@@ -33,20 +31,22 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise FormatError(f"{file.name} cannot be read as TOML: {error}") from error
     except (ValueError, RecursionError):  # thousands of digits, or of brackets
         raise FormatError(f"{file.name} cannot be read as TOML: a number or a list in it is too long.") from None
-    _check(file.name, document, "")
+    try:
+        _validate.document(document)
+    except ArgumentError as error:
+        raise FormatError(f"{file.name}: {error}") from None
+    _check_texts(file.name, document, "")
     return document
 
 
-def _check(file: str, value: Any, where: str) -> None:
-    """Refuse what no key of a spec can mean, wherever it stands."""
+def _check_texts(file: str, value: Any, where: str) -> None:
+    """Refuse a text that can be neither a name nor a path, wherever it stands."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            _check(file, inner, f"{where}.{key}" if where else key)
+            _check_texts(file, inner, f"{where}.{key}" if where else key)
     elif isinstance(value, list):
         for inner in value:
-            _check(file, inner, where)
-    elif isinstance(value, int) and not -_WHOLE <= value < _WHOLE:
-        raise FormatError(f"{file}: {_validate.shown(where)[1:-1]} must fit in 64 bits; got {_validate.shown(value)}.")
+            _check_texts(file, inner, where)
     elif isinstance(value, str) and (len(value) > _TEXT or "\x00" in value):
         raise FormatError(
             f"{file}: {_validate.shown(where)[1:-1]} must be a text of at most {_TEXT} characters without the character 0; got "
