@@ -10,12 +10,27 @@ from collections.abc import Iterable
 
 from sfumato.errors import ArgumentError
 
+# Longer values are shown by their beginning. A whole number of more bits is shown by its size: Python refuses to write
+# one of more than 4,300 digits.
+_SHOWN, _BITS = 120, 256
+
+
+def shown(value: object) -> str:
+    """The value as a message shows it: never endless, whatever was given."""
+    if isinstance(value, int) and value.bit_length() > _BITS:
+        return f"a whole number of about {round(value.bit_length() * math.log10(2))} digits"
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text)} characters)"
+
 
 def real(name: str, value: object) -> float:
     """Return `value` as a float that is not NaN, or raise."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise ArgumentError(f"{name} must be a real number; got {value!r}.")
-    number = float(value)
+        raise ArgumentError(f"{name} must be a real number; got {shown(value)}.")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ArgumentError(f"{name} must be below 1.8e308 in size, the largest float64; got {shown(value)}.") from None
     if math.isnan(number):
         raise ArgumentError(f"{name} must be a real number; got NaN.")
     return number
@@ -61,19 +76,41 @@ def between(name: str, value: object, lower: float, upper: float) -> float:
     return number
 
 
-def whole(name: str, value: object, minimum: int = 1) -> int:
-    """Return `value` as an int of at least `minimum`, or raise; 3.0 and True are not whole numbers here."""
+def whole(name: str, value: object, minimum: int = 1, maximum: int | None = None, why: str = "") -> int:
+    """Return `value` as an int of at least `minimum`, or raise; 3.0 and True are not whole numbers here.
+
+    A `maximum` is given with the reason `why` it is one.
+    """
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ArgumentError(f"{name} must be a whole number of at least {minimum}; got {value!r}.")
+        raise ArgumentError(f"{name} must be a whole number of at least {minimum}; got {shown(value)}.")
     number = value.__index__()
     if number < minimum:
-        raise ArgumentError(f"{name} must be a whole number of at least {minimum}; got {number}.")
+        raise ArgumentError(f"{name} must be a whole number of at least {minimum}; got {shown(number)}.")
+    if maximum is not None and number > maximum:
+        raise ArgumentError(f"{name} must be at most {maximum:,}: {why}; got {shown(number)}.")
     return int(number)
+
+
+def records(name: str, value: object) -> int:
+    """Return `value` as a number of records: whole, and small enough to enter a price exactly as a float64."""
+    return whole(name, value, 1, 2**53, "larger counts are not exact in float64")
 
 
 def one_of(name: str, value: object, choices: Iterable[str]) -> str:
     """Return `value` if it is one of `choices`, or raise with the list."""
     allowed = list(choices)
     if not isinstance(value, str) or value not in allowed:
-        raise ArgumentError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+        raise ArgumentError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {shown(value)}.")
     return value
+
+
+def document(value: object, where: str = "") -> None:
+    """Refuse a whole number of more than 64 bits anywhere in a parsed document; TOML has none, and Python cannot print it."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            document(inner, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list):
+        for inner in value:
+            document(inner, where)
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ArgumentError(f"{shown(where)[1:-1]} must fit in 64 bits; got {shown(value)}.")

@@ -76,7 +76,7 @@ def compare(model: Any, n: int, epsilon: float, delta: float, *, steps: Iterable
     For Gibbs models: the exponential mechanism, Minami's Corollary 8 and bound (6), the Renyi curve, the sharp theorem and
     the finite-step theorem at each of `steps`. For conjugate families: Renyi (Geumlek) and the exact profile.
     """
-    count = _validate.whole("n", n)
+    count = _validate.records("n", n)
     target = target_of(epsilon, delta)
     if isinstance(model, Family) and model.drawn and not model.bounded:
         rows = _family_rows(model, count, target)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from sfumato import _validate
 from sfumato.calibrate import target_of
-from sfumato.errors import ArgumentError, CalibrationError
+from sfumato.errors import ArgumentError, CalibrationError, SfumatoError
 from sfumato.mechanisms import plan_with
 from sfumato.mechanisms._family import divergence
 from sfumato.mechanisms.plan import GOALS, Plan
@@ -19,6 +21,12 @@ from sfumato.queries.widths import WidthPlan, cheapest, fewest_draws
 KEEPABLE = ("transcript",)
 # What a plan may rest on: theorems, or the words of whoever asks for them.
 TRUSTED = ("proved", "assumes converged")
+# One GiB of float64. A release, and the transcript it may keep, are held in memory and in one file.
+MOST_NUMBERS = 2**27
+# A step is a pass over the records; usual paths have 128 to 1,000 of them.
+MOST_STEPS = 1_000_000
+MOST_PRICES = 100
+_HELD = "a release is held in memory and in one file of at most 1 GiB"
 
 
 def plan(
@@ -43,8 +51,10 @@ def plan(
     included; "assumes converged" plans "exponential" or "exact" draws of a Gibbs model at their exact price by a chain that
     no theorem certifies, and every printed form says so.
     """
-    count = _validate.whole("n", n)
-    number = _validate.whole("draws", draws)
+    count = _validate.records("n", n)
+    number = _validate.whole("draws", draws, maximum=MOST_NUMBERS, why=_HELD)
+    if not isinstance(mechanism, str):
+        raise ArgumentError(f"mechanism must be a name such as 'auto'; got {_validate.shown(mechanism)}.")
     _validate.one_of("goal", goal, GOALS)
     _validate.one_of("trust", trust, TRUSTED)
     for name in keep:
@@ -57,8 +67,36 @@ def plan(
         limit = None
     else:
         limit = target_of(epsilon, delta, target)
-    length = None if steps is None else _validate.whole("steps", steps)
-    return plan_with(mechanism, model, count, limit, number, goal, keep=tuple(keep), steps=length, trust=trust)
+    length = None
+    if steps is not None:
+        length = _validate.whole("steps", steps, maximum=MOST_STEPS, why="each is a pass over all records")
+    _check_size(model, number, (length or 1) if keep else 1)
+    try:
+        found = plan_with(mechanism, model, count, limit, number, goal, keep=tuple(keep), steps=length, trust=trust)
+        json.dumps(found.to_json(), allow_nan=False)  # a plan whose numbers overflowed has no digest
+    except (ArithmeticError, ValueError) as error:
+        if isinstance(error, SfumatoError):
+            raise
+        raise CalibrationError(
+            f"the numbers of {model} with n = {count:,} and {number:,} draws are too large or too small to be priced in float64. "
+            "Declare bounds and prior numbers of a usual size."
+        ) from error
+    return found
+
+
+def _check_size(model: Any, draws: int, steps: int) -> None:
+    """Refuse a release of more numbers than are ever held, before any of them is allocated."""
+    tables = getattr(model, "tables", None)
+    if tables:
+        each = tables[-1].last
+    else:
+        each = getattr(model, "dimension", None) or len(getattr(model, "labels", (None,)))
+    if each * draws * steps > MOST_NUMBERS:
+        kept = f" and {steps:,} steps kept" if steps > 1 else ""
+        raise ArgumentError(
+            f"{draws:,} draws of {each:,} numbers each{kept} make more than {MOST_NUMBERS:,} numbers: {_HELD}. Ask for fewer "
+            "draws, or for a model with fewer levels, bins or coefficients."
+        )
 
 
 @dataclass(frozen=True)
@@ -110,7 +148,10 @@ def price_list(
 
 def priced(at: Callable[[float], Plan], epsilons: Iterable[float], delta: float) -> PriceList:
     """The price list of `at(epsilon)`, with the reason beside each epsilon that cannot be planned."""
-    levels = tuple(_validate.positive("epsilons", e) for e in epsilons)
+    levels = tuple(_validate.positive("epsilons", e) for e in islice(epsilons, MOST_PRICES + 1))
+    if len(levels) > MOST_PRICES:
+        raise ArgumentError(f"epsilons must be at most {MOST_PRICES}: each is planned anew, which can take seconds.")
+    _validate.probability("delta", delta)
     plans: list[Plan | None] = []
     reasons: list[str] = []
     for epsilon in levels:

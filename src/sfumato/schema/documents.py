@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.schema.columns import COLUMNS, REQUIRED, Column
 
@@ -79,16 +80,20 @@ def from_document(document: object) -> Schema:
 def parse_json(text: str) -> Any:
     """Read JSON, or raise FormatError."""
     try:
-        return json.loads(text)
-    except ValueError as error:
+        found = json.loads(text)
+        _validate.document(found)
+        return found
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"a schema cannot be read as JSON: {error}") from error
 
 
 def parse_toml(text: str) -> Any:
     """Read TOML, or raise FormatError."""
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        found = tomllib.loads(text)
+        _validate.document(found)
+        return found
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits and lists in thousands of lists
         raise FormatError(f"a schema cannot be read as TOML: {error}") from error
 
 

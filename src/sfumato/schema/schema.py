@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from sfumato import _validate
-from sfumato.errors import ArgumentError
+from sfumato.errors import ArgumentError, FormatError
 from sfumato.schema import documents
 from sfumato.schema.columns import Boolean, Category, Column, Number, public_text
 
@@ -185,7 +185,11 @@ class Schema:
         """Read a .toml or .json file."""
         file = Path(path)
         kind = _validate.one_of("the ending of a schema file", file.suffix.lower(), (".toml", ".json"))
-        text = file.read_text(encoding="utf-8")
+        try:
+            text = file.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            fault = f"{file.name} is not UTF-8 text: byte {error.start + 1} cannot be read. Save it as UTF-8 in your editor."
+            raise FormatError(fault) from None
         return cls.from_toml(text) if kind == ".toml" else cls.from_json(text)
 
     def save(self, path: str | Path) -> None:

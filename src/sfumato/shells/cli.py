@@ -1,17 +1,21 @@
 """The command `sfumato`. Each command imports what it needs when it runs, so that `--help` is quick.
 
-Errors that the library raises on purpose become one line on standard error: exit code 2 for a wrong use, 3 where a ledger or
-an earlier release says no, 4 where no mechanism reaches what was asked. Nothing prints a cell.
+Whatever goes wrong becomes one line on standard error. Exit code 2 is a wrong use; 3 a ledger or an earlier release that says
+no; 4 that no mechanism reaches what was asked; 130 Ctrl-C; 1 a fault of Sfumato itself. Nothing prints a cell.
 """
 
 from __future__ import annotations
+
+import sys
+import warnings
 
 import typer
 
 from sfumato._version import __version__
 from sfumato.errors import SfumatoError
-from sfumato.shells import key_commands, ledger_commands, release_commands, schema_commands
-from sfumato.shells.printing import fail
+from sfumato.shells import key_commands, ledger_commands, query_commands, release_commands, schema_commands
+from sfumato.shells.forged_files import blames_a_forged_file
+from sfumato.shells.printing import INTERRUPTED, WRONG_USE, Interrupted, fail, fault, leave
 
 app = typer.Typer(
     help="Release Bayesian models of sensitive data under differential privacy.",
@@ -23,6 +27,12 @@ app.add_typer(schema_commands.app, name="schema")
 app.add_typer(ledger_commands.app, name="ledger")
 app.add_typer(key_commands.app, name="keys")
 release_commands.add_to(app)
+for _each in (*app.registered_commands, *query_commands.app.registered_commands):
+    if _each.callback is not None and (_each.name in ("show", "report") or _each.name is None):
+        _each.callback = blames_a_forged_file(_each.callback)
+
+# The parent of every error about the words of a command line. typer >= 0.25 brings its own click, so it is taken from typer.
+_WrongWords = typer.BadParameter.__mro__[2]
 
 
 @app.command()
@@ -35,8 +45,56 @@ def version() -> None:
 
 
 def main() -> None:
-    """Run the command line; the library's own errors become one line."""
+    """Run the command line; whatever goes wrong becomes one line and an exit code."""
     try:
-        app()
+        with warnings.catch_warnings():
+            # A warning of a library is no sentence of a command, and one about rows would speak of them.
+            warnings.simplefilter("ignore")
+            code = app(prog_name="sfumato", standalone_mode=False)
     except (SfumatoError, OSError) as error:
         fail(error)
+    except Interrupted as error:
+        leave(str(error), "Interrupted", INTERRUPTED)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except MemoryError:
+        leave(f"'{_command()}' needs more memory than this machine has free.", "MemoryError", WRONG_USE)
+    except UnicodeEncodeError:
+        leave("the output holds a character that cannot be written here. Set PYTHONUTF8=1.", "Unicode", WRONG_USE)
+    except Exception as error:
+        if not isinstance(error, _WrongWords):
+            fault(error, _command())
+        _say_usage(error)
+    if code == INTERRUPTED:
+        leave(_interrupted(), "Interrupted", INTERRUPTED)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say_usage(error: Exception) -> None:
+    """The words of the command line were wrong: one line with the help that has the right ones."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError" and context is not None:
+        typer.echo(context.get_help())
+        leave(f"{context.command_path} needs one of the commands above.", "Usage", WRONG_USE)
+    where = f" See: {context.command_path} --help" if context is not None else ""
+    said = error.format_message().strip().rstrip(".")  # type: ignore[attr-defined]
+    leave(f"{said}.{where}", "Usage", WRONG_USE)
+
+
+def _command() -> str:
+    """The command that was typed, without its arguments, which may hold a password."""
+    groups = {group.name: group.typer_instance for group in app.registered_groups}
+    words = [word for word in sys.argv[1:2] if word in groups or word in _names(app)]
+    if words and (inner := groups.get(words[0])) is not None:
+        words += [word for word in sys.argv[2:3] if word in _names(inner)]
+    return " ".join(["sfumato", *words])
+
+
+def _names(commands: typer.Typer) -> set[str]:
+    """The words that name its commands: where none was given, typer takes the function's."""
+    return {str(each.name or getattr(each.callback, "__name__", "")) for each in commands.registered_commands}
+
+
+def _interrupted() -> str:
+    """What Ctrl-C left behind outside of `release`, which says it itself from the first charge on."""
+    return "interrupted." if _command() == "sfumato demo" else "interrupted; nothing was charged."

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sfumato.errors import ArgumentError
-from sfumato.shells.printing import emit
+from sfumato.shells.ledger_places import create_new, open_existing
+from sfumato.shells.printing import emit, redacted
 
 app = typer.Typer(
     help="Budgets: what was promised for each data set, what is spent, what is left.", no_args_is_help=True
@@ -17,17 +16,9 @@ Place = Annotated[str, typer.Argument(help="The ledger: a file such as budget.db
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def open_ledger(place: str, must_exist: bool = True) -> Any:
-    """The ledger at this place, which must be there already, or must not."""
-    from sfumato.ledger import Ledger
-
-    if "://" not in place and Path(place).exists() != must_exist:
-        raise ArgumentError(
-            f"there is no ledger {place!r}. Make it with: sfumato ledger create {place}"
-            if must_exist
-            else f"{place!r} is there already. Look at it with: sfumato ledger show {place}"
-        )
-    return Ledger.open(place)
+def open_ledger(place: str) -> Any:
+    """The ledger at this place, which must be there already."""
+    return open_existing(place)
 
 
 @app.command("create")
@@ -36,9 +27,9 @@ def create(place: Place) -> None:
 
     Example: sfumato ledger create budget.db
     """
-    ledger = open_ledger(place, must_exist=False)
-    typer.echo(f"created {place}; keep its witness {ledger.witness} on another disk or account")
-    typer.echo(f"next: sfumato ledger register {place} NAME --epsilon 2 --delta 1e-6 --unit person")
+    with create_new(place) as ledger:
+        typer.echo(f"created {redacted(place)}; keep its witness {ledger.witness} on another disk or account")
+    typer.echo(f"next: sfumato ledger register {redacted(place)} NAME --epsilon 2 --delta 1e-6 --unit person")
 
 
 @app.command("register")

@@ -10,6 +10,7 @@ import typer
 
 from sfumato.errors import ArgumentError
 from sfumato.shells import query_commands
+from sfumato.shells.interrupting import says_what_was_charged
 from sfumato.shells.printing import emit
 
 SpecFile = Annotated[Path, typer.Argument(help="The spec file (.toml); sfumato spec writes one.")]
@@ -81,7 +82,7 @@ def price_list(
         raise ArgumentError(f"epsilons must be numbers separated by commas; got {epsilons!r}.") from None
     read = Spec.load(file)
     count = read.records() if n is None else n
-    found = priced(lambda epsilon: read.plan(count, epsilon=epsilon), levels, float(read.price["delta"]))
+    found = priced(lambda epsilon: read.plan(count, epsilon=epsilon), levels, read.price["delta"])
     document = [
         {"epsilon": level, "plan": None if each is None else each.to_json(), "reason": reason}
         for level, each, reason in zip(found.epsilons, found.plans, found.reasons, strict=True)
@@ -137,11 +138,17 @@ def release(
     named = read.ledger.get("name") if ledger is not None else None
     if ledger is None and request is not None:
         raise ArgumentError("--request belongs to a ledger: add [ledger] to the spec.")
-    made = publish(planned, data, ledger, named, asked if ledger is not None else None, progress=sys.stderr.isatty())
-    made.save(output, sign_with=sign)
-    if ledger is None:
-        typer.echo("sfumato: charged to no ledger: nothing stops the same data from being released again.", err=True)
-    emit(as_json, {"saved": str(output), **_document(made)}, f"{made}\nsaved    {output}")
+    account = named or data.schema.name
+    with says_what_was_charged(ledger, account, asked, output):
+        made = publish(
+            planned, data, ledger, named, asked if ledger is not None else None, progress=sys.stderr.isatty()
+        )
+        made.save(output, sign_with=sign)
+        if ledger is None:
+            typer.echo(
+                "sfumato: charged to no ledger: nothing stops the same data from being released again.", err=True
+            )
+        emit(as_json, {"saved": str(output), **_document(made)}, f"{made}\nsaved    {output}")
 
 
 def _document(found: Any) -> dict[str, Any]:

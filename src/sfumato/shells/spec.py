@@ -10,15 +10,17 @@ File names are relative to the spec's own folder. An unknown key is an error tha
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.schema import Schema
+from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.spec_models import check_columns, known_keys, read_model
+from sfumato.shells.toml_files import read_toml
 
 _KEYS = {
     "data": ("file", "schema", "n"),
@@ -66,10 +68,7 @@ class Spec:
     def load(cls, path: str | Path) -> Spec:
         """Read a spec file; what is wrong with it is said with the key and the file."""
         file = Path(path)
-        try:
-            document = tomllib.loads(file.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise FormatError(f"{file.name} cannot be read as TOML: {error}") from error
+        document = read_toml(file)
         known_keys(file.name, document, ("data", "model", "price", "ledger"), "a spec")
         for part in ("data", "model", "price"):
             if not isinstance(document.get(part), Mapping):
@@ -96,9 +95,12 @@ class Spec:
                 "sfumato price-list shows what each buys."
             )
         n = facts.get("n")
-        if n is not None and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
-            raise FormatError(f"{file.name}: n must be a whole number of 1 or more, the number of records; got {n!r}.")
-        return cls(file, data, n, schema, model, price, dict(document.get("ledger", {})))
+        if n is not None:
+            n = _records(file.name, n)
+        ledger = dict(document.get("ledger", {}))
+        for key in ledger:
+            _text(ledger, key, file.name)
+        return cls(file, data, n, schema, model, price, ledger)
 
     def dataset(self) -> Any:
         """Open the data file under the schema."""
@@ -124,7 +126,7 @@ class Spec:
         from sfumato.planning import plan
 
         options = {**self.price, **changed}
-        count, delta = self.records() if n is None else n, options["delta"]
+        count, delta = self.records() if n is None else _records("--n", n), options["delta"]
         if isinstance(delta, float) and 1 / count < delta < 1:
             raise ArgumentError(
                 f"{self.path.name}: delta = {delta:g} would allow a whole record among {count:,} to be published. Write a delta "
@@ -148,12 +150,12 @@ class Spec:
 
     def open_ledger(self) -> Any:
         """The ledger that the spec names, or None."""
-        from sfumato.ledger import Ledger
-
-        where = self.ledger.get("url") or self.ledger.get("file")
-        if where is None:
+        where = self.ledger.get("url", self.ledger.get("file"))
+        if where is None or ("url" in self.ledger and "file" in self.ledger):
             if self.ledger:
-                raise FormatError(f'{self.path.name}: [ledger] needs file = "budget.db" or url = "postgresql://...".')
+                raise FormatError(
+                    f'{self.path.name}: [ledger] needs one of file = "budget.db" and url = "postgresql://...".'
+                )
             return None
         if "file" in self.ledger and not (self.path.parent / where).exists():
             raise ArgumentError(
@@ -161,13 +163,21 @@ class Spec:
                 f"{self.ledger.get('name', self.schema.name)!r} with its whole budget."
             )
         witness = self.ledger.get("witness")
-        return Ledger.open(
-            self.path.parent / where if "file" in self.ledger else where,
-            **({} if witness is None else {"witness": self.path.parent / witness}),
+        return open_existing(
+            str(self.path.parent / where) if "file" in self.ledger else where,
+            None if witness is None else self.path.parent / witness,
         )
+
+
+def _records(where: str, n: object) -> int:
+    """A number of records, or an error that says where it was given."""
+    try:
+        return _validate.records("n", n)
+    except ArgumentError as error:
+        raise FormatError(f"{where}: {error}") from None
 
 
 def _text(facts: Mapping[str, Any], key: str, file: str) -> str:
     if not isinstance(facts[key], str):
-        raise FormatError(f"{file}: {key} must be a text in quotes; got {facts[key]!r}.")
+        raise FormatError(f"{file}: {key} must be a text in quotes; got {_validate.shown(facts[key])}.")
     return str(facts[key])

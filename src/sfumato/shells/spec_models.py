@@ -7,7 +7,8 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.errors import ArgumentError, FormatError
+from sfumato import _validate
+from sfumato.errors import ArgumentError, FormatError, SfumatoError
 from sfumato.schema import Boolean, Category, Number, Schema
 
 _KINDS = ("family", "regression", "network")
@@ -32,8 +33,26 @@ def read_model(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, S
         raise FormatError(
             f"{file}: [model] needs exactly one of {', '.join(_KINDS)}; got {', '.join(kinds) or 'none'}."
         )
+    _check_types(file, facts)
     build = {"family": _family, "regression": _regression, "network": _network}[kinds[0]]
     return build(file, facts, schema)
+
+
+def _check_types(file: str, facts: Mapping[str, Any]) -> None:
+    """Refuse a key of [model] that names columns with anything but names."""
+    for key in ("family", "regression", "column", "by", "target"):
+        if key in facts and not isinstance(facts[key], str):
+            raise FormatError(f"{file}: {key} in [model] must be a text in quotes; got {_validate.shown(facts[key])}.")
+    if "features" in facts and not _names(facts["features"]):
+        raise FormatError(
+            f'{file}: features must be a list of columns such as ["age", "sex"]; got {_validate.shown(facts["features"])}.'
+        )
+    if not isinstance(facts.get("intercept", True), bool):
+        raise FormatError(f"{file}: intercept must be true or false; got {_validate.shown(facts['intercept'])}.")
+
+
+def _names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def check_columns(file: str, model: Any, schema: Schema) -> None:
@@ -88,7 +107,13 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Sche
     ]
     if missing:
         raise FormatError(f"{file}: the family {name} needs {', '.join(missing)} in [model].")
-    model = family(**facts)
+    try:
+        model = family(**facts)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        if isinstance(error, SfumatoError):
+            raise
+        given = ", ".join(f"{key} = {_validate.shown(value)}" for key, value in facts.items())
+        raise FormatError(f"{file}: the family {name} cannot take these numbers: {given}.") from error
     return (grouped(model, by=by, levels=_levels(part, by)) if by else model), part
 
 
@@ -113,11 +138,16 @@ def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Sch
     from sfumato.models.networks import BayesianNetwork
 
     parents = facts.pop("network")
-    if not isinstance(parents, Mapping):
+    if not isinstance(parents, Mapping) or not all(_names(above) for above in parents.values()):
         raise FormatError(
             f"{file}: network must be a table column = [parents], such as network = {{ a = [], b = ['a'] }}."
         )
     known_keys(file, facts, ("bins", "alpha", "floor", "adjacency"), "[model] of a network")
+    bins = facts.get("bins", {})
+    if not isinstance(bins, Mapping) or not all(isinstance(each, int | list) for each in bins.values()):
+        raise FormatError(
+            f"{file}: bins must be a table column = number of bins, or = [edges], such as bins = {{ age = 10 }}."
+        )
     part = schema.only(list(dict.fromkeys([*parents, *(above for each in parents.values() for above in each)])))
     return BayesianNetwork.from_schema(part, parents, **facts), part
 
@@ -169,9 +199,11 @@ def _loss(file: str, kind: str, facts: Mapping[str, Any], radius: float, schema:
     if not isinstance(column, Number):
         raise FormatError(f"{file}: a {kind} regression needs a Number as its target; {schema.target!r} is none.")
     if kind == "poisson":
-        clip = float(facts.get("clip", column.upper))
+        clip = _validate.finite("clip", facts.get("clip", column.upper))
         return losses.ClippedPoisson(radius, clip=clip, label_bound=column.upper)
     half = (column.upper - column.lower) / 2
     if kind == "linear":
-        return losses.Huber(radius, clip=float(facts.get("clip", half)))
-    return losses.SmoothedQuantile(radius, quantile=float(facts.get("quantile", 0.5)), width=half / 5)
+        return losses.Huber(radius, clip=_validate.finite("clip", facts.get("clip", half)))
+    return losses.SmoothedQuantile(
+        radius, quantile=_validate.finite("quantile", facts.get("quantile", 0.5)), width=half / 5
+    )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sfumato.models.networks.bayesian_network import BayesianNetwork
 
 Edges = tuple[float, ...]
+# As many cells as the finest grid of a share has.
+_MOST_BINS = 2**16
 
 
 def checked_bins(pairs: list[tuple[Any, Any]], levels: Mapping[str, Any]) -> tuple[tuple[str, Edges], ...]:
@@ -51,7 +53,9 @@ def edges_of(schema: Schema, bins: Mapping[str, Any], named: set[str]) -> dict[s
             raise ArgumentError(f"bins[{name!r}]: only Number columns of the network are cut into bins.")
         edges = given
         if hasattr(given, "__index__"):
-            count = _validate.whole(f"bins[{name!r}]", given, minimum=2)
+            count = _validate.whole(
+                f"bins[{name!r}]", given, 2, _MOST_BINS, "every bin is a cell of the network's tables"
+            )
             edges = [column.lower + (column.upper - column.lower) * k / count for k in range(count)] + [column.upper]
         found[name] = _rising(name, edges)
     return found

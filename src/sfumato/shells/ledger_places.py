@@ -1,0 +1,80 @@
+"""Opening a ledger that a command or a spec names. Only `sfumato ledger create` makes one: a question creates nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import ArgumentError, SfumatoError
+
+# A scheme has two letters or more; one letter is a drive of Windows.
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+_SQLITE = "sqlite:///"
+_POSTGRES = ("postgresql", "postgres")
+_UNREADABLE = (
+    "the postgresql:// URL of the ledger cannot be read: its port must be a number, an IPv6 address stands in [ ], and a space or "
+    "one of # / ? @ : [ ] in a user or password is written %20 or %23 %2F %3F %40 %3A %5B %5D."
+)
+_FORMS = "Write a file such as budget.db, sqlite:///folder/budget.db or postgresql://user@host/database."
+
+
+def ledger_file(place: str) -> Path | None:
+    """The file of a ledger that is one, None for a PostgreSQL URL; what is neither is refused without its password."""
+    if not place.strip() or "\x00" in place:
+        raise ArgumentError(f"a ledger needs a place; got {place!r}. {_FORMS}")
+    scheme = _SCHEME.match(place)
+    if scheme is None:
+        return Path(place).expanduser()
+    if place.startswith(_SQLITE) and len(place) > len(_SQLITE):
+        return Path(place.removeprefix(_SQLITE)).expanduser()
+    if scheme[1] in _POSTGRES and place.startswith(f"{scheme[1]}://"):
+        return None
+    raise ArgumentError(f"a ledger cannot be at a place that begins with {scheme[0]!r}. {_FORMS}")
+
+
+def open_existing(place: str, witness: Path | None = None) -> Any:
+    """Open the ledger at this place; where there is none, say how to make one and leave nothing behind."""
+    from sfumato.ledger import Ledger
+
+    file = ledger_file(place)
+    if file is None:
+        return _at_url(place, witness)
+    if file.is_dir():
+        raise ArgumentError(f"{place!r} is a folder; a ledger is a file in one, such as budget.db.")
+    if not file.exists():
+        raise ArgumentError(f"there is no ledger {place!r}. Make it with: sfumato ledger create {place}")
+    if file.stat().st_size == 0:
+        raise ArgumentError(
+            f"{place!r} is an empty file and holds no ledger. Remove it, then: sfumato ledger create {place}"
+        )
+    return Ledger.open(file, witness)
+
+
+def create_new(place: str) -> Any:
+    """Make the ledger; a file that is there already is left alone."""
+    from sfumato.ledger import Ledger
+
+    file = ledger_file(place)
+    if file is None:
+        return _at_url(place)
+    if file.exists():
+        raise ArgumentError(f"{place!r} is there already. Look at it with: sfumato ledger show {place}")
+    return Ledger.open(file)
+
+
+def _at_url(url: str, witness: Path | None = None) -> Any:
+    """Open a PostgreSQL ledger. A URL that cannot be taken apart is not shown: any part of it may be the password."""
+    from sfumato.ledger import Ledger
+
+    # The driver quotes pieces of a URL that it takes apart otherwise than was meant, and a piece may be of the password.
+    rest = url.split("://", 1)[1]
+    authority = re.split(r"[/?#\s]", rest, maxsplit=1)[0]
+    if "@" in rest[len(authority) :] or authority.count("@") > 1 or re.search(r"\s", url):
+        raise ArgumentError(_UNREADABLE)
+    try:
+        return Ledger.open(url, witness)
+    except ValueError as error:
+        if isinstance(error, SfumatoError):
+            raise
+        raise ArgumentError(_UNREADABLE) from None
