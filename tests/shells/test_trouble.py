@@ -38,8 +38,11 @@ def refused(sfumato, *words, code=2):
 
 LIMITS = {
     "n": (changed('file = "clinic.csv"', f'file = "clinic.csv"\nn = {10**18}', FREE), "9,007,199,254,740,992"),
-    "draws": (FREE + f"draws = {10**12}\n", "134,217,728"),
-    "steps": (FREE.replace(MODEL, 'regression = "logistic"\ntarget = "cured"') + f"steps = {10**18}\n", "1,000,000"),
+    "draws": (FREE + f"draws = {10**12}\n", "draws must be at most 134,217,728:"),
+    "steps": (
+        FREE.replace(MODEL, 'regression = "logistic"\ntarget = "cured"') + f"steps = {10**18}\n",
+        "steps must be at most 1,000,000:",
+    ),
     "bins": (FREE.replace(MODEL, f"network = {{ stay = [] }}\nbins = {{ stay = {10**9} }}"), "65,536"),
     "numbers": (
         FREE.replace(MODEL, 'family = "DirichletCategorical"\ncolumn = "ward"') + f"draws = {10**8}\n",
