@@ -16,6 +16,7 @@ from sfumato.errors import CalibrationError
 from sfumato.mechanisms import (
     _envelope,
     _gibbs,
+    _kinked,
     _lattice,
     diffused,
     exponential,
@@ -237,3 +238,87 @@ def test_noise_is_added_in_units_of_the_sensitivity(monkeypatch):
         noisy_statistics.draw(plan, engine, sf.seeded(seed))
     # A standard deviation from N normals is off by 1/sqrt(2 N) of itself: five of these.
     assert np.std(seen) == pytest.approx(float(plan["noise"]) * 2.0, rel=5 / math.sqrt(2 * len(seen)))
+
+
+# --- errors of sums, exponents and cells, from their definitions -------------------------------------------------------
+
+
+def test_a_step_error_covers_the_update_itself():
+    """Where the records say nothing, what is left is the rounding of theta - h g + noise: a few units of its size."""
+    model, n, power = logistic(d=4, precision=1e-6), 1, 1e-9
+    step = 1e3
+    reach = _gibbs.reach(model, n, power)
+    update = 4 * 2.0**-53 * (reach + math.sqrt(2 * step * 4))
+    assert _gibbs.step_error(model, n, power, step) >= update
+
+
+@pytest.mark.parametrize("power", [0.01, 1.0])
+def test_an_exponent_is_the_difference_of_two_sums_of_rounded_values(power):
+    """Each of n values is off by half a unit, in both sums: n power unit at least."""
+    model, n = boxed(3), 5_000
+    assert _envelope.log_error(model, n, power) >= power * n * _lattice.unit_of(model)
+    assert _envelope.log_error(model, 2 * n, power) >= 1.9 * _envelope.log_error(model, n, power)
+
+
+@pytest.mark.parametrize("d", [3, 5])
+def test_the_promised_success_is_that_of_the_formula(d):
+    """T_i(M + k m)/T_i((1 - k) m) for every side, and twice the gap and the error of an exponent."""
+    model, n, power = boxed(d, 0.5, 4.0), 60, 0.3
+    m, big_m = model.strong_convexity(n, power), model.smoothness(n, power)
+    share = min(0.1, 0.5 / d)
+    found = _envelope.envelope(model, n, power)
+    log_chance = -2 * (0.02 + found.log_error)
+    for spacing, count in zip(found.spacing, found.steps, strict=True):
+        j = np.arange(1, count + 1) * spacing
+        sums = [0.5 + np.exp(-0.5 * c * j * j).sum() for c in (big_m + share * m, (1 - share) * m)]
+        log_chance += math.log(sums[0] / sums[1])
+    assert found.acceptance == pytest.approx(math.exp(log_chance), rel=1e-6)
+    assert found.acceptance <= math.exp(log_chance)
+    assert found.curvature == pytest.approx((1 - share) * m, rel=1e-12)
+    assert found.gap == pytest.approx(0.02 + found.log_error, rel=1e-12)
+
+
+@pytest.mark.parametrize("draws", [1, 4])
+def test_the_slack_of_all_draws_is_a_hundredth_of_delta(draws):
+    """Every draw has its own trials: together they may fail with a hundredth of delta/(1 + e^eps), or 1e-9."""
+    plan = sf.plan(boxed(3), 300, 1.0, 1e-6, mechanism="exponential", draws=draws)
+    allowed = min(1e-9, 0.01 * 1e-6 / (1 + math.e))
+    assert 0 < plan.guarantee.slack <= allowed * (1 + 1e-9)
+    assert plan.guarantee.delta(1.0) <= 1e-6
+
+
+def hinged(d: int) -> sf.Gibbs:
+    prior = sf.priors.Box(sf.priors.Gaussian(2.0), [-0.5] * d, [0.5] * d)
+    return sf.Gibbs(sf.losses.Hinge(1.0), prior, d)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_both_the_mass_of_a_cell_and_the_sum_are_charged_with_kinks(d):
+    """Twice the error of a log mass: of rounded values, of the bend of the prior, and of a cell's width in two dimensions."""
+    model, n, power = hinged(d), 40, 0.5
+    curve = _kinked.price(model, n, power, 1).curve
+    error = dict(curve.parameters)["error"]
+    window = _kinked.bounded(model, n, power)
+    unit = _lattice.unit_of(window)
+    least = power * n * (0.5 * unit + _lattice.VALUE_ERROR * _lattice.magnitude(window))
+    count = _kinked.points(model, n, power)
+    lower, upper = (np.array(side) for side in (window.prior.lower, window.prior.upper))
+    half = 0.5 * (upper - lower) / count
+    if d == 1:
+        least += (0.5 * 2.0 * float(half[0]) ** 2) ** 2 / 8
+    else:
+        slope = power * n * 1.0 + 2.0 * float(np.linalg.norm(np.maximum(np.abs(lower), np.abs(upper))))
+        least += slope * float(np.linalg.norm(half)) * 2.0**-_kinked._FINE
+    assert error >= 2 * least
+    assert dict(curve.parameters)["mu"] == pytest.approx(2 * power / math.sqrt(2.0), rel=1e-9)
+
+
+def test_the_success_of_a_trial_in_a_cell_allows_for_errors_of_its_exponent():
+    model, n, power = hinged(2), 40, 0.5
+    window = _kinked.bounded(model, n, power)
+    found = _kinked._success(window, n, power, 30)
+    lower, upper = (np.array(side) for side in (window.prior.lower, window.prior.upper))
+    reach = 0.5 * float(np.linalg.norm(upper - lower)) / 30
+    error = _kinked._value_error(window, n, power)
+    assert found <= math.exp(-2 * _kinked._slope(window, n, power) * reach - 4 * error)
+    assert _kinked._slope(window, n, power) >= power * n + 2.0 * float(np.linalg.norm(upper))

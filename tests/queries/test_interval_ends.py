@@ -199,3 +199,23 @@ def test_a_regression_interval_is_made_of_quantiles(monkeypatch):
             low, high = transcript_posterior.regression_interval(None, {}, {}, level, include)
             assert np.mean(draws < low, axis=0) == pytest.approx(0.5 * (1 - level), abs=1e-3)
             assert np.mean(draws > high, axis=0) == pytest.approx(0.5 * (1 - level), abs=1e-3)
+
+
+@pytest.mark.parametrize("sampling", [True, False])
+def test_the_law_of_a_normal_mean_given_a_noisy_sum(sampling):
+    """By a grid over the sum and the noisy sum: S~ ~ N(S, (noise D)^2), draw ~ N(a S~/P, 1/P)."""
+    model, n, noise, value = sf.families.GaussianMean(1, 8.0, 0.5), 12, 0.4, 0.7
+    mean, deviation = _vectors.vector_law(model, model, n, (1.0, 1.0, noise), np.array([[value]]), sampling)
+    prior, precision, added = 0.5, 0.5 + n, noise * 16.0
+    total = np.linspace(-80, 80, 3201)
+    # The draw given the sum, its noise integrated out: variance 1/P + (added/P)^2.
+    logs = -0.5 * (value - total / precision) ** 2 / (1 / precision + (added / precision) ** 2)
+    logs = logs - 0.5 * (total / n) ** 2 / (1 / prior + 1 / n)
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    # What the rows say: the posterior mean S/(l + n); with sampling, theta about it with precision l + n.
+    said = total / precision
+    centre = float((weights * said).sum())
+    variance = float((weights * (said - centre) ** 2).sum()) + (1 / precision if sampling else 0.0)
+    assert mean[0] == pytest.approx(centre, abs=1e-6)
+    assert deviation[0] == pytest.approx(math.sqrt(variance), rel=1e-4)

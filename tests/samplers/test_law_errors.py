@@ -78,3 +78,21 @@ def test_masses_of_a_rate_are_within_the_stated_error(a, b):
     seen = exact > 1e-4
     ratio = (found / found.sum())[seen] / (exact / exact.sum())[seen]
     assert np.abs(ratio - 1).max() < 1e-9
+
+
+def test_a_finite_law_charges_its_rounded_logarithm_and_both_weights():
+    """Half a unit of 2^-48 in the weight and half in the sum, and a relative 1e-13 in each."""
+    from sfumato.samplers import finite
+
+    eta = finite.RELATIVE
+    assert eta >= 690 * 2.0**-53
+    assert 2.0**-48 + 2 * eta <= finite.LOG_ERROR
+    assert laws.log_error(values.Finite((0, -5), ((0.1,), (0.2,)))) == finite.LOG_ERROR
+
+
+@pytest.mark.parametrize("shape", [3.0, 1e3, 1e6])
+def test_a_gamma_law_charges_the_roundings_of_its_exponents(shape):
+    """A shape K that is off by 2^-53 moves a log mass by K |d| 2^-53, d the distance from the mode: more for larger K."""
+    law = values.Gamma(shape, shape, 0.05, 20.0, "log")
+    widest = math.sqrt(2 * 725.0 / shape)
+    assert gamma_grid.mass_error(law) >= 1e-10 + shape * min(widest, math.log(20)) * 2.0**-53
