@@ -162,6 +162,9 @@ class TestWithLedger:
         again = sf.publish(plan, survey(ones=7), ledger, request_id="r1")
         assert again.to_bytes() == first.to_bytes()
         assert ledger.spent("survey").units == spent
+        assert (first.stored, again.stored) == (False, True)
+        assert "the rows given now were not used" in str(again)
+        assert "stored" not in str(first)
 
     def test_the_same_request_with_another_plan_is_refused(self, ledger):
         sf.publish(PLANS["diffused"](), survey(), ledger, request_id="r1")

@@ -116,7 +116,7 @@ def _stored(sealed: bytes, account: str, request: str, plan: Plan, schema_digest
             f"request {request!r} of {account!r} was already used for another plan or schema. "
             "Use a new request_id for a new release."
         )
-    return release
+    return replace(release, stored=True)
 
 
 def _drawn(

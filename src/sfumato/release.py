@@ -26,7 +26,8 @@ class Release:
 
     `kind` is "draws" or "estimate". `plan` and `schema` are documents; `receipt` says where it was charged, if anywhere.
     `promise` is the guarantee's sentence as it was printed when the release was made. `signature` is that of the file that
-    it was read from, if there was one.
+    it was read from, if there was one. `stored` says that `publish` returned what an earlier request had sealed; it is not
+    written to files.
     """
 
     draws: Draws
@@ -38,6 +39,7 @@ class Release:
     schema: Mapping[str, Any]
     receipt: Mapping[str, Any] | None = None
     signature: signing.Signature | None = None
+    stored: bool = False
 
     def mean(self) -> NDArray[np.float64]:
         """Mean of the released draws."""

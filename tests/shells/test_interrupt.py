@@ -72,6 +72,11 @@ def test_ctrl_c_says_what_was_charged(moment, status, clinic, sfumato):
     else:
         assert f"charged to 'clinic' under request '{request_of(clinic)}'" in err
         assert "Repeat the same command to finish it under the same charge" in err
+        code, out, _ = sfumato("release", "share.toml", "-o", "share.sfumato")
+        assert code == 0
+        assert "saved    share.sfumato" in out
+        with Ledger.open(clinic / "budget.db") as ledger:
+            assert [row.kind for row in ledger.history("clinic")] == ["register", "charge", "seal"]
 
 
 def test_ctrl_c_in_a_command_that_spends_nothing(clinic, sfumato, monkeypatch):

@@ -13,8 +13,7 @@ import typer
 
 from sfumato._version import __version__
 from sfumato.errors import SfumatoError
-from sfumato.shells import key_commands, ledger_commands, query_commands, release_commands, schema_commands
-from sfumato.shells.forged_files import blames_a_forged_file
+from sfumato.shells import key_commands, ledger_commands, release_commands, schema_commands
 from sfumato.shells.printing import INTERRUPTED, WRONG_USE, Interrupted, fail, fault, leave
 
 app = typer.Typer(
@@ -27,9 +26,6 @@ app.add_typer(schema_commands.app, name="schema")
 app.add_typer(ledger_commands.app, name="ledger")
 app.add_typer(key_commands.app, name="keys")
 release_commands.add_to(app)
-for _each in (*app.registered_commands, *query_commands.app.registered_commands):
-    if _each.callback is not None and (_each.name in ("show", "report") or _each.name is None):
-        _each.callback = blames_a_forged_file(_each.callback)
 
 # The parent of every error about the words of a command line. typer >= 0.25 brings its own click, so it is taken from typer.
 _WrongWords = typer.BadParameter.__mro__[2]

@@ -61,7 +61,8 @@ def show(
     """
     with open_ledger(place) as ledger:
         names = [name] if name is not None else ledger.names()
-        if not names:
+        events = [] if name is not None else ledger.events()
+        if not names and not events:
             emit(as_json, {}, "the ledger is empty: register a data set with sfumato ledger register")
             return
         found: dict[str, Any] = {}
@@ -74,7 +75,26 @@ def show(
                 "history": [{"time": row.time, "kind": row.kind, "request": row.request_id} for row in history],
             }
             text += [str(spent), *(f"  {row}" for row in history), ""]
+        text += ["the ledger itself:", *(f"  {row}" for row in events)] if events else []
         emit(as_json, found, "\n".join(text).rstrip())
+
+
+@app.command("accept-clock")
+def accept_clock(
+    place: Place,
+    reason: Annotated[
+        str, typer.Option(help="Why the present clock is right and an earlier one was ahead; kept for ever.")
+    ],
+) -> None:
+    """Go on from the present clock although earlier rows carry later times; the ledger records it with the reason.
+
+    Example: sfumato ledger accept-clock budget.db --reason "the laptop's clock was a year ahead on 3 May"
+    """
+    with open_ledger(place) as ledger:
+        before = len(ledger.events())
+        ledger.accept_clock(reason)
+        added = ledger.events()[before:]
+    typer.echo(str(added[0]) if added else "the clock is not behind the ledger: nothing to accept")
 
 
 @app.command("verify")

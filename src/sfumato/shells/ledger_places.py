@@ -6,16 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import ArgumentError, SfumatoError
+from sfumato.errors import ArgumentError
 
 # A scheme has two letters or more; one letter is a drive of Windows.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql", "postgres")
-_UNREADABLE = (
-    "the postgresql:// URL of the ledger cannot be read: its port must be a number, an IPv6 address stands in [ ], and a space or "
-    "one of # / ? @ : [ ] in a user or password is written %20 or %23 %2F %3F %40 %3A %5B %5D."
-)
 _FORMS = "Write a file such as budget.db, sqlite:///folder/budget.db or postgresql://user@host/database."
 
 
@@ -39,7 +35,7 @@ def open_existing(place: str, witness: Path | None = None) -> Any:
 
     file = ledger_file(place)
     if file is None:
-        return _at_url(place, witness)
+        return Ledger.open(place, witness, create=False)
     if file.is_dir():
         raise ArgumentError(f"{place!r} is a folder; a ledger is a file in one, such as budget.db.")
     if not file.exists():
@@ -48,7 +44,7 @@ def open_existing(place: str, witness: Path | None = None) -> Any:
         raise ArgumentError(
             f"{place!r} is an empty file and holds no ledger. Remove it, then: sfumato ledger create {place}"
         )
-    return Ledger.open(file, witness)
+    return Ledger.open(file, witness, create=False)
 
 
 def create_new(place: str) -> Any:
@@ -57,24 +53,7 @@ def create_new(place: str) -> Any:
 
     file = ledger_file(place)
     if file is None:
-        return _at_url(place)
+        return Ledger.open(place)
     if file.exists():
         raise ArgumentError(f"{place!r} is there already. Look at it with: sfumato ledger show {place}")
     return Ledger.open(file)
-
-
-def _at_url(url: str, witness: Path | None = None) -> Any:
-    """Open a PostgreSQL ledger. A URL that cannot be taken apart is not shown: any part of it may be the password."""
-    from sfumato.ledger import Ledger
-
-    # The driver quotes pieces of a URL that it takes apart otherwise than was meant, and a piece may be of the password.
-    rest = url.split("://", 1)[1]
-    authority = re.split(r"[/?#\s]", rest, maxsplit=1)[0]
-    if "@" in rest[len(authority) :] or authority.count("@") > 1 or re.search(r"\s", url):
-        raise ArgumentError(_UNREADABLE)
-    try:
-        return Ledger.open(url, witness)
-    except ValueError as error:
-        if isinstance(error, SfumatoError):
-            raise
-        raise ArgumentError(_UNREADABLE) from None

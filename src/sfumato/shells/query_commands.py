@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sfumato.errors import ArgumentError, SfumatoError
+from sfumato.errors import ArgumentError
+from sfumato.shells.forged_files import blames_a_forged_file
 from sfumato.shells.printing import emit
 
 app = typer.Typer(
@@ -17,28 +16,6 @@ app = typer.Typer(
 )
 ReleaseFile = Annotated[Path, typer.Argument(help="A saved release.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def _verified_on_failure(command: Callable[..., None]) -> Callable[..., None]:
-    """Verify the release when a query fails on it for no reason that the library gives.
-
-    Queries trust the numbers of the plan. Where forged ones break the arithmetic, the reader is told that the record was
-    edited; where the record is sound, the failure is a fault of the program and is raised as it is.
-    """
-
-    @wraps(command)
-    def run(*words: Any, **options: Any) -> None:
-        try:
-            command(*words, **options)
-        except SfumatoError:
-            raise
-        except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError):
-            from sfumato.release import load
-
-            load(options["file"]).verify()
-            raise
-
-    return run
 
 
 def _load(file: Path) -> Any:
@@ -86,7 +63,7 @@ def interval_table(found: Any, level: float, include: str = "privacy and samplin
 
 
 @app.command()
-@_verified_on_failure
+@blames_a_forged_file
 def mean(file: ReleaseFile, as_json: Json = False) -> None:
     """The mean of the released draws.
 
@@ -97,7 +74,7 @@ def mean(file: ReleaseFile, as_json: Json = False) -> None:
 
 
 @app.command()
-@_verified_on_failure
+@blames_a_forged_file
 def interval(
     file: ReleaseFile,
     level: Annotated[float, typer.Option(help="How often the interval should hold the truth.")] = 0.9,
@@ -118,7 +95,7 @@ def interval(
 
 
 @app.command()
-@_verified_on_failure
+@blames_a_forged_file
 def quantile(
     file: ReleaseFile,
     at: Annotated[float, typer.Option(help="Between 0 and 1.")] = 0.5,
@@ -135,7 +112,7 @@ def quantile(
 
 
 @app.command()
-@_verified_on_failure
+@blames_a_forged_file
 def probability(
     file: ReleaseFile,
     above: Annotated[float | None, typer.Option(help="How likely the value is above this.")] = None,
@@ -158,7 +135,7 @@ def probability(
 
 
 @app.command()
-@_verified_on_failure
+@blames_a_forged_file
 def top(
     file: ReleaseFile,
     k: Annotated[int, typer.Option(help="How many.")] = 1,
@@ -173,7 +150,7 @@ def top(
 
 
 @app.command()
-@_verified_on_failure
+@blames_a_forged_file
 def attacker(file: ReleaseFile, as_json: Json = False) -> None:
     """What somebody who knows every other record can still tell about one.
 
@@ -185,7 +162,7 @@ def attacker(file: ReleaseFile, as_json: Json = False) -> None:
 
 
 @app.command()
-@_verified_on_failure
+@blames_a_forged_file
 def predict(
     file: ReleaseFile,
     rows: Annotated[Path, typer.Argument(help="PUBLIC rows to predict for: .csv, .parquet.")],
@@ -210,7 +187,7 @@ def predict(
 
 
 @app.command()
-@_verified_on_failure
+@blames_a_forged_file
 def marginal(
     file: ReleaseFile,
     columns: Annotated[list[str], typer.Argument(help="Columns of the network.")],
@@ -226,7 +203,7 @@ def marginal(
 
 
 @app.command()
-@_verified_on_failure
+@blames_a_forged_file
 def synthesize(
     file: ReleaseFile,
     rows: Annotated[int, typer.Option(help="How many rows.")] = 1000,

@@ -10,6 +10,7 @@ import typer
 
 from sfumato.errors import ArgumentError
 from sfumato.shells import query_commands
+from sfumato.shells.forged_files import blames_a_forged_file
 from sfumato.shells.interrupting import says_what_was_charged
 from sfumato.shells.printing import emit
 
@@ -165,6 +166,7 @@ def _document(found: Any) -> dict[str, Any]:
     }
 
 
+@blames_a_forged_file
 def show(
     file: ReleaseFile,
     csv: Annotated[bool, typer.Option("--csv", help="Print the draws as CSV.")] = False,
@@ -219,6 +221,7 @@ def _verified(found: Any, file: Path, public_key: Path | None, ledger: str | Non
     return checked
 
 
+@blames_a_forged_file
 def report(
     file: ReleaseFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")],
