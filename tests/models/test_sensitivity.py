@@ -100,6 +100,36 @@ def test_a_trajectory_moves_its_first_state_and_all_its_steps():
     assert worst == pytest.approx(model.reach, rel=1e-9)
 
 
+def exact_total(model, lower: float, upper: float, cell: float):
+    """The total of one record in rational arithmetic."""
+    from sfumato.engines.codes import CodesEngine
+
+    schema = sf.Schema({"x": sf.Number(lower, upper)})
+    data = sf.Dataset.from_table({"x": [cell]}, schema=schema)
+    (count,) = CodesEngine(data, model.columns(schema)).totals(model.tally)
+    return count * model.units[0]
+
+
+@pytest.mark.parametrize("family", ["precision", "rate", "mean"])
+def test_a_sensitivity_that_is_no_float_is_rounded_up(family):
+    """Bounds whose width or half square has no float: the worst two records, without rounding, stay within it."""
+    from fractions import Fraction
+
+    rng = np.random.default_rng(6)
+    for _ in range(40):
+        bound, low = float(rng.uniform(0.1, 9.0)), float(rng.uniform(-9.0, 9.0))
+        if family == "precision":
+            model, ends, worst = sf.families.NormalPrecision(8, 8, 0.0, bound), (-bound, bound), (0.0, bound)
+        elif family == "rate":
+            model, ends, worst = sf.families.ExponentialRate(8, 2, bound), (0.0, bound), (0.0, bound)
+        else:
+            ends = worst = (low, low + bound)
+            model = sf.families.NormalMean(4.0, *ends, mean=low, precision=0.25)
+        first, second = (exact_total(model, *ends, cell) for cell in worst)
+        assert abs(second - first) <= Fraction(model.reach)
+        assert abs(second - first) >= Fraction(model.reach) * (1 - Fraction(1, 10**9))
+
+
 # --- normal posteriors: the deviation that is drawn is never below the one that is priced ---------------------------
 
 
