@@ -116,3 +116,21 @@ def test_a_ledgers_remainder_is_a_target():
 def test_a_table_that_reaches_beyond_every_float_has_none():
     table = Profile("tabulated", {"epsilons": (0.0, 1.0, 720.0), "deltas": (0.3, 0.01, 1e-9)})
     assert covering_mu(table, 1e-8) is None
+
+
+def test_the_gaussian_that_must_cover_is_rounded_down():
+    """delta_mu in 60 digits: what is compared with a curve is never above it, and at most 1e-10 of it below."""
+    from mpmath import mp, mpf
+
+    from sfumato.privacy.cover import _gaussian_below
+
+    rng = np.random.default_rng(8)
+    with mp.workdps(60):
+        for _ in range(300):
+            mu = float(10 ** rng.uniform(-3, 1))
+            epsilon = float(rng.uniform(0, 6)) * mu
+            x, m = mpf(epsilon), mpf(mu)
+            tail = lambda t: mp.erfc(t / mp.sqrt(2)) / 2
+            exact = tail(x / m - m / 2) - mp.exp(x) * tail(x / m + m / 2)
+            found = _gaussian_below(epsilon, mu)
+            assert exact * (1 - mpf(1e-10)) <= found <= exact
