@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -14,8 +15,8 @@ import pytest
 from ledger_places import gaussian
 from test_ledger_race import part_of_the_cap, swarm
 
-from sfumato.errors import LedgerExhausted, LedgerUnavailable
-from sfumato.ledger import forks
+from sfumato.errors import ArgumentError, LedgerExhausted, LedgerUnavailable
+from sfumato.ledger import Ledger, forks, locks, sqlite
 
 LONG = os.environ.get("SFUMATO_LONG") == "1"
 TRIALS = 30 if LONG else 5
@@ -224,3 +225,157 @@ def test_a_copy_of_all_files_in_mid_transaction_lets_nobody_in(sqlite_place):
         inside = hurried()
     assert (inside, hurried()) == ("locked", "charged")
     assert ledger.spent("survey").charges == 1
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("hook", ["_before", "_check_process"])
+def test_an_interrupt_inside_a_hook_shuts_nobody_out(hook, monkeypatch):
+    """Ctrl-C may strike in the first step of a hook, where Python drops the exception and goes on."""
+    struck = []
+    real = getattr(forks, hook)
+
+    def strikes(*arguments):
+        if not struck:
+            struck.append(hook)
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(forks, hook, strikes)
+    if hook == "_before":  # what os.fork does with a hook that raises
+        with pytest.raises(KeyboardInterrupt):
+            forks._before()
+        forks._forking.clear()
+    else:
+        with pytest.raises(KeyboardInterrupt), forks.operation():
+            pass
+    with forks.operation():
+        pass
+    assert _forked(_use) == 0
+    assert forks._threads() == set()
+
+
+def test_the_hook_that_ends_a_fork_cannot_be_interrupted():
+    """It is a built-in: Python looks for signals between its own steps only."""
+    assert isinstance(forks._forking.clear, type([].append))
+
+
+def test_an_operation_that_was_cut_off_is_under_way_no_longer():
+    """Where even `finally` was not reached, the token goes with its frame."""
+
+    def cut_off():
+        token = forks._Operation()
+        forks._enter(token)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cut_off()
+    assert forks._threads() in (set(), {threading.get_ident()})  # at the latest when the traceback goes
+    with forks.operation():
+        pass
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_signal_handler_of_the_forking_thread_may_use_a_ledger():
+    """While the fork waits for another thread: it would wait for itself."""
+    inside, leave, used = threading.Event(), threading.Event(), []
+
+    def work() -> None:
+        with forks.operation():
+            inside.set()
+            leave.wait(20)
+
+    def handler(*_):
+        _use()
+        used.append(True)
+        leave.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    inside.wait(20)
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        assert _forked(_use) == 0
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        leave.set()
+        thread.join()
+    assert used == [True]
+
+
+def test_a_second_name_of_the_database_is_refused(sqlite_place):
+    """A hard link has a log, a lock and a witness of its own: both names together overspent."""
+    ledger = sqlite_place.open()
+    ledger.register("survey", 3.0, 1e-6)
+    other = sqlite_place.path.with_name("other.db")
+    os.link(sqlite_place.path, other)
+    for use in (lambda: ledger.spent("survey"), lambda: Ledger.open(other, new_witness=True)):
+        with pytest.raises(LedgerUnavailable, match="second name"):
+            use()
+    other.unlink()
+    assert ledger.spent("survey").charges == 0
+
+
+def test_a_lock_file_that_was_removed_lets_nobody_in(sqlite_place):
+    """Whoever holds the old file finds it gone before the commit; whoever comes locks the new one."""
+    ledger = sqlite_place.open()
+    ledger.register("survey", 3.0, 1e-6)
+    rows = sqlite_place.rows()
+
+    def half_done() -> None:
+        with forks.operation(), ledger._book.store.writing() as view:
+            view.run("CREATE TABLE half_written (x)")
+            sqlite_place.path.with_name("budget.db.lock").unlink()
+
+    with pytest.raises(LedgerUnavailable, match="lock file"):
+        half_done()
+    assert sqlite_place.rows() == rows
+    ledger.charge("survey", gaussian(0.1), request_id="r1")
+    assert ledger.verify() == 2
+
+
+def test_a_lock_file_of_another_user_is_enough(sqlite_place):
+    ledger = sqlite_place.open()
+    ledger.register("survey", 3.0, 1e-6)
+    lock = sqlite_place.path.with_name("budget.db.lock")
+    lock.chmod(0o444)
+    file = locks._opened(lock)
+    assert locks._try_lock(file.fileno())
+    file.close()
+
+
+def test_waiting_for_both_locks_takes_the_stated_time_once(sqlite_place, monkeypatch):
+    """What the lock file took of it is not waited again for the database."""
+    ledger = sqlite_place.open()
+    ledger.register("survey", 3.0, 1e-6)
+    waits = []
+    connect = sqlite.SqliteStore._connect
+
+    def noted(store, seconds):
+        waits.append(seconds)
+        return connect(store, seconds)
+
+    held = locks.FileLock.held
+
+    def slow(lock, seconds):
+        time.sleep(0.3 if lock.path.name == "budget.db.lock" else 0)
+        return held(lock, seconds)
+
+    monkeypatch.setattr(sqlite.SqliteStore, "_connect", noted)
+    monkeypatch.setattr(locks.FileLock, "held", slow)
+    ledger.spent("survey")
+    assert waits
+    assert max(waits) <= sqlite.BUSY_SECONDS - 0.3
+
+
+def test_another_program_s_database_is_left_as_it_is(tmp_path):
+    path = tmp_path / "app.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE app (x)")
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(ArgumentError, match="holds no ledger"):
+        Ledger.open(path, create=False)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["app.db"]

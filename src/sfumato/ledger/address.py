@@ -1,15 +1,15 @@
 """The address of a PostgreSQL ledger: what may be printed of it, and what never is.
 
 A URL is read as PostgreSQL's own client reads it: user and password end at the first "@", the password may hold "#" and
-"?" but neither "@" nor "/". What does not fit this form is refused without being quoted, since any part of it may be
-the password.
+"?" but neither "@" nor "/". What does not fit this form, or what the client would refuse and quote, is refused here without
+being quoted, since any part of it may be the password.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, unquote, urlencode
+from urllib.parse import quote, unquote
 
 from sfumato.errors import ArgumentError
 
@@ -22,13 +22,27 @@ _FORM = re.compile(
     r"(?:\?(?P<query>[^#@]*))?"
 )
 _PORTS = re.compile(r"[^:,]*(?::\d*)?(?:,[^:,]*(?::\d*)?)*")
-# Parameters that say where the ledger is; all others (passwords, keys, services) are left out of what is printed.
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+# Parameters that say where the ledger is and may be printed.
 _PRINTED = ("host", "hostaddr", "port", "dbname", "user", "sslmode")
+# Parameters whose values are secret.
+_SECRET = ("password", "sslpassword", "scram_client_key", "scram_server_key", "oauth_client_secret")
+# The other parameters that PostgreSQL's client knows; it quotes the names of unknown ones.
+_OTHER = (
+    "application_name", "channel_binding", "client_encoding", "connect_timeout", "fallback_application_name", "gssdelegation",
+    "gssencmode", "gsslib", "keepalives", "keepalives_count", "keepalives_idle", "keepalives_interval", "krbsrvname",
+    "load_balance_hosts", "max_protocol_version", "min_protocol_version", "options", "passfile", "replication", "require_auth",
+    "requirepeer", "service", "servicefile", "ssl_max_protocol_version", "ssl_min_protocol_version", "sslcert", "sslcertmode",
+    "sslcompression", "sslcrl", "sslcrldir", "sslkey", "sslnegotiation", "sslrootcert", "sslsni", "target_session_attrs",
+    "tcp_user_timeout",
+)  # fmt: skip
+# A secret shorter than this would be taken out of ordinary words too, and the gaps would tell it.
+_SHORTEST_SECRET = 4
 
 
 @dataclass(frozen=True)
 class Address:
-    """A PostgreSQL URL with its parts; its repr shows no password."""
+    """A PostgreSQL URL, what may be shown of it, and its secrets; its repr shows no password."""
 
     url: str
     shown: str
@@ -38,25 +52,35 @@ class Address:
     def of(cls, url: str) -> Address:
         """Read a URL, or refuse it without quoting it."""
         found = _FORM.fullmatch(url)
-        if found is None or not (found["hosts"].startswith("[") or _PORTS.fullmatch(found["hosts"])):
-            raise ArgumentError(
-                "the URL of the ledger cannot be read; it must be postgresql://user:password@host:port/database. In the "
-                "password write @ as %40, / as %2F, # as %23 and ? as %3F. (The URL is not shown: it may hold a password.)"
-            )
-        asked = parse_qsl(found["query"] or "", keep_blank_values=True)
+        if found is None or not url.isprintable() or re.search(r"\s", url) or _BAD_ESCAPE.search(url):
+            raise _unreadable()
+        if not (found["hosts"].startswith("[") or _PORTS.fullmatch(found["hosts"])):
+            raise _unreadable()
+        asked = [part.partition("=") for part in (found["query"] or "").split("&") if part]
+        if any(key not in (*_PRINTED, *_SECRET, *_OTHER) or not equals for key, equals, _ in asked):
+            raise _unreadable()
         user = f"{found['user']}@" if found["user"] else ""
         place = f"{found['scheme']}://{user}{found['hosts']}" + (f"/{found['database']}" if found["database"] else "")
-        kept = [(key, value) for key, value in asked if key in _PRINTED]
-        hidden = [value for key, value in asked if key not in _PRINTED]
-        password = found["password"] or ""
-        secrets = sorted({text for text in (url, password, unquote(password), *hidden) if text}, key=len, reverse=True)
-        return cls(url, place + (f"?{urlencode(kept, safe='/')}" if kept else ""), tuple(secrets))
+        kept = "&".join(f"{key}={quote(unquote(value), safe='/')}" for key, _, value in asked if key in _PRINTED)
+        raw = [found["password"] or "", *(value for key, _, value in asked if key in _SECRET)]
+        secrets = {text for value in raw for text in (value, unquote(value)) if text}
+        return cls(url, place + (f"?{kept}" if kept else ""), tuple(sorted(secrets, key=len, reverse=True)))
 
     def redacted(self, text: str) -> str:
         """Return a message of the driver without anything secret in it."""
-        for secret in self.secrets:
+        if any(len(secret) < _SHORTEST_SECRET for secret in self.secrets):
+            return "the driver's message is left out, since it could give away a short password"
+        for secret in (self.url, *self.secrets):
             text = text.replace(secret, "***")
         return text
 
     def __repr__(self) -> str:
         return f"Address({self.shown!r})"
+
+
+def _unreadable() -> ArgumentError:
+    return ArgumentError(
+        "the URL of the ledger cannot be read; it must be postgresql://user:password@host:port/database?sslmode=..., with "
+        "parameters that PostgreSQL knows. In the password write @ as %40, / as %2F, # as %23, ? as %3F, % as %25 and a space as "
+        "%20. (The URL is not shown: it may hold a password.)"
+    )

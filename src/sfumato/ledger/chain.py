@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from sfumato.errors import LedgerDamaged, SfumatoError
 from sfumato.ledger.account import Account
-from sfumato.ledger.terms import Terms
+from sfumato.ledger.currency import cap_of
+from sfumato.ledger.terms import Terms, label
 
 GENESIS = "0" * 64
 # Format 1 had no constraint on row numbers, no recorded migrations and no recorded corrections of the clock.
 VERSION = 2
 OLDEST = 1
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00")
+# A cap is computed in floats, whose last digits may differ between machines; no budget is noticeably larger for it.
+_CAP_TOLERANCE = 1e-9
 # Rows about the ledger itself belong to no registered name.
 NO_NAME = ""
 
@@ -53,15 +59,19 @@ class Row:
         return loaded
 
     def checked(self) -> dict[str, Any]:
-        """Return the payload if the row agrees with its own hash, or raise naming the row."""
+        """Return the payload if the row agrees with its own hash and has the fields of every row, or raise naming the row."""
         if self.hash != link(self.seq, self.previous, self.payload):
             raise LedgerDamaged(f"row {self.seq} was changed: its content does not match its hash. {REMEDY}")
-        loaded = self.fields
+        try:
+            loaded = self.fields
+            stated = tuple(loaded[key] for key in ("kind", "name", "request", "time", "version"))
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise LedgerDamaged(f"row {self.seq} says what no ledger would write ({error!r}). {REMEDY}") from None
         if loaded.get("version") not in range(OLDEST, VERSION + 1):
             raise LedgerDamaged(
                 f"row {self.seq} has version {loaded.get('version')!r}, this Sfumato reads {OLDEST} to {VERSION}. Update it."
             )
-        if (loaded["kind"], loaded["name"], loaded["request"]) != (self.kind, self.name, self.request):
+        if stated[:3] != (self.kind, self.name, self.request):
             raise LedgerDamaged(f"row {self.seq} was changed: its columns do not match its content. {REMEDY}")
         return loaded
 
@@ -77,6 +87,35 @@ def link(seq: int, previous: str, payload: str) -> str:
     return digest(f"{seq}\n{previous}\n{payload}")
 
 
+class Requests:
+    """The charges and seals that a walk has met, by name and request id.
+
+    It only grows, and is shared by all prefixes of one walk: a prefix asks for rows before its own.
+    """
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._rows: dict[tuple[str, str, str], int] = {}
+        self._written: dict[tuple[str, str], str] = {}
+
+    def add(self, row: Row) -> None:
+        """Remember a row; a second one of the same kind, name and request id is damage."""
+        if self._rows.setdefault((row.kind, row.name, row.request), row.seq) != row.seq:
+            raise ValueError(f"a second {row.kind} of request {row.request!r}")
+        self._written.setdefault((row.name, label("request_id", row.request)), row.request)
+
+    def seen(self, kind: str, name: str, request: str, before: int) -> bool:
+        """Whether a row of this kind stands before the row of that number."""
+        return self._rows.get((kind, name, request), before) < before
+
+    def written(self, name: str, request: str) -> str:
+        """The request id as the ledger holds it: older ledgers hold ids that are not in their normal form."""
+        if ("charge", name, request) in self._rows:
+            return request
+        wanted = label("request_id", request)
+        return self._written.get((name, wanted), wanted)
+
+
 @dataclass(frozen=True)
 class Chain:
     """A verified prefix of the ledger: the last row's number, hash, time and format version, and the accounts up to it."""
@@ -86,6 +125,7 @@ class Chain:
     time: str = ""
     accounts: Mapping[str, Account] = field(default_factory=dict)
     version: int = 0
+    requests: Requests = field(default_factory=Requests)
 
     def next_row(self, kind: str, name: str, request: str, time: str, content: Mapping[str, Any]) -> Row:
         """Return the row that would follow."""
@@ -104,17 +144,20 @@ class Chain:
             said = row.checked()
             try:
                 _check_version(version, said)
-                _apply(accounts, row, said)
-            except (KeyError, TypeError, ValueError, SfumatoError) as error:
+                _check_time(said["time"])
+                _apply(accounts, self.requests, row, said)
+            except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, SfumatoError) as error:
                 raise LedgerDamaged(f"row {row.seq} says what no ledger would write ({error}). {REMEDY}") from error
             # Only a recorded correction of the clock lets the time go back.
             time = said["time"] if row.kind == "clock" else max(time, said["time"])
             seq, last, version = row.seq, row.hash, said["version"]
-        return Chain(seq, last, time, accounts, version)
+        return Chain(seq, last, time, accounts, version, self.requests)
 
 
 def _check_version(before: int, said: Mapping[str, Any]) -> None:
     """The format changes by a recorded migration alone, and never back."""
+    if type(said["version"]) is not int:
+        raise ValueError(f"format {said['version']!r}")
     migration = said["kind"] == "migrate"
     if migration and (said["from"], said["to"]) != (max(before, OLDEST), said["version"]):
         raise ValueError(f"a migration from format {said['from']!r} to {said['to']!r} after format {before}")
@@ -124,18 +167,40 @@ def _check_version(before: int, said: Mapping[str, Any]) -> None:
         raise ValueError(f"format {said['version']} after format {before} without a migration")
 
 
-def _apply(accounts: dict[str, Account], row: Row, said: Mapping[str, Any]) -> None:
+def _check_time(time: object) -> None:
+    """Times are texts of one form, so that they can be compared as texts."""
+    if not isinstance(time, str) or not _TIME.fullmatch(time):
+        raise ValueError(f"the time {time!r}")
+    datetime.fromisoformat(time)
+
+
+def _apply(accounts: dict[str, Account], requests: Requests, row: Row, said: Mapping[str, Any]) -> None:
+    """Change the accounts as the row says, if a ledger could have written it after the rows before."""
+    if row.kind in ("migrate", "clock") and row.name == NO_NAME:
+        return
+    if said["version"] > OLDEST and label("name", row.name) != row.name:
+        raise ValueError(f"the name {row.name!r}, which is not in its normal form")
     if row.kind == "register":
         if row.name in accounts:
             raise ValueError(f"{row.name!r} is registered twice")
-        accounts[row.name] = Account(row.name, Terms.from_json(said["terms"]), said["cap"])
-    elif row.kind == "charge":
+        terms = Terms.from_json(said["terms"])
+        if not 0 < said["cap"] <= cap_of(terms) * (1 + _CAP_TOLERANCE):
+            raise ValueError(f"a cap of {said['cap']!r} for the terms {terms}")
+        accounts[row.name] = Account(row.name, terms, said["cap"])
+        return
+    if row.name not in accounts:
+        raise ValueError(f"a {row.kind!r} of {row.name!r}, which was not registered before")
+    if row.kind == "charge":
         account = accounts[row.name]
         price = account.price_again(said["price"])
         if price.to_json() != said["price"]:
             raise ValueError(f"its units are {said['price']}, not {price.to_json()}")
         accounts[row.name] = account.plus(price)
-    elif (row.kind == "seal" and row.name in accounts) or (row.kind in ("migrate", "clock") and row.name == NO_NAME):
-        return
+    elif row.kind == "seal":
+        if not requests.seen("charge", row.name, row.request, before=row.seq):
+            raise ValueError(f"a seal of request {row.request!r}, which was never charged")
+        if not isinstance(said["sha256"], str) or not isinstance(said["size"], int):
+            raise ValueError("a seal without its hash or size")
     else:
-        raise ValueError(f"a {row.kind!r} of {row.name!r}, which was not registered before")
+        raise ValueError(f"a row of kind {row.kind!r}")
+    requests.add(row)

@@ -4,90 +4,111 @@ SQLite keeps its file locks per process and remembers them in memory. A child th
 holds its parent's locks, so that parent and child write at the same time. The only safe state at a fork is therefore
 "nothing open". `os.fork` (and with it every multiprocessing pool that forks) waits until the operations under way in
 other threads have ended, and no operation starts until the fork is done.
+
+Ctrl-C may strike between any two steps. So nothing here is counted up and down: an operation is under way as long as its
+token exists, the hook that ends a fork is a built-in that cannot be interrupted, and no wait is without end. Where waiting
+fails, the child of the fork refuses to use a ledger.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+import time
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sfumato.errors import LedgerUnavailable
 
-# Longer than an operation can take: it waits at most 30 s for the lock file and 30 s for the database.
-DRAIN_SECONDS = 70.0
+# Longer than an operation can take: it waits at most 30 s for the lock file and the database, 40 s for a server's answer.
+DRAIN_SECONDS = 75.0
+_PAUSE_SECONDS = 0.002
 
 
-class _Gate:
-    """The operations under way, counted by thread, and how many forks are waiting for them."""
+class _Operation:
+    """The token of one operation; it is under way until the token is dropped."""
 
-    def __init__(self, clean: bool = True) -> None:
-        self.changed = threading.Condition()
-        self.inside: dict[int, int] = {}
-        self.forks = 0
-        # False in a child that was forked while an operation was under way: SQLite's memory is then not to be trusted.
-        self.clean = clean
-        self.pid = os.getpid()
-
-    def drained(self) -> bool:
-        """Whether no thread but this one is inside an operation."""
-        return set(self.inside) <= {threading.get_ident()}
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
 
 
-_gate = _Gate()
+_under_way: dict[int, weakref.ref[_Operation]] = {}
+# The threads that are forking, with the time since when.
+_forking: dict[int, float] = {}
+# What else must be closed before a fork: connections that an interrupt left behind.
+_closers: list[Callable[[], None]] = []
+_process = {"pid": os.getpid(), "clean": True}
 
 
 @contextmanager
 def operation() -> Iterator[None]:
-    """Count one ledger operation of this thread; operations may be nested.
+    """Mark one ledger operation of this thread; operations may be nested.
 
     Raises LedgerUnavailable in a process that was forked in the middle of an operation.
     """
-    gate, thread = _current(), threading.get_ident()
-    with gate.changed:
-        if thread not in gate.inside:
-            gate.changed.wait_for(lambda: gate.forks == 0)
-        gate.inside[thread] = gate.inside.get(thread, 0) + 1
+    _check_process()
+    token = _Operation()
+    if token.thread not in _threads():
+        _enter(token)
     try:
         yield
     finally:
-        # After a fork inside the operation this is the parent's gate; the child has a new one that counts nothing.
-        with gate.changed:
-            gate.inside[thread] -= 1
-            if not gate.inside[thread]:
-                del gate.inside[thread]
-            gate.changed.notify_all()
+        _under_way.pop(id(token), None)
 
 
-def _current() -> _Gate:
-    """Return the gate of this process; a fork that Python did not announce (made by a C library) is noticed here."""
-    if _gate.pid != os.getpid():
+def close_before_forks(close: Callable[[], None]) -> None:
+    """Have `close` called before each fork, when no operation is under way."""
+    _closers.append(close)
+
+
+def _enter(token: _Operation) -> None:
+    """Announce the operation, then look for forks: whoever forks announces it first too, so one of the two waits."""
+    deadline = time.monotonic() + 2 * DRAIN_SECONDS
+    while True:
+        _under_way[id(token)] = weakref.ref(token)
+        # The thread that forks may itself run an operation, in a signal handler or another hook: it would wait for itself.
+        others = [since for thread, since in list(_forking.items()) if thread != token.thread]
+        if not others or time.monotonic() > deadline:
+            return
+        _under_way.pop(id(token), None)
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _threads() -> set[int]:
+    """The threads with an operation under way."""
+    tokens = [reference() for reference in list(_under_way.values())]
+    return {token.thread for token in tokens if token is not None}
+
+
+def _check_process() -> None:
+    """Refuse in a child that was forked during an operation; a fork that Python did not announce is noticed here too."""
+    if _process["pid"] != os.getpid():
         _after_in_child()
-    if not _gate.clean:
+    if not _process["clean"]:
         raise LedgerUnavailable(
             "this process was forked while its parent was using a ledger, so it cannot use one. Fork before the ledger is "
             "used or between two uses, or start workers with the method 'spawn'."
         )
-    return _gate
 
 
 def _before() -> None:
-    with _gate.changed:
-        _gate.forks += 1
-        _gate.changed.wait_for(_gate.drained, timeout=DRAIN_SECONDS)
-
-
-def _after_in_parent() -> None:
-    with _gate.changed:
-        _gate.forks -= 1
-        _gate.changed.notify_all()
+    me, deadline = threading.get_ident(), time.monotonic() + DRAIN_SECONDS
+    _forking[me] = time.monotonic()
+    while _threads() - {me} and time.monotonic() < deadline:
+        time.sleep(_PAUSE_SECONDS)
+    if not _threads():
+        for close in _closers:
+            close()
 
 
 def _after_in_child() -> None:
-    global _gate  # noqa: PLW0603  the state belongs to the process, and a child starts its own
-    _gate = _Gate(clean=not _gate.inside)
+    _process["clean"] = _process["clean"] and not _threads()
+    _process["pid"] = os.getpid()
+    _forking.clear()
+    _under_way.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
+    # Clearing all forks at once may let an operation start beside another thread's fork; its child then finds it under way.
+    os.register_at_fork(before=_before, after_in_parent=_forking.clear, after_in_child=_after_in_child)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,11 @@ from sfumato.ledger.address import SCHEMES, Address
 from sfumato.ledger.postgres import PostgresStore
 from sfumato.ledger.sqlite import SqliteStore
 from sfumato.ledger.store import Store
+
+# Forms of an address that would be taken for a file name, whose parts would then be printed.
+_LIKE_A_URL = re.compile(
+    r"^\s*postgres(ql)?\W|\bpassword\s*=|^[A-Za-z][\w+.-]+:[^/].*:.*@|^[^/]*//[^/]*:[^/]*@", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -26,17 +32,26 @@ class Location:
     @classmethod
     def of(cls, where: str | os.PathLike[str], witness: str | os.PathLike[str] | None) -> Location:
         """Read a path, "sqlite:///path" or "postgresql://..."; paths become absolute, so copies work anywhere."""
-        text = os.fspath(where)
+        text = where if isinstance(where, str) else os.fspath(where) if isinstance(where, os.PathLike) else None
         if not isinstance(text, str) or not text.strip():
-            raise ArgumentError(f"a ledger lives at a path, sqlite:///path or postgresql:// URL; got {text!r}.")
+            raise ArgumentError(
+                f"a ledger lives at a path, sqlite:///path or postgresql:// URL; got {type(where).__name__}."
+            )
         scheme = text.split("://", 1)[0] if "://" in text else ""
         if scheme in SCHEMES:
             Address.of(text)
             return cls(text, _absolute(witness) if witness is not None else _state_folder() / f"{_key(text)}.witness")
-        if scheme not in ("", "sqlite"):
-            raise ArgumentError(f"a ledger URL must begin with sqlite:/// or postgresql://; got {scheme + '://'!r}.")
+        if scheme not in ("", "sqlite") or (scheme and not text.startswith("sqlite:///")):
+            raise ArgumentError(
+                f"a ledger URL must begin with sqlite:/// or postgresql://; got one of {scheme + '://'!r}."
+            )
+        if _LIKE_A_URL.search(text):
+            raise ArgumentError(
+                "this looks like a PostgreSQL address that is not written as postgresql://user:password@host/database. (It is not "
+                "shown: it may hold a password.)"
+            )
         name = text.removeprefix("sqlite:///") if scheme else text
-        if name == ":memory:" or not name or name.startswith("sqlite://"):
+        if name == ":memory:" or not name:
             raise ArgumentError(f"a ledger must outlive the process, so it needs a file; got {text!r}.")
         path = _absolute(name)
         return cls(f"sqlite:///{path}", _absolute(witness) if witness is not None else Path(f"{path}.witness"))
@@ -58,7 +73,15 @@ class Location:
 
 def _absolute(path: str | os.PathLike[str]) -> Path:
     """Resolve links too: two names of one file must share one witness."""
-    return Path(path).expanduser().resolve()
+    try:
+        found = Path(path).expanduser().resolve()
+        str(found).encode()
+        usable = bool(found.name) and not found.is_dir()
+    except (RuntimeError, OSError, ValueError):
+        usable = False
+    if not usable:
+        raise ArgumentError(f"a ledger and its witness are files, such as budget.db; {str(path)!r} cannot be one.")
+    return found
 
 
 def _key(url: str) -> str:
@@ -66,7 +89,10 @@ def _key(url: str) -> str:
 
     The text that is hashed is never shown. It must not change: witnesses on users' machines are named by it.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # brackets or odd characters in a password, which PostgreSQL's client takes
+        return hashlib.sha256(Address.of(url).shown.encode()).hexdigest()[:32]
     user, at, address = parts.netloc.rpartition("@")
     asked = [(key, value) for key, value in parse_qsl(parts.query) if "password" not in key]
     text = urlunsplit(parts._replace(netloc=user.split(":")[0] + at + address, query=urlencode(asked)))

@@ -1,4 +1,4 @@
-"""A lock on a file of its own, held by one thread of one process at a time.
+"""A lock on a file of its own, held by one operation of one process at a time.
 
 `flock` belongs to the open file, not to the process: opening and closing the same path elsewhere in the process (a copy, a
 backup) does not drop it, as it would drop the record locks that SQLite uses on its database.
@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 
-from sfumato.errors import LedgerLocked
+from sfumato.errors import LedgerLocked, LedgerUnavailable
 from sfumato.ledger.system import REPEAT, translated_os
 
-# How long to sleep between two tries. A charge takes a few milliseconds, so waiting much longer would waste turns.
-_PAUSE_SECONDS = 0.0005
+# How long to sleep between two tries, at first and at most: a charge takes a few milliseconds, a crowd takes turns.
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.02
 
 
 class FileLock:
@@ -27,36 +27,65 @@ class FileLock:
     def __init__(self, path: Path, what: str) -> None:
         """Name the file; nothing is opened."""
         self.path, self._what = path, what
-        # The threads of this process wait here, instead of all polling the file.
-        self._line = threading.Lock()
 
     @contextmanager
-    def held(self, seconds: float) -> Iterator[None]:
+    def held(self, seconds: float) -> Iterator[HeldLock]:
         """Hold the lock, or raise LedgerLocked after `seconds`; the kernel releases it if the process dies."""
-        deadline = time.monotonic() + seconds
-        if not self._line.acquire(timeout=seconds):
-            raise self._locked(seconds)
+        file, owner = self._locked(time.monotonic() + seconds, seconds), os.getpid()
         try:
-            with translated_os(self._what):
-                handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
-            owner = os.getpid()
-            try:
-                while not _try_lock(handle):
-                    if time.monotonic() > deadline:
-                        raise self._locked(seconds)
-                    time.sleep(_PAUSE_SECONDS)
-                yield
-            finally:
-                # A process that was forked meanwhile shares this open file. Unlocking frees the lock for everybody, so the
-                # owner does it explicitly (closing alone would leave it with the child), and the child never does.
-                if os.getpid() == owner:
-                    _unlock(handle)
-                os.close(handle)
+            yield HeldLock(file, self.path)
         finally:
-            self._line.release()
+            # A process that was forked meanwhile shares this open file. Unlocking frees the lock for everybody, so the
+            # owner does it explicitly (closing alone would leave it with the child), and the child never does.
+            if os.getpid() == owner:
+                _unlock(file.fileno())
+            file.close()
 
-    def _locked(self, seconds: float) -> LedgerLocked:
-        return LedgerLocked(f"{self._what} was locked by another process for {seconds:g} s. {REPEAT}")
+    def _locked(self, deadline: float, seconds: float) -> FileIO:
+        """Open and lock the file. It is a Python file, so that an interrupt anywhere closes and thereby unlocks it."""
+        pause = _SHORTEST_PAUSE
+        while True:
+            with translated_os(self._what):
+                file = _opened(self.path)
+            # Where somebody removed the file meanwhile, others may lock a new one of that name.
+            if _try_lock(file.fileno()) and _is_at(file, self.path):
+                return file
+            file.close()
+            if time.monotonic() > deadline:
+                raise LedgerLocked(f"{self._what} was locked by another process for {seconds:g} s. {REPEAT}")
+            time.sleep(pause)
+            pause = min(1.5 * pause, _LONGEST_PAUSE)
+
+
+class HeldLock:
+    """A lock that is held, and can say whether others still respect it."""
+
+    def __init__(self, file: FileIO, path: Path) -> None:
+        """Keep the open file and its path."""
+        self._file, self._path = file, path
+
+    def confirm(self) -> None:
+        """Raise LedgerUnavailable if the lock file was removed or replaced: others may then hold a lock of that name."""
+        if not _is_at(self._file, self._path):
+            raise LedgerUnavailable(
+                f"the lock file {self._path} was removed while it was held. Leave it alone. {REPEAT}"
+            )
+
+
+def _opened(path: Path) -> FileIO:
+    """Open the lock file; one that another user made may be readable only, which is enough to lock it."""
+    try:
+        return FileIO(path, "a+")
+    except PermissionError:
+        return FileIO(path, "r")
+
+
+def _is_at(file: FileIO, path: Path) -> bool:
+    """Whether the open file is the one that stands at the path."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 if sys.platform == "win32":
@@ -70,10 +99,7 @@ if sys.platform == "win32":
         return True
 
     def _unlock(handle: int) -> None:
-        try:
-            msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
-        except OSError:
-            return  # it was never locked
+        msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
 
 else:
     import fcntl

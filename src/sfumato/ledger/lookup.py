@@ -17,19 +17,16 @@ from sfumato.privacy.guarantee import Guarantee
 
 def matching(accounts: Mapping[str, Account], name: str) -> Account | None:
     """The account of this name: as it is written, or else the one whose normal form is the same."""
-    if name in accounts:
+    if isinstance(name, str) and name in accounts:
         return accounts[name]
     wanted = label("name", name)
     return next((account for each, account in accounts.items() if label("name", each) == wanted), None)
 
 
 def find_request(view: Transaction, chain: Chain, kind: str, name: str, request_id: str) -> Row | None:
-    """The row of a request id: in its normal form, or as it is written (older ledgers hold both)."""
-    for text in dict.fromkeys((label("request_id", request_id), request_id)):
-        row = recorded(view, chain, kind, name, text)
-        if row is not None:
-            return row
-    return None
+    """The row of a request id: as it is written, or else the one whose normal form is the same."""
+    label("request_id", request_id)
+    return recorded(view, chain, kind, name, chain.requests.written(name, request_id))
 
 
 def read_back(guarantee: Guarantee) -> tuple[dict[str, Any], Guarantee]:

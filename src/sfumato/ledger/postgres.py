@@ -133,6 +133,7 @@ class PostgresStore:
                     autocommit=True,
                     prepare_threshold=None,
                     connect_timeout=CONNECT_SECONDS,
+                    client_encoding="utf8",
                     keepalives_idle=10,
                     keepalives_interval=5,
                     keepalives_count=3,
@@ -157,7 +158,7 @@ class PostgresStore:
 
     def _in_words(self, error: Exception) -> Exception:
         codes, shown = driver().errors, self._address.shown
-        said = self._address.redacted(" ".join(str(error).split()))
+        said = " ".join(self._address.redacted(str(error)).split())
         if isinstance(error, (codes.LockNotAvailable, codes.DeadlockDetected)):
             return LedgerLocked(f"{shown} was locked by another session for {LOCK_SECONDS:g} s ({said}). {REPEAT}")
         if isinstance(error, (codes.ReadOnlySqlTransaction, codes.InsufficientPrivilege)):
@@ -200,7 +201,7 @@ class PostgresTransaction(Transaction):
         """The format version of the database; the first one had none written down."""
         text = self.value(f"SELECT obj_description('{TABLE}'::regclass, 'pg_class')") or ""
         word = text.removeprefix("sfumato ledger format ")
-        return int(word) if word.isdecimal() else 1
+        return int(word) if word.isdecimal() and len(word) < 9 else 1
 
     def upgrade(self) -> None:
         """Bring the table to the current format."""
@@ -233,7 +234,10 @@ def _answered(connection: Any, ask: Callable[[], T]) -> T:
 
     timer = threading.Timer(ANSWER_SECONDS, hang_up)
     timer.daemon = True
-    timer.start()
+    try:
+        timer.start()
+    except RuntimeError as error:
+        raise driver().OperationalError(f"no thread could be started to limit the wait: {error}") from error
     try:
         return ask()
     except driver().OperationalError as error:

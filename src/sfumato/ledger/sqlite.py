@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,9 +26,10 @@ from sfumato.errors import (
     LedgerUnavailable,
 )
 from sfumato.ledger.chain import VERSION
+from sfumato.ledger.forks import close_before_forks
 from sfumato.ledger.locks import FileLock
 from sfumato.ledger.store import COLUMNS, TABLE, Transaction
-from sfumato.ledger.system import REPEAT
+from sfumato.ledger.system import REPEAT, translated_os
 
 BUSY_SECONDS = 30.0
 
@@ -53,6 +56,25 @@ _UPGRADE = (
     *_TRIGGERS,
     _FORMAT,
 )
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that can be referred to weakly."""
+
+
+# Every connection of this process, to close what an interrupt left open before a fork.
+_open_connections: dict[int, weakref.ref[sqlite3.Connection]] = {}
+
+
+def _close_all() -> None:
+    for reference in list(_open_connections.values()):
+        connection = reference()
+        if connection is not None:
+            connection.close()
+    _open_connections.clear()
+
+
+close_before_forks(_close_all)
 # Connections that a forked child inherited in the middle of an operation. Closing one would write to the parent's file.
 _inherited: list[sqlite3.Connection] = []
 
@@ -68,7 +90,9 @@ class SqliteStore:
 
     def prepare(self, create: bool, expected: bool) -> None:
         """Make the file and its table where `create` allows it; `expected` says that rows were seen there before."""
-        if not self.path.exists():
+        with translated_os(str(self.path)):
+            exists = self.path.exists()
+        if not exists:
             if expected:
                 raise LedgerDamaged(
                     f"{self.path} is gone, but its witness has seen rows in it. Put the file back; if it is lost, count what was "
@@ -79,9 +103,7 @@ class SqliteStore:
         if not self.path.parent.is_dir():
             raise LedgerUnavailable(f"the folder of {self.path} does not exist. Make it first.")
         self._mode = "rwc" if create and not expected else "rw"
-        with self.reading() as view:
-            there = view.there()
-        if there:
+        if self._holds_table():
             return
         if expected:
             raise LedgerDamaged(f"{self.path} holds no ledger, but its witness has seen rows in it: it was replaced.")
@@ -93,6 +115,17 @@ class SqliteStore:
             if not act.there():  # another process may have been quicker
                 for statement in (_TABLE, *_TRIGGERS, _FORMAT):
                     act.run(statement)
+
+    def _holds_table(self) -> bool:
+        """Whether the file holds a ledger; another program's database is left as it is, and no lock file is made for it."""
+        if not self.path.exists():
+            return False
+        with self._translated():
+            connection = self._open(BUSY_SECONDS)
+            try:
+                return SqliteTransaction(connection).there()
+            finally:
+                connection.close()
 
     @contextmanager
     def reading(self) -> Iterator[SqliteTransaction]:
@@ -108,8 +141,11 @@ class SqliteStore:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[SqliteTransaction]:
-        with self._lock.held(BUSY_SECONDS), self._translated():
-            connection, owner = self._connect(), os.getpid()
+        deadline = time.monotonic() + BUSY_SECONDS
+        with self._lock.held(BUSY_SECONDS) as lock, self._translated():
+            self._refuse_links()
+            # Both waits together take at most the stated time.
+            connection, owner = self._connect(max(0.05, deadline - time.monotonic())), os.getpid()
             try:
                 connection.execute(begin)
                 yield SqliteTransaction(connection)
@@ -117,20 +153,42 @@ class SqliteStore:
                     raise LedgerUnavailable(
                         "this process was forked inside a ledger operation, which its parent completes."
                     )
+                lock.confirm()
                 connection.execute("COMMIT")
             finally:
                 if os.getpid() == owner:
                     with suppress(sqlite3.Error):
                         connection.rollback()  # nothing is left to roll back after a commit
                     connection.close()
+                    _open_connections.pop(id(connection), None)
                 else:
                     _inherited.append(connection)
 
-    def _connect(self) -> sqlite3.Connection:
+    def _refuse_links(self) -> None:
+        """A second name of the file would have another log, lock and witness: two budgets in one file."""
+        if self.path.exists() and self.path.stat().st_nlink > 1:
+            raise LedgerUnavailable(
+                f"{self.path} has a second name (a hard link). SQLite keeps a log for each name, so charges would be lost. Remove "
+                "the other name, or copy the file and use the copy as a backup only."
+            )
+
+    def _open(self, seconds: float) -> sqlite3.Connection:
+        """Open a connection that waits at most `seconds` for another program's lock."""
         address = f"file:{quote(str(self.path))}?mode={self._mode}"
         connection = sqlite3.connect(
-            address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            address,
+            uri=True,
+            timeout=seconds,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=_Connection,
         )
+        _open_connections[id(connection)] = weakref.ref(connection)
+        return connection
+
+    def _connect(self, seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
+        """Open a connection with the log and the syncing that make a commit durable."""
+        connection = self._open(seconds)
         try:
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             if mode != "wal":

@@ -8,6 +8,7 @@ the currency itself may use.
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -20,6 +21,8 @@ from sfumato.ledger.units import float_below
 
 CURRENCIES = ("gdp", "zcdp", "renyi")
 ADJACENCIES = ("replace-one", "replace-entry")
+# Printable by Python's rule, and yet not seen: the grapheme joiner, fillers and selectors of variants.
+_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 # A charge without a mu of its own takes one of this many equal parts of the reveal probability.
 PARTS = 64
 
@@ -97,9 +100,10 @@ class Terms:
 def label(what: str, value: object) -> str:
     """Return a printable text of 1 to 200 characters, trimmed and in Unicode's composed form (NFC), or raise.
 
-    Two texts that look the same must be one name: otherwise the same people would have two budgets.
+    Spellings that Unicode calls equivalent must be one name: otherwise the same people would have two budgets. Characters
+    that change nothing to see are refused; letters of different alphabets that look alike remain different names.
     """
     text = unicodedata.normalize("NFC", value.strip()) if isinstance(value, str) else ""
-    if not text or not text.isprintable() or len(text) > 200:
+    if not text or not text.isprintable() or len(text) > 200 or _INVISIBLE.search(text):
         raise ArgumentError(f"{what} must be a printable text of 1 to 200 characters; got {str(value)[:200]!r}.")
     return text

@@ -64,7 +64,8 @@ class Witness:
         with translated_os(f"the witness {self.path}"):
             if not os.access(self.path.parent, os.W_OK):
                 raise PermissionError(f"{self.path.parent} may not be written")
-            os.close(os.open(self._lock.path, os.O_RDWR | os.O_CREAT, 0o666))
+            if not self._lock.path.exists():
+                os.close(os.open(self._lock.path, os.O_RDWR | os.O_CREAT, 0o666))
 
     def advance(self, mark: Mark) -> None:
         """Remember `mark` durably, unless the file already stands at it or beyond; another hash at its number is damage."""
