@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato._validate import visible
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.models import families
@@ -56,6 +57,7 @@ class Shares:
         rows = [(*self.columns, "share")]
         for index, value in np.ndenumerate(self.values):
             rows.append((*(str(levels[k]) for levels, k in zip(self.levels, index, strict=True)), f"{value:.4f}"))
+        rows = [tuple(map(visible, row)) for row in rows]
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
 
