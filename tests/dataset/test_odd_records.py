@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import tracemalloc
 
 import duckdb
 import numpy as np
@@ -224,3 +225,29 @@ def test_a_position_outside_its_dictionary_is_one_empty_cell():
         array = pa.DictionaryArray.from_arrays(pa.array(positions, pa.int8()), pa.array(["a", "b"]), safe=False)
         found = content(Dataset.from_table({"k": array, "x": [1.0] * 4}, schema=SCHEMA))
         assert found["k"].tolist() == [2 if at == place else 0 for at in range(4)]
+
+
+# One number that is repeated: 8 bytes, and as many cells as a list of it would take memory for.
+ENDLESS = np.broadcast_to(np.float64(0), (3_000_000,))
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda: Dataset.from_arrays([[0.1, 0.2]] * 5 + [ENDLESS], schema=Schema.vector(2, data_norm=1.0)),
+        lambda: Dataset.from_arrays(
+            [[0.1, 0.2]] * 2, [1, ENDLESS], schema=Schema.vector(2, data_norm=1.0, target=Category([0, 1]))
+        ),
+        lambda: common_width([[0.1, 0.2]] * 5 + [ENDLESS]),
+        lambda: row_cells(np.broadcast_to(np.float64(0), (2, 3_000_000)), 2),
+    ],
+    ids=["row", "label", "width", "row of rows"],
+)
+def test_one_row_of_endless_cells_takes_no_memory(read):
+    read()  # what is imported on the way takes memory once
+    tracemalloc.start()
+    try:
+        read()
+        assert tracemalloc.get_traced_memory()[1] < 3_000_000
+    finally:
+        tracemalloc.stop()
