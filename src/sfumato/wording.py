@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -70,7 +69,7 @@ def columns_read(release: Any) -> tuple[str, ...]:
     from sfumato.schema import Schema
 
     try:
-        schema = Schema.from_json(json.loads(release.schema["document"]))
+        schema = Schema.from_json(release.schema["document"])
         return tuple(model_from_json(release.plan["model"]).columns(schema))
     except (SfumatoError, AttributeError, KeyError):
         return ()

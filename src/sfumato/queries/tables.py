@@ -6,7 +6,6 @@ strength, power and n, so with `debias` (the default) the prior's pull is undone
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -79,7 +78,7 @@ def read(
     model = families.from_json(plan["model"]) if "family" in plan["model"] else None
     if not isinstance(model, Tables):
         raise ArgumentError("only a release of sf.networks has tables to ask; this one is of another model.")
-    declared = Schema.from_json(json.loads(schema["document"]))
+    declared = Schema.from_json(schema["document"])
     columns = model.columns(declared)
     pooled = draws.pooled()
     if draw is not None and not (isinstance(draw, int) and 0 <= draw < len(pooled)):
