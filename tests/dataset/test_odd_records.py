@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 import tracemalloc
+from decimal import Decimal
 
 import duckdb
 import numpy as np
@@ -251,3 +252,13 @@ def test_one_row_of_endless_cells_takes_no_memory(read):
         assert tracemalloc.get_traced_memory()[1] < 3_000_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", [pa.decimal32(7, 2), pa.decimal64(12, 2), pa.decimal128(20, 2), pa.decimal256(50, 2)])
+def test_decimals_of_every_width_are_numbers(kind):
+    cells = pa.array([Decimal("1.25"), None, Decimal("-3.5"), Decimal("1.25")], kind)
+    schema = Schema({"x": Number(-2, 2, missing=0)})
+    stored = [
+        content(Dataset.from_table(pa.table({"x": each}), schema=schema)) for each in (cells, [1.25, 0, -2, 1.25])
+    ]
+    assert str(stored[0]) == str(stored[1])

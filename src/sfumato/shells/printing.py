@@ -56,7 +56,7 @@ def exit_code(error: Exception) -> int:
 def fail(error: Exception) -> NoReturn:
     """Say what was asked wrongly, on one line or as JSON, and leave."""
     if isinstance(error, OSError) and not isinstance(error, errors.SfumatoError):
-        what = _of_file(error)
+        what = of_file(error)
     else:
         what = str(error)
         if isinstance(error, errors.LedgerExhausted):
@@ -106,7 +106,7 @@ def one_line(text: str) -> str:
     return f"{shown[:half]} [{len(shown) - 2 * half} characters left out] {shown[-half:]}"
 
 
-def _of_file(error: OSError) -> str:
+def of_file(error: OSError) -> str:
     """What the operating system refused, with the file."""
     name = error.filename
     if name is None:
