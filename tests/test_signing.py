@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 
 import pytest
 
 import sfumato as sf
 from command_line import typed
-from forging import forge, stored
+from forging import forge, parts, stored
 from sfumato import signing, storage
 from sfumato.errors import ArgumentError, FormatError
 
@@ -160,3 +161,41 @@ def test_the_trailer_is_no_part_of_what_is_packed(signed):
     assert signing.Signature.from_bytes(trailer).to_bytes() == trailer
     with pytest.raises(FormatError, match="too many"):
         storage.unpack(signed.read_bytes())
+
+
+def rewritten(data: bytes, change) -> bytes:
+    """A file whose header is written otherwise, its checksum made anew and its signature kept."""
+    start = len(storage.MAGIC) + 40
+    length = int.from_bytes(data[len(storage.MAGIC) : len(storage.MAGIC) + 8], "little")
+    header = change(data[start : start + length])
+    digest = hashlib.sha256(header).digest()
+    return storage.MAGIC + len(header).to_bytes(8, "little") + digest + header + data[start + length :]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda header: header.replace(b'":', b'": '), "form in which"),
+        (lambda header: header.replace(b'"promise":', b'"promise":"(0.001, 0)","promise":'), "twice"),
+        (lambda header: header[:-1] + b',"approved_by":"nobody"}', "unknown keys"),
+        (lambda header: header.replace(b'{"dtype"', b'{"comment":"x","dtype"'), "unknown keys"),
+        (lambda header: header.replace(b'"epsilon":1.0', b'"epsilon":1.00000000000000000001'), "form in which"),
+        (lambda header: header[:-1].removesuffix(b'"version":1') + b'"version":1.0}', "version"),
+        (lambda header: header[:-1].removesuffix(b'"version":1') + b'"version":true}', "version"),
+    ],
+    ids=["spaces", "key twice", "key of the header", "key of an array", "number spelled otherwise", "1.0", "true"],
+)
+def test_other_bytes_of_the_same_release_are_refused(signed, change, sentence):
+    data = signed.read_bytes()
+    other = rewritten(data, change)
+    assert rewritten(data, lambda header: header) == data
+    assert other != data
+    with pytest.raises(FormatError, match=sentence):
+        sf.Release.from_bytes(other)
+
+
+def test_another_type_of_array_is_another_file():
+    document, arrays = parts("quantile")
+    whole = storage.pack({"release": document}, {name: array.astype("<i8") for name, array in arrays.items()})
+    with pytest.raises(FormatError, match="form in which"):
+        sf.Release.from_bytes(whole)

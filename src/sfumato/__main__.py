@@ -1,6 +1,6 @@
 """`python -m sfumato`, where the command itself is not on the path."""
 
-from sfumato.shells.cli import main
+from sfumato.shells.entry import main
 
 if __name__ == "__main__":
     main()

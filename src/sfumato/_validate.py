@@ -6,6 +6,7 @@ Values shown here are parameters of the program, never cells of a table: checks 
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterable
 
 from sfumato.errors import ArgumentError
@@ -13,6 +14,11 @@ from sfumato.errors import ArgumentError
 # Longer values are shown by their beginning. A whole number of more bits is shown by its size: Python refuses to write
 # one of more than 4,300 digits.
 _SHOWN, _BITS = 120, 256
+# Characters that a terminal acts on instead of showing: controls (line ends, ESC), format characters (which reorder or
+# hide text), lone surrogates, line and paragraph separators.
+_INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
+# Format characters that Persian and Indic scripts need inside words; they neither reorder nor hide anything.
+_JOINERS = "\u200c\u200d"
 
 
 def shown(value: object) -> str:
@@ -21,6 +27,26 @@ def shown(value: object) -> str:
         return f"a whole number of about {round(value.bit_length() * math.log10(2))} digits"
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text)} characters)"
+
+
+def invisible(text: str) -> bool:
+    """Whether a text holds a character that a terminal acts on instead of showing it."""
+    return not text.isprintable() and any(map(_acted_on, text))
+
+
+def visible(text: str) -> str:
+    """The text as one line that a terminal shows as it is; a character that it would act on is written as its escape.
+
+    Names and levels in a release file were chosen by whoever wrote the file. With a line end in one of them the file could
+    print lines of its own, such as that it was verified.
+    """
+    if not invisible(text):
+        return text
+    return "".join(repr(letter)[1:-1] if _acted_on(letter) else letter for letter in text)
+
+
+def _acted_on(letter: str) -> bool:
+    return unicodedata.category(letter) in _INVISIBLE and letter not in _JOINERS
 
 
 def real(name: str, value: object) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ _SCHEMA_KEYS = ("name", "unit", "digest", "document")
 _ARRAYS = ("draws", "transcript", "totals")
 # Whole numbers that floats hold exactly; no number of records, steps or trials comes near.
 _LARGEST_WHOLE = 1 << 53
-# Points of a tabulated curve, and how deeply curves are composed; planned curves have a few of either.
+# Numbers in all of a curve, its parts included, and how deeply curves are composed; planned curves have a few of either.
 _LONGEST_CURVE, _DEEPEST_CURVE = 10_000, 16
 # Features of a vector schema that is used for its label alone; other schemas have as many as there are coordinates.
 _WIDEST = 1 << 20
@@ -70,7 +71,7 @@ def from_bytes(data: bytes) -> dict[str, Any]:
         _check_sizes(fields, arrays)
     except RecursionError:
         raise FormatError("the documents of the release are nested too deeply to be read.") from None
-    return {
+    found = {
         "draws": Draws(arrays["draws"], tuple(fields["labels"]), arrays.get("transcript"), arrays.get("totals")),
         "kind": fields["kind"],
         "plan": fields["plan"],
@@ -81,6 +82,25 @@ def from_bytes(data: bytes) -> dict[str, Any]:
         "receipt": fields["receipt"],
         "signature": signature,
     }
+    _check_form(found, sealed)
+    return found
+
+
+def _check_form(found: Mapping[str, Any], sealed: bytes) -> None:
+    """Refuse a file that `to_bytes` would not write for the same release.
+
+    Signatures and ledgers cover bytes, and a reader sees the release. With one form for each release, the bytes that are
+    checked are the bytes that were read: spaces, numbers spelled otherwise or another type of array change them.
+    """
+    try:
+        same = to_bytes(SimpleNamespace(**found)) == sealed
+    except RecursionError:
+        same = False
+    if not same:
+        raise FormatError(
+            "the file is not in the form in which Sfumato writes this release: its bytes were written by something else, so "
+            "no signature and no ledger can have covered them."
+        )
 
 
 def sealed_part(data: bytes) -> bytes:
@@ -134,14 +154,18 @@ def _check_whole(document: Any) -> None:
             raise FormatError("the plan holds a whole number above 2^53, which no plan has.")
 
 
-def _check_curve(document: Any, depth: int = 0) -> None:
+def _check_curve(document: Any, depth: int = 0) -> int:
+    """Return how many values a curve holds in all; refuse too many of them, and parts within parts without end."""
     if depth > _DEEPEST_CURVE:
         raise FormatError(f"a privacy curve is composed of parts more than {_DEEPEST_CURVE} levels deep.")
-    if isinstance(document, list) and len(document) > _LONGEST_CURVE:
-        raise FormatError(f"a privacy curve lists {len(document):,} numbers; at most {_LONGEST_CURVE:,} are read.")
-    inner = document.values() if isinstance(document, Mapping) else document if isinstance(document, list) else ()
-    for each in inner:
-        _check_curve(each, depth + 1)
+    if not isinstance(document, Mapping | list):
+        return 1
+    count = 0
+    for each in document.values() if isinstance(document, Mapping) else document:
+        count += _check_curve(each, depth + 1)
+        if count > _LONGEST_CURVE:
+            raise FormatError(f"a privacy curve lists more than {_LONGEST_CURVE:,} numbers in all.")
+    return count
 
 
 def _sizes(model: Any, key: str = "") -> Iterator[tuple[str, int]]:

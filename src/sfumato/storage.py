@@ -30,6 +30,8 @@ _HASH = 32
 _LARGEST_HEADER = 1 << 28
 # Sides of an array; the draws of a release have at most four.
 _MOST_SIDES = 8
+_HEADER_KEYS = {"version", "documents", "arrays"}
+_ENTRY_KEYS = {"name", "dtype", "shape", "size", "sha256"}
 
 
 def pack(documents: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -89,13 +91,21 @@ def _header(data: bytes) -> tuple[dict[str, Any], int]:
     if hashlib.sha256(header).digest() != data[start - _HASH : start]:
         raise FormatError("the header is damaged: its checksum does not match.")
     try:
-        content = json.loads(header, parse_constant=_no_number, parse_float=_finite)
+        content = json.loads(header, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=_unique)
         _check_header(content, len(data))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"the header does not describe a Sfumato file: {type(error).__name__}.") from None
     return content, start + length
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that is given twice: readers would differ in which of its values they take."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise FormatError("the header gives a key twice.")
+    return found
 
 
 def _no_number(name: str) -> float:
@@ -113,10 +123,12 @@ def _finite(text: str) -> float:
 
 def _check_header(content: Any, length: int) -> None:
     """Refuse another version, and arrays whose sizes do not fit each other or a file of this length."""
-    if content.get("version") != VERSION:
+    if type(content.get("version")) is not int or content["version"] != VERSION:
         raise FormatError(
             f"the file has version {content.get('version')!r}; this Sfumato reads {VERSION}. Update Sfumato."
         )
+    if set(content) != _HEADER_KEYS or any(set(entry) != _ENTRY_KEYS for entry in content["arrays"]):
+        raise FormatError("the header does not describe a Sfumato file: it has unknown keys, or lacks some.")
     names = [entry["name"] for entry in content["arrays"]]
     if not isinstance(content["documents"], dict) or len(set(names)) != len(names):
         raise FormatError("the header does not describe a Sfumato file: its documents or arrays have no names.")
@@ -144,6 +156,14 @@ def _array(entry: Mapping[str, Any], raw: bytes) -> NDArray[Any]:
 
 def _digest(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise OSError unless a file can be written beside this path, as `write` does first. Nothing is left behind."""
+    target = Path(path)
+    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.") as file:
+        file.write(b"x")
+        file.flush()
 
 
 def write(path: str | os.PathLike[str], data: bytes) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from sfumato._validate import visible
 from sfumato.errors import SfumatoError
 from sfumato.privacy.guarantee import Guarantee
 
@@ -52,7 +52,7 @@ def describe(release: Any) -> str:
         rows.append(("stored", "returned as it was sealed under this request before; the rows given now were not used"))
     if release.draws.transcript is not None:
         rows.insert(5, ("note", "the average of a noisy path leans outwards; estimate() and interval() correct it"))
-    return head + "\n".join(f"{name:<8} {value}" for name, value in rows)
+    return head + "\n".join(f"{name:<8} {visible(value)}" for name, value in rows)
 
 
 def _has_intervals(model: Mapping[str, Any]) -> bool:
@@ -69,7 +69,7 @@ def columns_read(release: Any) -> tuple[str, ...]:
     from sfumato.schema import Schema
 
     try:
-        schema = Schema.from_json(json.loads(release.schema["document"]))
+        schema = Schema.from_json(release.schema["document"])
         return tuple(model_from_json(release.plan["model"]).columns(schema))
     except (SfumatoError, AttributeError, KeyError):
         return ()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from table_readers import TABLE, TABLE_ROWS, VECTOR, VECTOR_ROWS, content, csv_bytes, faults
 
 from sfumato.dataset import Dataset
+from sfumato.errors import ArgumentError
 from sfumato.schema import Boolean, Category, Number, Schema, read_csv
 
 LINES = {
@@ -160,3 +161,31 @@ def test_a_sparse_row_is_one_row_whatever_it_holds(bad, small_blocks):
         return Dataset.from_arrays(X, [0, 1, 0, 1, 0, 1], schema=VECTOR)
 
     assert faults(make([0.5], [0]), make(*SPARSE[bad]), 2) == []
+
+
+def refusal(path, schema) -> str:
+    with pytest.raises(ArgumentError) as refused:
+        Dataset.from_table(path, schema=schema)
+    return str(refused.value)
+
+
+def test_lines_that_end_in_a_carriage_return_alone_are_one_sentence(tmp_path):
+    """All records stand in the first line then: what is refused must not depend on them."""
+    schema, said = Schema({"x": Number(0, 1)}), set()
+    for place, rows in enumerate((b"0.1\r0.2\r", b'0.1\r"0.2\r', b"0.1\r\xff\r0.3,9", b"0.1\r\n", b'"\r"\n')):
+        path = tmp_path / f"{place}.csv"
+        path.write_bytes(b"x\r" + rows)
+        said.add(refusal(path, schema))
+    assert len(said) == 1
+    assert r"must end with \n or \r\n" in said.pop()
+    path.write_bytes(b"x\r\n0.1\r\n")
+    assert Dataset.from_table(path, schema=schema).n == 1
+
+
+def test_a_first_line_that_is_a_record_is_not_counted(tmp_path):
+    said = set()
+    for place, line in enumerate((b"0.1", b"0.1,0.2", b"secret,0.2,0.3")):
+        path = tmp_path / f"{place}.csv"
+        path.write_bytes(line + b"\n0.5\n")
+        said.add(refusal(path, Schema({"x": Number(0, 1)})))
+    assert len(said) == 1

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import itertools
 import os
+import tracemalloc
+from decimal import Decimal
 
 import duckdb
 import numpy as np
@@ -224,3 +226,39 @@ def test_a_position_outside_its_dictionary_is_one_empty_cell():
         array = pa.DictionaryArray.from_arrays(pa.array(positions, pa.int8()), pa.array(["a", "b"]), safe=False)
         found = content(Dataset.from_table({"k": array, "x": [1.0] * 4}, schema=SCHEMA))
         assert found["k"].tolist() == [2 if at == place else 0 for at in range(4)]
+
+
+# One number that is repeated: 8 bytes, and as many cells as a list of it would take memory for.
+ENDLESS = np.broadcast_to(np.float64(0), (3_000_000,))
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda: Dataset.from_arrays([[0.1, 0.2]] * 5 + [ENDLESS], schema=Schema.vector(2, data_norm=1.0)),
+        lambda: Dataset.from_arrays(
+            [[0.1, 0.2]] * 2, [1, ENDLESS], schema=Schema.vector(2, data_norm=1.0, target=Category([0, 1]))
+        ),
+        lambda: common_width([[0.1, 0.2]] * 5 + [ENDLESS]),
+        lambda: row_cells(np.broadcast_to(np.float64(0), (2, 3_000_000)), 2),
+    ],
+    ids=["row", "label", "width", "row of rows"],
+)
+def test_one_row_of_endless_cells_takes_no_memory(read):
+    read()  # what is imported on the way takes memory once
+    tracemalloc.start()
+    try:
+        read()
+        assert tracemalloc.get_traced_memory()[1] < 3_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", [pa.decimal32(7, 2), pa.decimal64(12, 2), pa.decimal128(20, 2), pa.decimal256(50, 2)])
+def test_decimals_of_every_width_are_numbers(kind):
+    cells = pa.array([Decimal("1.25"), None, Decimal("-3.5"), Decimal("1.25")], kind)
+    schema = Schema({"x": Number(-2, 2, missing=0)})
+    stored = [
+        content(Dataset.from_table(pa.table({"x": each}), schema=schema)) for each in (cells, [1.25, 0, -2, 1.25])
+    ]
+    assert str(stored[0]) == str(stored[1])

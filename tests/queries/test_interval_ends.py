@@ -10,7 +10,7 @@ from scipy import special, stats
 
 import sfumato as sf
 from sfumato.draws import Draws
-from sfumato.queries import _vectors, transcript_posterior
+from sfumato.queries import _vectors, intervals, transcript_posterior
 from sfumato.queries.intervals import interval
 
 LEVELS = (0.5, 0.8, 0.9, 0.99)
@@ -219,3 +219,16 @@ def test_the_law_of_a_normal_mean_given_a_noisy_sum(sampling):
     variance = float((weights * (said - centre) ** 2).sum()) + (1 / precision if sampling else 0.0)
     assert mean[0] == pytest.approx(centre, abs=1e-6)
     assert deviation[0] == pytest.approx(math.sqrt(variance), rel=1e-4)
+
+
+@pytest.mark.parametrize("model", [sf.families.BetaBernoulli(), sf.families.DirichletCategorical(["a", "b", "c"])])
+def test_of_many_draws_the_first_are_taken(model, monkeypatch):
+    """Time and memory of an interval are bounded by public numbers, whatever the number of draws in a file."""
+    rng, width = np.random.default_rng(3), len(model.labels)
+    shares = rng.dirichlet([20.0] * max(width, 2), 40)[None, :, :width]
+    values = shares[..., 0] if width == 1 else shares
+    monkeypatch.setattr(intervals, "MOST_DRAWS", 8)
+    plan = plan_of(model, 60, 0.5)
+    ends = [interval(Draws(values[:, :count], model.labels), plan) for count in (40, 8, 7)]
+    assert np.array_equal(ends[0], ends[1])
+    assert not np.array_equal(ends[0], ends[2])

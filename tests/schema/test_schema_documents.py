@@ -15,8 +15,9 @@ from sfumato.errors import ArgumentError, FormatError
 from sfumato.schema import Boolean, Category, Number, Schema
 from sfumato.schema.documents import toml_key, toml_value
 
+INVISIBLE = ["Cc", "Cf", "Cs", "Zl", "Zp"]
 texts = (
-    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+    st.text(st.characters(exclude_categories=INVISIBLE), min_size=1, max_size=8)
     .map(str.strip)
     .filter(lambda text: text not in ("", "REQUIRED"))
 )
@@ -69,6 +70,28 @@ def test_both_forms_are_read_back_to_the_same_schema(schema):
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_is_written_as_toml(text):
     assert tomllib.loads(f"{toml_key(text) if text else 'a'} = {toml_value(text)}") == {text or "a": text}
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\rb", "a\tb", "a\x1b[2Kb", "a\u202eb", "a\u2028b", "a\x7fb", "a\ufeffb"])
+def test_names_and_levels_hold_no_character_that_a_terminal_acts_on(text):
+    made = (
+        lambda: Schema({text: Boolean()}),
+        lambda: Schema({"x": Boolean()}, name=text),
+        lambda: Schema({"x": Boolean()}, unit=text),
+        lambda: Category(["a", text]),
+    )
+    for make in made:
+        with pytest.raises(ArgumentError, match="one line of visible text") as refused:
+            make()
+        assert text not in str(refused.value)
+    with pytest.raises(FormatError, match="one line of visible text"):
+        Schema.from_json({"sfumato": "schema", "version": 1, "columns": {"x": {"type": "category", "levels": [text]}}})
+
+
+@pytest.mark.parametrize("text", ["a b", "a\xa0b", "é", "e\u0301", "می\u200cخواهم", "क्\u200dष", "a=b", "☂️"])
+def test_other_texts_are_kept(text):
+    assert Category([text]).levels == (text,)
+    assert Schema({text: Boolean()}, name=text, unit=text).name == text
 
 
 @pytest.mark.parametrize("ending", [".toml", ".json", ".TOML"])

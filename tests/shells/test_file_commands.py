@@ -164,7 +164,7 @@ def test_a_release_is_signed_and_the_reader_checks_it(folder, sfumato):
 FORMULA = '=HYPERLINK("//x","y")'
 
 
-@pytest.mark.parametrize("text", [FORMULA, "+1+1", "-x", "@SUM(A1)", "\tcmd", "\r=1", " =1+1", "=1"])
+@pytest.mark.parametrize("text", [FORMULA, "+1+1", "-x", "@SUM(A1)", "\tcmd", " =1+1", "=1"])
 def test_a_formula_is_defused(text):
     assert csv_output.defused(text) == f"'{text}"
 

@@ -27,6 +27,22 @@ SIZES = {
         "rate noisy",
         {"plan.target.curve": {"curve": "renyi", "orders": [2.0] * 10**5, "values": [1.0] * 10**5}},
     ),
+    "parts of a target that are short by themselves": (
+        "rate noisy",
+        {
+            "plan.target": {
+                "epsilon": None,
+                "delta": None,
+                "curve": {
+                    "curve": "composed",
+                    "parts": [
+                        {"count": k, "part": {"curve": "renyi", "orders": [2.0] * 999, "values": [1.0] * 999}}
+                        for k in range(1, 12)
+                    ],
+                },
+            }
+        },
+    ),
     "steps": ("path with transcript", {"plan.parameters.steps": 10**18}),
     "points": ("kinks on a line", {"plan.parameters.points": 10**15}),
     "points of a lattice": ("lattice in a plane", {"plan.parameters.points": 10**15}),
@@ -44,6 +60,12 @@ def test_an_absurd_size_is_refused_before_anything_is_built(what):
     with pytest.raises(SfumatoError):
         sf.Release.from_bytes(data).verify()
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
+
+
+def test_the_numbers_of_a_curve_are_counted_over_all_its_parts():
+    name, edits = SIZES["parts of a target that are short by themselves"]
+    with pytest.raises(FormatError, match="more than 10,000 numbers in all"):
+        sf.Release.from_bytes(forge(name, edits, remake=("plan",)))
 
 
 def test_draws_of_the_plan_and_of_the_arrays_are_compared_on_reading():

@@ -51,6 +51,18 @@ FIELDS = {
         (),
         "hypotheses",
     ),
+    "origin of a hypothesis": (
+        "rate noisy",
+        {f"{where}assumptions.0.origin": "audited by an authority" for where in ("guarantee.", "plan.guarantee.")},
+        (),
+        "hypotheses",
+    ),
+    "schema with a name given twice": (
+        "rate noisy",
+        {"schema.document": lambda text: '{"name": "census", ' + text[1:]},
+        (),
+        "twice",
+    ),
     "unit of the guarantee": ("rate noisy", {"guarantee.unit": "household"}, ("promise",), "unit"),
     "unit and promise together": (
         "rate noisy",

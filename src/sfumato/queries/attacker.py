@@ -42,7 +42,7 @@ class Attacker:
     comparing: float | None = None
 
     def __str__(self) -> str:
-        return self.sentence
+        return _validate.visible(self.sentence)
 
 
 def attacker(

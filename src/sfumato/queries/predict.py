@@ -7,7 +7,6 @@ likeliest class is Algorithm 2 for the utility "the class is right".
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -60,7 +59,7 @@ def read(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any]) -> Re
             f"predictions for rows need a released regression; this release is of {what}, which reads no features. "
             "Ask it with release.mean(), release.quantile(q) or release.respond(...)."
         )
-    declared = Schema.from_json(json.loads(schema["document"]))
+    declared = Schema.from_json(schema["document"])
     if SCALED in declared.name:
         raise ArgumentError(
             "an estimator scaled the rows of this release by its bounds, which are not in it: use the estimator's own predict."

@@ -33,7 +33,7 @@ class Reply:
     answer: Answer | None = None
 
     def __str__(self) -> str:
-        return self.sentence
+        return _validate.visible(self.sentence)
 
 
 @dataclass(frozen=True, eq=False)

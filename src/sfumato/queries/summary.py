@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato._quadrature import Array
+from sfumato._validate import visible
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 
@@ -36,7 +37,7 @@ class Summary:
     warning: str = ""
 
     def __str__(self) -> str:
-        columns = {"": list(self.labels[:_SHOWN])}
+        columns = {"": [visible(label) for label in self.labels[:_SHOWN]]}
         if self.intervals is not None and self.estimates is not None:
             columns["estimate"] = [f"{value:.5g}" for value in self.estimates[:_SHOWN]]
             ends = self.intervals[:, :_SHOWN].T
@@ -57,7 +58,8 @@ class Summary:
         if len(self.labels) > _SHOWN:
             lines.append(f"... and {len(self.labels) - _SHOWN} more (release.estimate(), release.interval())")
         told = WHY_ONE_DRAW if self.intervals is not None else f"No interval: {self.reason}"
-        return "\n".join([*lines, "", *([self.warning] if self.warning else []), told, self.promise])
+        below = [*([self.warning] if self.warning else []), told, self.promise]
+        return "\n".join([*lines, "", *map(visible, below)])
 
 
 def summarise(

@@ -6,7 +6,6 @@ strength, power and n, so with `debias` (the default) the prior's pull is undone
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato._validate import visible
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.models import families
@@ -56,6 +56,7 @@ class Shares:
         rows = [(*self.columns, "share")]
         for index, value in np.ndenumerate(self.values):
             rows.append((*(str(levels[k]) for levels, k in zip(self.levels, index, strict=True)), f"{value:.4f}"))
+        rows = [tuple(map(visible, row)) for row in rows]
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
 
@@ -77,7 +78,7 @@ def read(
     model = families.from_json(plan["model"]) if "family" in plan["model"] else None
     if not isinstance(model, Tables):
         raise ArgumentError("only a release of sf.networks has tables to ask; this one is of another model.")
-    declared = Schema.from_json(json.loads(schema["document"]))
+    declared = Schema.from_json(schema["document"])
     columns = model.columns(declared)
     pooled = draws.pooled()
     if draw is not None and not (isinstance(draw, int) and 0 <= draw < len(pooled)):

@@ -19,7 +19,6 @@ is read: all of this is computed from what was published.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -86,7 +85,7 @@ def little_told(
     said = (
         f"This release tells little about {', '.join(names)}: the interval is not much narrower than the prior's own."
     )
-    known = Schema.from_json(json.loads(schema["document"]))
+    known = Schema.from_json(schema["document"])
     groups = sum(isinstance(column, Category) for name, column in known.columns.items() if name != known.target)
     if groups + (model.intercept > 0) > 1 and groups:
         said += (
@@ -100,7 +99,7 @@ def coefficient_draws(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str
     """Posterior draws (draws, d) of the optimum on the rows and of the true coefficients, given a transcript."""
     model = _readable(draws, plan)
     told = np.asarray(draws.transcript)
-    records = _records(model, Schema.from_json(json.loads(schema["document"])), told.shape[2])
+    records = _records(model, Schema.from_json(schema["document"]), told.shape[2])
     visited = path_of(model, plan, told)
     rng = np.random.default_rng(0)  # post-processing: nothing private hangs on it, and a reader gets one answer
     flat = (-1, told.shape[2])

@@ -143,11 +143,19 @@ _DECLARE = (
 
 
 def public_text(what: str, text: object) -> str:
-    """Return a text that a document can hold: not blank, no space around it, and not the word for an unknown fact."""
+    """Return a text that documents hold and terminals show: not blank, no space around it, no control or format characters.
+
+    The word for an unknown fact is refused too.
+    """
     if not isinstance(text, str) or not text or text != text.strip() or text == REQUIRED:
         raise ArgumentError(f"{what} must be a text without space around it, and not {REQUIRED!r}; got {text!r}.")
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
         raise ArgumentError(f"{what} must be a text that UTF-8 can write; got {text!r}.")
+    if _validate.invisible(text):
+        raise ArgumentError(
+            f"{what} must be one line of visible text, without control or format characters (line ends, tabs, ESC, marks "
+            f"of direction); got {_validate.shown(text)}. Rename it in the table and in the schema."
+        )
     return text
 
 

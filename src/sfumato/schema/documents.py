@@ -80,11 +80,19 @@ def from_document(document: object) -> Schema:
 def parse_json(text: str) -> Any:
     """Read JSON, or raise FormatError."""
     try:
-        found = json.loads(text)
+        found = json.loads(text, object_pairs_hook=_unique)
         _validate.document(found)
         return found
     except (ValueError, RecursionError) as error:
         raise FormatError(f"a schema cannot be read as JSON: {error}") from error
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a fact that is given twice, as TOML does: readers would differ in which one they take."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise FormatError("a key is given twice.")
+    return found
 
 
 def parse_toml(text: str) -> Any:

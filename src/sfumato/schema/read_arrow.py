@@ -91,7 +91,11 @@ def arrow_cells(array: Any) -> Cells:
         encoded = array.cast(pa.large_binary()).dictionary_encode()
         return _repeated(encoded.dictionary, encoded.indices)
     if pa.types.is_decimal(array.type):  # Arrow's own cast is off by a unit in the last place
-        encoded = array.dictionary_encode()
+        # Arrow has no dictionaries of the narrow decimals.
+        wide = (
+            array.cast(pa.decimal128(array.type.precision, array.type.scale)) if array.type.bit_width < 128 else array
+        )
+        encoded = wide.dictionary_encode()
         return _repeated(encoded.dictionary, encoded.indices)
     numbers = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return np.asarray(numbers, dtype=np.float64)

@@ -61,6 +61,11 @@ def header(path: Path) -> tuple[list[str | None], int]:
         )
     if not first:
         raise ArgumentError("the .csv file is empty; its first line must hold the names of the columns.")
+    if b"\r" in first.removesuffix(b"\n").removesuffix(b"\r"):
+        # A file whose lines end in a carriage return alone is one line: all of its records would be taken for names.
+        raise ArgumentError(
+            "the lines of a .csv file must end with \\n or \\r\\n. Save the file with such ends and read it again."
+        )
     fields = _split(first.removeprefix(b"\xef\xbb\xbf").decode("latin-1"))
     if fields is None:
         raise ArgumentError(

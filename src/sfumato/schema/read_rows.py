@@ -38,19 +38,36 @@ def row_cells(row: object, width: int) -> Sequence[object] | None:
     """Return the cells of one row, or None where it does not have `width` of them.
 
     A row is a list, a tuple or a one-dimensional numpy array; a row of one cell may also be the cell itself. A text is
-    a cell, not a row of letters. What a subclass overrides (its length, its items) is not asked.
+    a cell, not a row of letters. What a subclass overrides (its length, its items) is not asked. Cells are made only
+    where the length fits: an array of a billion equal numbers takes 8 bytes, and a list of them all of the memory.
     """
+    length = _length(row)
+    if length is None:
+        return [row] if width == 1 else None
+    if length != width:
+        return None
     try:
-        cells = _cells(row)
+        return _cells(row)
     except Exception:  # an array of a subclass whose own methods fail
         return None
-    if cells is None:
-        return [row] if width == 1 else None
-    return cells if len(cells) == width else None
 
 
-def _cells(row: object) -> Sequence[object] | None:
-    """Return the cells of what is a row by its type; None for anything else."""
+def _length(row: object) -> int | None:
+    """Return how many cells a row has, without making them; None for what is no row by its type."""
+    kind = type(row)
+    if issubclass(kind, list):
+        return list.__len__(cast(list[object], row))
+    if issubclass(kind, tuple):
+        return tuple.__len__(cast(tuple[object, ...], row))
+    if not issubclass(kind, np.ndarray):
+        return None
+    shape = np.ndarray.shape.__get__(row)
+    # An array without sides is one cell. Rows of rows are rows of no width that is ever declared.
+    return 1 if not shape else int(shape[0]) if len(shape) == 1 else 0
+
+
+def _cells(row: object) -> Sequence[object]:
+    """Return the cells of what has a length."""
     kind = type(row)
     if kind is list or kind is tuple:
         return cast(Sequence[object], row)
@@ -58,13 +75,10 @@ def _cells(row: object) -> Sequence[object] | None:
         return list.__getitem__(cast(list[object], row), slice(None))
     if issubclass(kind, tuple):
         return tuple.__getitem__(cast(tuple[object, ...], row), slice(None))
-    if not issubclass(kind, np.ndarray):
-        return None
     array = cast(NDArray[Any], row)
     # A masked entry is an empty cell; the plain array below it still holds what was masked.
     listed = np.ma.MaskedArray.tolist(array) if isinstance(array, np.ma.MaskedArray) else np.ndarray.tolist(array)
-    # Rows of rows are rows of no width that is ever declared.
-    return [listed] if array.ndim == 0 else listed if array.ndim == 1 else ()
+    return [listed] if np.ndarray.ndim.__get__(array) == 0 else listed
 
 
 def common_width(rows: Sequence[object]) -> int | None:
@@ -73,18 +87,11 @@ def common_width(rows: Sequence[object]) -> int | None:
     For readers to whom no width is declared. Every row is asked, so that no single one decides; of lengths that equally
     many rows have, the larger one is taken.
     """
-    lengths = Counter(-1 if cells is None else len(cells) for cells in map(_quiet_cells, rows))
+    lengths = Counter(-1 if length is None else length for length in map(_length, rows))
     if not lengths:
         return None
     width = max(lengths, key=lambda length: (lengths[length], length))
     return None if width < 0 else width
-
-
-def _quiet_cells(row: object) -> Sequence[object] | None:
-    try:
-        return _cells(row)
-    except Exception:  # as in row_cells
-        return ()
 
 
 def open_rows(rows: Sequence[object], width: int, tally: Tally) -> Entries:

@@ -27,8 +27,8 @@ def places(names: Sequence[object], schema: Schema) -> dict[str, int]:
     absent = [name for name in declared if name not in found]
     if absent:
         raise ArgumentError(
-            f"the table lacks {_columns(absent)}, which the schema {schema.name!r} declares; it has {len(listed)} "
-            "column(s). Rename the columns, or check that the first line of a .csv file holds their names."
+            f"the table lacks {_columns(absent)}, which the schema {schema.name!r} declares. "
+            "Rename the columns, or check that the first line of a .csv file holds their names."
         )
     repeated = [name for name in declared if found[name] > 1]
     if repeated:

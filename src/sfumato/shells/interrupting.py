@@ -1,4 +1,4 @@
-"""Ctrl-C during a release: the ledger is asked what was charged, and the answer is the one line that is printed."""
+"""Ctrl-C, or a file that cannot be written, during a release: the one line that is printed says what was charged."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import SfumatoError
-from sfumato.shells.printing import Interrupted
+from sfumato.errors import ArgumentError, SfumatoError
+from sfumato.shells.printing import Interrupted, of_file
 
 
 @contextmanager
 def says_what_was_charged(ledger: Any, name: str, request: str, output: Path) -> Iterator[None]:
-    """Turn Ctrl-C inside the block into `Interrupted` with what the ledger holds under this request.
+    """Add to Ctrl-C, and to an error of the operating system, what the ledger holds under this request.
 
     The request id is made from the spec and the plan, so the same command finds the same charge again.
     """
@@ -26,22 +26,29 @@ def says_what_was_charged(ledger: Any, name: str, request: str, output: Path) ->
             signal.signal(
                 signal.SIGINT, signal.SIG_IGN
             )  # the process is about to end: a second Ctrl-C must not hide the answer
-        raise Interrupted(_sentence(ledger, name, request, output)) from None
+        again = "Repeat the same command"
+        raise Interrupted(f"interrupted; {_sentence(ledger, name, request, output, again)}") from None
+    except OSError as error:
+        if isinstance(error, SfumatoError):
+            raise
+        again = "Repeat the command, with another --output if this one cannot be written,"
+        said = of_file(error).rstrip(".")
+        raise ArgumentError(f"{said}; {_sentence(ledger, name, request, output, again)}") from None
 
 
-def _sentence(ledger: Any, name: str, request: str, output: Path) -> str:
+def _sentence(ledger: Any, name: str, request: str, output: Path, again: str) -> str:
     if output.exists():
-        return f"interrupted; the release is saved in {str(output)!r}."
+        return f"the release is saved in {str(output)!r}."
     if ledger is None:
-        return "interrupted; nothing was saved, and nothing was charged: the spec names no ledger."
+        return "nothing was saved, and nothing was charged: the spec names no ledger."
     try:
         status = ledger.status(name, request)
     except SfumatoError:
         return (
-            f"interrupted; the ledger does not answer whether request {request!r} of {name!r} was charged. Repeat the same "
-            "command: a request is never charged twice."
+            f"the ledger does not answer whether request {request!r} of {name!r} was charged. {again} and "
+            "see: a request is never charged twice."
         )
     if status == "unknown":
-        return "interrupted; nothing was charged."
+        return "nothing was charged."
     finish = "finish it under the same charge" if status == "charged" else "save the release, at no further charge"
-    return f"interrupted; charged to {name!r} under request {request!r}. Repeat the same command to {finish}."
+    return f"charged to {name!r} under request {request!r}. {again} to {finish}."

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import typer
 
 from sfumato import errors
+from sfumato._validate import visible
 
 # What a caller's script can tell apart. A shell reports 130 for a command that Ctrl-C ended.
 FAULT, WRONG_USE, REFUSED, UNMET, INTERRUPTED = 1, 2, 3, 4, 130
@@ -29,8 +30,11 @@ class Interrupted(Exception):
 
 
 def emit(as_json: bool, document: Any, text: str) -> None:
-    """Print the document as JSON, or the text."""
-    typer.echo(json.dumps(document, indent=2, default=_plain, allow_nan=False) if as_json else text)
+    """Print the document as JSON, or the text, whose lines hold nothing that a terminal would act on."""
+    if as_json:
+        typer.echo(json.dumps(document, indent=2, default=_plain, allow_nan=False))
+    else:
+        typer.echo("\n".join(map(visible, text.split("\n"))))
 
 
 def _plain(value: Any) -> Any:
@@ -52,7 +56,7 @@ def exit_code(error: Exception) -> int:
 def fail(error: Exception) -> NoReturn:
     """Say what was asked wrongly, on one line or as JSON, and leave."""
     if isinstance(error, OSError) and not isinstance(error, errors.SfumatoError):
-        what = _of_file(error)
+        what = of_file(error)
     else:
         what = str(error)
         if isinstance(error, errors.LedgerExhausted):
@@ -102,7 +106,7 @@ def one_line(text: str) -> str:
     return f"{shown[:half]} [{len(shown) - 2 * half} characters left out] {shown[-half:]}"
 
 
-def _of_file(error: OSError) -> str:
+def of_file(error: OSError) -> str:
     """What the operating system refused, with the file."""
     name = error.filename
     if name is None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sfumato._validate import visible
 from sfumato.errors import ArgumentError
 from sfumato.shells.forged_files import blames_a_forged_file
 from sfumato.shells.printing import emit
@@ -33,7 +34,7 @@ def _table(labels: Any, columns: dict[str, Any]) -> str:
     """Labels and columns of numbers, aligned."""
     names = list(columns)
     rows = [["", *names]] + [
-        [str(label), *(f"{float(columns[name][k]):.6g}" for name in names)] for k, label in enumerate(labels)
+        [visible(str(label)), *(f"{float(columns[name][k]):.6g}" for name in names)] for k, label in enumerate(labels)
     ]
     widths = [max(len(row[k]) for row in rows) for k in range(len(names) + 1)]
     return "\n".join(
@@ -91,7 +92,7 @@ def interval(
     _by_label(found, columns, as_json)
     unknown = found.untold(np.stack([columns["lower"].ravel(), columns["upper"].ravel()]), level)
     if unknown and not as_json:
-        typer.echo(f"\n{unknown}")
+        typer.echo(f"\n{visible(unknown)}")
 
 
 @app.command()
@@ -158,7 +159,7 @@ def attacker(file: ReleaseFile, as_json: Json = False) -> None:
     """
     # Its answer is the guarantee's, which is computed from the record: so the record is checked first.
     found = _load(file).verify().attacker()
-    emit(as_json, {"success": found.success, "sentence": found.sentence}, found.sentence)
+    emit(as_json, {"success": found.success, "sentence": found.sentence}, str(found))
 
 
 @app.command()
@@ -183,7 +184,7 @@ def predict(
     from sfumato.shells.csv_output import defused
 
     values = found.predict(rows)
-    emit(as_json, list(values), "\n".join(str(defused(value)) for value in values.tolist()))
+    emit(as_json, list(values), "\n".join(visible(str(defused(value))) for value in values.tolist()))
 
 
 @app.command()

@@ -34,13 +34,15 @@ def spec(
 
     Example: sfumato spec --data survey.csv --schema survey.toml --column smoker -o smokers.toml
     """
+    from sfumato.schema.documents import toml_value
     from sfumato.shells.spec import TEMPLATE
 
     if name is None and Path(schema).is_file():
         from sfumato.schema import Schema
 
         name = Schema.load(schema).name
-    text = TEMPLATE.format(data=data, schema=schema, column=column, name=name or "data", ledger=ledger)
+    facts = {"data": data, "schema": schema, "column": column, "name": name or "data", "ledger": ledger}
+    text = TEMPLATE.format(**{key: toml_value(fact) for key, fact in facts.items()})
     if output is None:
         typer.echo(text, nl=False)
         return
@@ -122,12 +124,14 @@ def release(
     """
     from sfumato.publishing import publish
     from sfumato.shells.spec import Spec
+    from sfumato.storage import check_writable
 
     read = Spec.load(file)
     if output.exists():
         raise ArgumentError(f"{output} is there already: a release is never written over. Choose another name.")
     if not output.parent.is_dir():
         raise ArgumentError(f"there is no folder {str(output.parent)!r} to save the release in.")
+    check_writable(output)  # before anything is charged, like the key below
     if sign is not None:
         from sfumato.signing import check_private_key
 

@@ -33,12 +33,12 @@ _LARGEST = 50
 TEMPLATE = """\
 # What is released, from which records, at what price. Every number here is public: none is read from the records.
 [data]
-file = "{data}"
-schema = "{schema}"
+file = {data}
+schema = {schema}
 
 [model]                        # a share; other models are shown in the documentation of the spec file
 family = "BetaBernoulli"
-column = "{column}"
+column = {column}
 # by = "region"                # one share for every level of another column
 
 [price]
@@ -47,8 +47,8 @@ delta = 1e-6                   # far below one in the number of records
 draws = 1                      # of noisy statistics any number costs the same, and more make intervals narrower
 
 [ledger]                       # the budget; make it with: sfumato ledger create {ledger}
-file = "{ledger}"
-name = "{name}"
+file = {ledger}
+name = {name}
 """
 
 

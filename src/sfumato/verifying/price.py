@@ -39,14 +39,14 @@ def check_price(record: Record) -> None:
 
 
 def _same_reasons(said: Guarantee, price: Guarantee) -> bool:
-    """Theorem, source and hypotheses; a hypothesis that nothing can check must stay marked so."""
+    """Theorem, source and hypotheses, each with where its value comes from."""
     if (said.theorem, said.source) != (price.theorem, price.source) or len(said.assumptions) != len(price.assumptions):
         return False
     return all(map(_same_hypothesis, said.assumptions, price.assumptions))
 
 
 def _same_hypothesis(said: Assumption, priced: Assumption) -> bool:
-    names = [(each.name, each.symbol, each.required, each.origin == "assumed") for each in (said, priced)]
+    names = [(each.name, each.symbol, each.required, each.origin) for each in (said, priced)]
     return names[0] == names[1] and _same_value(said.value, priced.value)
 
 

@@ -40,7 +40,7 @@ class Record:
         plan = refuse_unknown(release.plan, _PLAN_KEYS, "a plan")
         if plan["sfumato"] != "plan" or type(plan["version"]) is not int or plan["version"] != 1:
             raise FormatError(f"a plan must say version 1; got {plan['version']!r}. Update Sfumato.")
-        schema = Schema.from_json(json.loads(release.schema["document"]))
+        schema = Schema.from_json(release.schema["document"])
         return cls(release, plan, model_from_json(plan["model"]), schema)
 
     @cached_property
