@@ -14,7 +14,7 @@ from ledger_places import TABLE, Place, gaussian, promise
 from test_ledger_format import insert, of_format_1
 
 import sfumato as sf
-from sfumato.errors import LedgerDamaged, LedgerExhausted, RequestConflict
+from sfumato.errors import LedgerDamaged, RequestConflict
 from sfumato.ledger import Ledger, store, witness
 from sfumato.ledger.account import Account, shown, shown_down
 from sfumato.ledger.chain import canonical, link
