@@ -67,6 +67,7 @@ def test_the_crafted_file_is_read_where_nothing_is_wrong_with_it():
         (crafted({"shape": [1] * 9}), "at most 8"),
         (crafted({"shape": [2]}), "cannot have the shape"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "file",
 )
 def test_a_crafted_header_with_the_right_checksum_is_refused(data, said):
     with pytest.raises(FormatError, match=said):
@@ -249,6 +250,23 @@ def test_a_private_quantile_uses_the_name_and_the_delta_that_were_given(ledger):
         expected.digest != sf.plan(sf.families.Quantile(0.5, grid, "age"), N, 1.0, 0.0, mechanism="exponential").digest
     )
     assert ledger.status("other", "r1") == "sealed"
+
+
+@pytest.mark.parametrize("include", ["privacy and sampling", "privacy"])
+def test_an_estimate_lies_in_the_interval_that_was_asked_for(include):
+    """With the reader's own prior and with what is included: a strong prior moves both."""
+    release = sf.Release.from_bytes(stored("bounded mean"))
+    kind = sf.Release.from_bytes(stored("rate noisy"))
+    for prior in (None, sf.families.BetaBernoulli(3000.0, 10.0)):
+        low, high = kind.interval(0.02, include, prior)
+        assert low <= kind.estimate(include, prior) <= high
+    low, high = release.interval(0.02, include)
+    assert low <= release.estimate(include) <= high
+
+
+def test_a_regression_refuses_a_prior_of_the_reader():
+    with pytest.raises(ArgumentError, match="prior is for families"):
+        sf.Release.from_bytes(stored("path with transcript")).interval(prior=sf.families.BetaBernoulli(1.0, 1.0))
 
 
 def test_the_trailer_is_kept_where_a_signed_release_is_saved_again(tmp_path):

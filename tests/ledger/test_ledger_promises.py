@@ -6,6 +6,8 @@ import json
 import math
 import os
 import re
+import sqlite3
+import stat
 from fractions import Fraction
 
 import pytest
@@ -14,7 +16,7 @@ from ledger_places import TABLE, Place, gaussian, promise
 from test_ledger_format import insert, of_format_1
 
 import sfumato as sf
-from sfumato.errors import LedgerDamaged, RequestConflict
+from sfumato.errors import LedgerDamaged, LedgerUnavailable, RequestConflict
 from sfumato.ledger import Ledger, store, witness
 from sfumato.ledger.account import Account, shown, shown_down
 from sfumato.ledger.chain import canonical, link
@@ -277,11 +279,14 @@ def test_a_witness_that_says_something_else_is_refused(sqlite_place, changes):
 
 
 def test_a_witness_is_synced_before_it_takes_its_place_and_its_folder_after(tmp_path, monkeypatch):
-    done: list[str] = []
+    path, done = tmp_path / "w", []
+    Witness(path).advance(Mark(1, "1" * 64))
     real_sync, real_replace = os.fsync, os.replace
 
     def sync(handle: int) -> None:
-        done.append("folder" if os.path.isdir(f"/proc/self/fd/{handle}") else "file")
+        done.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
+        # Until the new one is on disk the old one stands.
+        assert Witness(path).read().seq == (1 if done[-1] == "file" else 2)
         real_sync(handle)
 
     def replace(source: object, target: object) -> None:
@@ -290,7 +295,7 @@ def test_a_witness_is_synced_before_it_takes_its_place_and_its_folder_after(tmp_
 
     monkeypatch.setattr(witness.os, "fsync", sync)
     monkeypatch.setattr(witness.os, "replace", replace)
-    Witness(tmp_path / "w").advance(Mark(1, "1" * 64))
+    Witness(path).advance(Mark(2, "2" * 64))
     assert done == ["file", "replace", "folder"]
 
 
@@ -298,8 +303,6 @@ def test_a_witness_is_synced_before_it_takes_its_place_and_its_folder_after(tmp_
 
 
 def test_a_migrated_sqlite_table_is_append_only(sqlite_place):
-    import sqlite3
-
     of_format_1(sqlite_place)
     sqlite_place.open()
     connection = sqlite_place._connect()
@@ -307,6 +310,29 @@ def test_a_migrated_sqlite_table_is_append_only(sqlite_place):
         with pytest.raises(sqlite3.Error, match="append-only"):
             connection.execute(statement)
     connection.close()
+
+
+def test_a_migrated_table_refuses_a_row_below_one(place):
+    of_format_1(place)
+    place.open()
+    row = list(place.rows()[0])
+    with pytest.raises(Exception, match=r"(?i)check"):
+        place.edit(insert(place, [0, "register", "free", "free", *row[4:7], None]))
+
+
+def test_a_place_without_a_write_ahead_log_is_refused(sqlite_place, monkeypatch):
+    ledger = filled(sqlite_place, 0)
+
+    class Elsewhere(sqlite3.Connection):
+        """A file system on which SQLite falls back to another kind of log."""
+
+        def execute(self, statement, *values):
+            return super().execute("SELECT 'delete'" if "journal_mode" in statement else statement, *values)
+
+    real = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, **k, factory=Elsewhere))
+    with pytest.raises(LedgerUnavailable, match="write-ahead log"):
+        ledger.charge("survey", gaussian(0.1), request_id="r1")
 
 
 def test_sqlite_asks_the_drive_to_sync_too(sqlite_place):
