@@ -94,3 +94,12 @@ def test_plans_say_their_schedule():
     assert plan["tail"] == again.tail
     assert plan["learning_rate"] == pytest.approx(again.rate, rel=1e-3)
     assert plan["momentum"] == pytest.approx(again.momentum, rel=0.01)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5, 128])
+@pytest.mark.parametrize("mu", [1e-4, 5.0])
+def test_the_last_half_of_a_path_is_averaged(steps, mu):
+    """The first half still carries the start; both without momentum (little to spend) and with it."""
+    chosen = path_schedule(10_000, mu, 0.25, 3, steps)
+    assert (chosen.momentum > 0) == (mu > 1)
+    assert chosen.tail == max(1, steps // 2)

@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.models import laws as values
-from sfumato.samplers import beta_grid, gamma_grid, laws
+from sfumato.samplers import beta_grid, gamma_grid, grid, laws, logit_grid
 
 
 def dirichlet(cells: int, weight: float = 50.0) -> values.Dirichlet:
@@ -96,3 +96,31 @@ def test_a_gamma_law_charges_the_roundings_of_its_exponents(shape):
     law = values.Gamma(shape, shape, 0.05, 20.0, "log")
     widest = math.sqrt(2 * 725.0 / shape)
     assert gamma_grid.mass_error(law) >= 1e-10 + shape * min(widest, math.log(20)) * 2.0**-53
+
+
+@pytest.mark.parametrize("weight", [50.0, 1e8])
+def test_log_odds_charge_both_the_mass_and_the_sum_and_more_where_they_are_narrow(weight):
+    law = values.LogitNormal(0.0, weight, weight, 1.0, 0.0, -30.0, 30.0)
+    eta = 1e-9 if weight <= 1e7 else 1e-8
+    assert logit_grid.mass_error(law) == eta
+    assert laws.log_error(law) == pytest.approx(math.log((1 + eta) / (1 - eta)), rel=1e-6)
+
+
+@pytest.mark.parametrize("cells", [1 << 12, 1 << 14, 1 << 16])
+def test_the_largest_weight_of_a_grid_goes_with_the_square_of_its_cells(cells):
+    """A deviation in the arcsine coordinate is 1/(2 sqrt(weight)): cells of half the width bear four times the weight."""
+    most = 1e9 * (cells / (1 << 16)) ** 2
+    assert beta_grid.mass_error(most, 1.0, cells) == 1e-8
+    with pytest.raises(sf.errors.ArgumentError, match="total weight"):
+        beta_grid.mass_error(1.01 * most, 1.0, cells)
+    with pytest.raises(sf.errors.ArgumentError, match="prior cells"):
+        beta_grid.mass_error(0.5 * most, 1e-7, cells)
+
+
+def test_whole_weights_keep_their_ratios_down_to_the_floor():
+    """A weight of e^-600 of the largest is still told from one of e^-601, to a float's digits."""
+    logs = np.array([0.0, -59.0, -100.0, -600.0, -601.0])
+    cumulative = grid.integer_weights(grid.Masses(0, logs, len(logs))).cumulative
+    weights = [Fraction(b - a) for a, b in zip([0, *cumulative], cumulative, strict=False)]
+    for log, weight in zip(logs.tolist()[1:], weights[1:], strict=True):
+        assert float(weight / weights[0] / Fraction(math.exp(log))) == pytest.approx(1.0, rel=1e-12)

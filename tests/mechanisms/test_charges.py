@@ -1,0 +1,128 @@
+"""Charges for roundings, windows and schedules of the mechanisms against what they must cover, written out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.errors import FormatError
+from sfumato.mechanisms import _converged, _gibbs, _kinked, langevin, langevin_path, noisy_statistics, outlook
+
+UNIT = 2.0**-53
+
+
+def logistic(d: int = 3, precision: float = 2.0, radius: float = 1.0) -> sf.Gibbs:
+    return sf.Gibbs(sf.losses.Logistic(radius), sf.priors.Gaussian(precision), d)
+
+
+# --- one step of a chain ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [1, 5, 60])
+def test_a_step_error_covers_the_gradient_of_the_prior(d):
+    """P (theta - mean) is a product rounded once in every coordinate, of a size of up to P times the reach."""
+    model, n, power = logistic(d, precision=1e6), 1, 1e-9
+    far = _gibbs.reach(model, n, power)
+    assert _gibbs.step_error(model, n, power, 1.0) >= UNIT * 1e6 * far * (d + 1)
+
+
+@pytest.mark.parametrize("d", [2, 40])
+def test_a_step_error_covers_the_roundings_of_the_scores(d):
+    """A score is a sum of d products: off by d units of |x| |theta|, which the curvature of each record passes on."""
+    model, n, power = logistic(d, precision=1e-3), 10**6, 1.0
+    far = _gibbs.reach(model, n, power)
+    scores = n * model.constants.smoothness * d * UNIT * far
+    assert _gibbs.step_error(model, n, power, 1.0) >= power * scores
+
+
+@pytest.mark.parametrize("noise", [10.0, 1e4])
+def test_the_error_of_a_noisy_mean_covers_the_noise_that_is_added(noise):
+    """The sum of a mean and a normal of deviation `noise` in d coordinates is rounded once more."""
+    model, n = logistic(50), 100
+    assert _gibbs.noisy_mean_error(model, n, noise) >= UNIT * noise * math.sqrt(50)
+
+
+@pytest.mark.parametrize(("d", "precision"), [(1, 1.0), (30, 0.01)])
+def test_the_reach_holds_the_mode_and_twelve_deviations(d, precision):
+    model, n, power = logistic(d, precision), 200, 0.5
+    mode, spread = power * n * 1.0 / precision, math.sqrt(d / precision)
+    assert _gibbs.reach(model, n, power) >= mode + 12 * spread
+
+
+@pytest.mark.parametrize("power", [1.0, 0.01])
+def test_a_chain_runs_until_a_hundredth_of_its_start_is_left(power):
+    model, n = logistic(), 500
+    step, count = langevin.schedule(model, n, power, None)
+    left = 1 - step * model.strong_convexity(n, power)
+    assert left**count <= 0.01 < left ** (count - 1)
+
+
+def test_the_grid_of_an_assumed_draw_is_far_finer_than_the_posterior():
+    model, n, power = logistic(), 500, 0.3
+    grid = _converged.ending_grid(model, n, power)
+    narrowest = 1 / math.sqrt(model.smoothness(n, power))
+    assert 2.0**-22 * narrowest <= grid <= 2.0**-19 * narrowest
+
+
+# --- posteriors with kinks -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "precision"), [(100, 1e4), (10_000, 1e4), (50, 1.0)])
+def test_the_window_of_a_posterior_with_kinks_holds_all_of_it(n, precision):
+    """All n records alike: U = n max(0, 1 - theta) + P theta^2/2, far above its least value at both ends of the window."""
+    model = sf.Gibbs(sf.losses.Hinge(1.0), sf.priors.Gaussian(precision), 1)
+    window = _kinked.bounded(model, n, 1.0).prior
+    theta = np.linspace(-3, 3, 60_001)
+    least = (n * np.maximum(0.0, 1 - theta) + 0.5 * precision * theta**2).min()
+    mode = min(1.0, n / precision)
+    assert window.lower[0] < -mode < mode < window.upper[0]
+    for end in (window.lower[0], window.upper[0]):
+        assert n * max(0.0, 1 - end) + 0.5 * precision * end**2 >= least + 50
+
+
+# --- noisy gradients -------------------------------------------------------------------------------------------------
+
+PATH = {"momentum": 0.5, "tail": 4, "steps": 8, "noise": 0.3, "learning_rate": 0.2}
+
+
+def path_numbers(n: int, **changes: float) -> dict:
+    numbers = {**PATH, **{key: value for key, value in changes.items() if key in PATH}}
+    step = 0.5 * (numbers["learning_rate"] * numbers["noise"]) ** 2
+    return {"step": step, "power": numbers["learning_rate"] / (n * step), **numbers, **changes}
+
+
+@pytest.mark.parametrize("changes", [{"step": 0.1}, {"power": 1.0}, {"tail": 9}, {"tail": 0}, {"momentum": 1.0}])
+def test_numbers_of_a_path_that_contradict_each_other_are_refused(changes):
+    model, n = logistic(), 100
+    assert langevin_path.reprice(model, n, 1, path_numbers(n)).curve.mu > 0
+    with pytest.raises(FormatError, match="contradict"):
+        langevin_path.reprice(model, n, 1, path_numbers(n, **changes))
+
+
+def test_a_steep_prior_shortens_the_steps_of_a_path():
+    """A step on a potential of curvature M + P/n must stay below 4/(M + P/n), or the path leaves every bound."""
+    for precision in (1.0, 1e5):
+        model, n = logistic(3, precision), 400
+        plan = sf.plan(model, n, 2.0, 1e-6, goal="estimate", mechanism="langevin-path")
+        assert plan["learning_rate"] <= 4 / (0.25 + precision / n)
+
+
+# --- noisy totals ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("deviation", [0.3, 1.0, 700.0])
+def test_the_grid_of_noisy_totals_is_a_millionth_of_the_noise(deviation):
+    grid = float(noisy_statistics.spacing(deviation))
+    assert deviation / 2**21 <= grid <= deviation / 2**20
+    assert math.frexp(grid)[0] == 0.5  # a power of two
+
+
+def test_the_work_of_trials_counts_every_draw():
+    prior = sf.priors.Box(sf.priors.Gaussian(20.0), [-1.0] * 3, [1.0] * 3)
+    model = sf.Gibbs(sf.losses.Logistic(1.0), prior, 3)
+    plan = {"n": 20, "draws": 5, "parameters": {"power": 0.01, "trials": 40}}
+    one = outlook.cost_of({**plan, "draws": 1}, model).passes
+    assert outlook.cost_of(plan, model).passes - one == 4 * 40
