@@ -275,18 +275,19 @@ def test_an_operation_that_was_cut_off_is_under_way_no_longer():
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_signal_handler_of_the_forking_thread_may_use_a_ledger():
-    """While the fork waits for another thread: it would wait for itself."""
+def test_a_signal_handler_of_the_forking_thread_may_use_a_ledger(monkeypatch):
+    """While the fork waits for another thread: it would wait for itself, until its patience ends."""
+    monkeypatch.setattr(forks, "DRAIN_SECONDS", 4.0)
     inside, leave, used = threading.Event(), threading.Event(), []
 
     def work() -> None:
         with forks.operation():
             inside.set()
-            leave.wait(20)
+            leave.wait(3)
 
     def handler(*_):
         _use()
-        used.append(True)
+        used.append(thread.is_alive())  # at once, and not when the other operation has ended
         leave.set()
 
     thread = threading.Thread(target=work)
