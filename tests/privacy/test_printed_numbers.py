@@ -122,3 +122,9 @@ def test_a_cover_is_tested_at_its_points_on_its_chords_and_up_to_its_reach(monke
     passed, covers = [], cover._covers
     monkeypatch.setattr(cover, "_covers", lambda mu, *rest: covers(mu, *rest) and not passed.append(mu))
     assert cover.covering_mu_of(delta, 1e-3) == min(passed)
+
+
+@pytest.mark.parametrize("bound", [2e17, 1e18, 1e200])
+def test_a_huge_pure_bound_has_a_mu_that_covers_it(bound):
+    """Phi(-mu/2) <= exp(-bound) needs mu^2/8 >= bound, up to terms far below a rounding."""
+    assert bound * (1 - 1e-12) <= (sf.Pure(bound).mu / 2) ** 2 / 2 <= bound * (1 + 1e-12)
