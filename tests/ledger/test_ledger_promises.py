@@ -16,11 +16,12 @@ from ledger_places import TABLE, Place, gaussian, promise
 from test_ledger_format import insert, of_format_1
 
 import sfumato as sf
-from sfumato.errors import LedgerDamaged, LedgerUnavailable, RequestConflict
+from sfumato.errors import LedgerDamaged, LedgerLocked, LedgerReadOnly, LedgerUnavailable, RequestConflict
 from sfumato.ledger import Ledger, store, witness
 from sfumato.ledger.account import Account, shown, shown_down
 from sfumato.ledger.chain import canonical, link
 from sfumato.ledger.currency import cap_of
+from sfumato.ledger.locks import FileLock
 from sfumato.ledger.terms import Terms
 from sfumato.ledger.units import UNITS
 from sfumato.ledger.witness import Mark, Witness
@@ -364,3 +365,34 @@ def test_a_question_sees_one_state_of_the_table(postgres_place):
         other.charge("survey", gaussian(0.1), request_id="meanwhile")
         assert len(list(view.rows(1))) == before
         assert view.value("SHOW transaction_read_only") == "on"
+
+
+# --- locks ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_lock_keeps_others_out_and_a_forked_child_does_not_open_it(tmp_path):
+    mine, other = FileLock(tmp_path / "l", "mine"), FileLock(tmp_path / "l", "other")
+    child = -1  # nobody was forked yet
+    try:
+        with mine.held(1.0):
+            with pytest.raises(LedgerLocked), other.held(0.01):
+                pytest.fail("two held the lock")
+            child = os.fork()
+            if child:
+                os.waitpid(child, 0)
+                with pytest.raises(LedgerLocked), other.held(0.01):
+                    pytest.fail("the child opened the lock of its parent")
+    finally:
+        if child == 0:
+            os._exit(0)
+    with other.held(1.0):
+        assert other.path.exists()
+
+
+def test_nothing_is_charged_where_the_witness_cannot_be_written(sqlite_place, monkeypatch):
+    ledger = filled(sqlite_place, 0)
+    before = sqlite_place.rows()
+    monkeypatch.setattr(witness.os, "access", lambda *_: False)
+    with pytest.raises(LedgerReadOnly, match="witness"):
+        ledger.charge("survey", gaussian(0.1), request_id="r1")
+    assert sqlite_place.rows() == before

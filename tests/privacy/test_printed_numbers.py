@@ -11,6 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.privacy import compose as composing
+from sfumato.privacy import cover
 from sfumato.privacy.cover import covering_mu
 from sfumato.privacy.guarantee import Guarantee
 
@@ -96,3 +97,34 @@ def test_a_cover_with_a_large_probability_of_revealing(delta0):
             gaps.append(delta0 + (1 - mp.mpf(delta0)) * gaussian(e, mp.mpf(mu)) - truth)
     assert min(gaps) >= 0
     assert min(gaps) < 1e-3
+
+
+def test_listed_renyi_divergences_are_summed_and_never_rounded_down():
+    rng = np.random.default_rng(6)
+    for _ in range(60):
+        values, counts = rng.uniform(0.01, 3, 3).tolist(), rng.integers(1, 9, 3).tolist()
+        whole = composing.compose([(sf.Renyi([2.0], [v]), c) for v, c in zip(values, counts, strict=True)])
+        with mp.workdps(40):
+            total = mp.fsum(c * mp.mpf(v) for v, c in zip(values, counts, strict=True))
+            assert total <= whole.values[0] <= total * (1 + mp.mpf(1e-14))
+
+
+def test_a_cover_is_tested_at_its_points_on_its_chords_and_up_to_its_reach(monkeypatch):
+    delta = sf.Gaussian(1.0).delta
+    # Steeper than any Gaussian: the ends of the chord decide, so they must be looked at.
+    assert not cover._covers(0.1, [0.0, 0.5], [0.9, 0.0])
+    # A chord of the Gaussian itself lies above it between its ends, however short it is.
+    for start in (0.0, 0.9, 2.0):
+        assert not cover._above_chord(1.0, start, delta(start), start + 0.2, delta(start + 0.2))
+        assert cover._above_chord(1.01, start, delta(start), start + 0.01, delta(start + 0.01))
+    for delta0 in (1e-3, 1e-6):
+        assert delta(cover._reach(delta, delta0)) <= delta0
+    passed, covers = [], cover._covers
+    monkeypatch.setattr(cover, "_covers", lambda mu, *rest: covers(mu, *rest) and not passed.append(mu))
+    assert cover.covering_mu_of(delta, 1e-3) == min(passed)
+
+
+@pytest.mark.parametrize("bound", [2e17, 1e18, 1e200])
+def test_a_huge_pure_bound_has_a_mu_that_covers_it(bound):
+    """Phi(-mu/2) <= exp(-bound) needs mu^2/8 >= bound, up to terms far below a rounding."""
+    assert bound * (1 - 1e-12) <= (sf.Pure(bound).mu / 2) ** 2 / 2 <= bound * (1 + 1e-12)
