@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from mpmath import mp, mpf
+from scipy import stats
 
 from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.guarantee import Guarantee
@@ -28,6 +29,7 @@ from sfumato.theorems import (
     sampling_error,
     truncated,
 )
+from sfumato.theorems import networks as networks_of_tables
 
 CASES = 120
 UP, DOWN = 1, -1
@@ -266,3 +268,21 @@ def test_a_strength_multiplies_both_numbers_of_a_gamma_prior(strength):
     plain = conjugate.gamma_rate(shape=1.5 * strength, rate=0.7 * strength, **known)
     assert found.curve == plain.curve
     assert found.curve != conjugate.gamma_rate(shape=1.5, rate=0.7, **known).curve
+
+
+def test_the_success_of_a_trial_is_its_formula():
+    """On a box a ratio of sums over the steps of each side; on a ball the mass of what lies half a cell inside."""
+    sums = [0.5 + sum(math.exp(-0.5 * c * 0.09 * j * j) for j in (1, 2, 3)) for c in (5.0, 2.0)]
+    box = rejection.box_acceptance(strong_convexity=2.0, smoothness=5.0, spacings=[0.3] * 2, steps=[3] * 2, gap=0.1)
+    assert box == pytest.approx((sums[0] / sums[1]) ** 2 * math.exp(-0.1), rel=1e-8)
+    ball = {"strong_convexity": 2.0, "smoothness": 5.0, "spacing": 0.2, "dimension": 9, "distance": 0.0}
+    a = 5.0 * (1 + 5.0 * 0.04 / 6)
+    ratio = math.sqrt(2 * math.pi / (a * 0.04)) / (1 + math.sqrt(2 * math.pi / (2.0 * 0.04)))
+    mass = stats.chi2.cdf(a * (1.2 - 0.2 * 3 / 2) ** 2, 9)
+    assert rejection.ball_acceptance(**ball, radius=1.2) == pytest.approx(ratio**9 * mass, rel=1e-5)
+
+
+def test_a_replaced_entry_is_priced_by_the_smallest_cells_wherever_they_stand():
+    shape = {"parents": [[], [0], []], "adjacency": "replace-entry", "power": 0.5}
+    one = networks_of_tables.table_draws(smallest_cells=[1.0, 2.0, 9.0], **shape)
+    assert one.curve == networks_of_tables.table_draws(smallest_cells=[9.0, 2.0, 1.0], **shape).curve
