@@ -47,6 +47,11 @@ OUTSIDE = {
     "a place beyond the interval": ("kinks on a line", 10**6),
     "a converged chain beyond the ball": ("converged in a ball", 2.0),
     "a rate above 1": ("rate noisy", 1.5),
+    "a mean that no records have": ("mean", 2.0**60),
+    "a mean that no floats around it tell apart": ("mean", 1e300),
+    "a vector that no records have": ("vector mean", -(2.0**60)),
+    "a vector that no records have, in a basis": ("correlated mean", [1e9, 1e9]),
+    "a group that no records have": ("means by group", 2.0**60),
     "a point that is no candidate": ("quantile", 3.0),
 }
 

@@ -51,6 +51,8 @@ FIELDS = {
         (),
         "hypotheses",
     ),
+    "target: larger epsilon": ("rate noisy", {"plan.target.epsilon": 5.0}, ("promise",), "larger than"),
+    "target: larger delta": ("rate noisy", {"plan.target.delta": 1e-3}, ("promise",), "larger than"),
     "origin of a hypothesis": (
         "rate noisy",
         {f"{where}assumptions.0.origin": "audited by an authority" for where in ("guarantee.", "plan.guarantee.")},

@@ -8,6 +8,7 @@ from typing import Any
 
 from sfumato.calibrate import Target, target_of
 from sfumato.errors import FormatError
+from sfumato.mechanisms import noisy_statistics
 from sfumato.mechanisms._joint import STRONGEST
 from sfumato.mechanisms.outlook import cost_of, expected_of
 from sfumato.models.gibbs import Gibbs
@@ -16,6 +17,9 @@ from sfumato.privacy.guarantee import Assumption, Guarantee
 from sfumato.verifying.record import Record, require
 from sfumato.wording import promise_of
 
+# The search for the least noise ends within 1e-9 of the target, on a log scale. It never goes below 1e-6, which a target may
+# be too large for.
+_CALIBRATED, _LEAST_NOISE = 1e-3, 1.001e-6
 # Expectations that are averaged over invented data use a fixed seed; another NumPy may draw other numbers from it. A tenth
 # is several times their Monte Carlo error.
 _SIMULATED, _SIMULATED_ERROR, _ROUNDING = "averaged over the prior", 0.1, 1e-6
@@ -61,7 +65,7 @@ def _same_value(said: str, priced: str) -> bool:
 
 
 def check_target(record: Record) -> None:
-    """The price is within the target that the plan says was asked for."""
+    """The price is within the target that the plan says was asked for; noise for totals is the least that this target admits."""
     document = record.plan["target"]
     if document is None:
         require(record.plan["mechanism"] == "exact", "target")
@@ -69,6 +73,11 @@ def check_target(record: Record) -> None:
     target = _read_target(refuse_unknown(document, ("epsilon", "delta", "curve"), "a target"))
     if not target.admits(record.price):
         raise FormatError(f"the plan's target {target} does not admit what the plan costs: the record was edited.")
+    noisy = record.plan["mechanism"] == noisy_statistics.NAME and record.plan["parameters"]["noise"] > _LEAST_NOISE
+    if noisy and target.excess(record.price) < -_CALIBRATED:
+        raise FormatError(
+            f"the plan's target {target} is larger than what its noise was made for: the record was edited."
+        )
 
 
 def _read_target(document: Mapping[str, Any]) -> Target:

@@ -17,6 +17,7 @@ import numpy as np
 from sfumato._quadrature import Array
 from sfumato.mechanisms import _converged, _envelope, _gibbs, _kinked, langevin_path, noisy_statistics, retold
 from sfumato.models.families._family import Family
+from sfumato.models.families._normal import Location
 from sfumato.models.families.bounded_mean import BoundedMean
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.grouped import Grouped
@@ -24,6 +25,7 @@ from sfumato.models.priors import Ball, Box
 from sfumato.samplers.langevin import ending_grid
 from sfumato.verifying import grids
 from sfumato.verifying.grids import multiples
+from sfumato.verifying.ranges import within_range
 from sfumato.verifying.record import Record, require
 
 # Positions on a lattice are computed with floats, and elsewhere perhaps rounded otherwise: this share of a step is allowed.
@@ -56,12 +58,18 @@ def _family_draws(plan: Mapping[str, Any], model: Family, values: Array) -> bool
     if not model.drawn:
         return _estimates(model, n, numbers["noise"], values)
     nothing = [Fraction(0)] * len(model.units)
+    power, strength = float(numbers.get("power", 1.0)), float(numbers.get("strength", 1.0))
+    if isinstance(model, Location) and not within_range(model, n, power, strength, values):
+        return False
     if plan["mechanism"] != noisy_statistics.NAME:
         return grids.on_grid(model.law(nothing, n, numbers["power"], numbers["strength"]), values)
     if isinstance(model, Grouped) and not model.priced:
         # The grid of a group follows from its noisy size, which is not released.
         inner = model.model.law([Fraction(0)] * len(model.model.units), n)
-        return all(grids.in_support(inner, part) for part in np.split(values, len(model.levels), axis=1))
+        parts, own = np.split(values, len(model.levels), axis=1), model.model
+        if isinstance(own, Location) and not all(within_range(own, n, 1.0, 1.0, part, False) for part in parts):
+            return False
+        return all(grids.in_support(inner, part) for part in parts)
     return grids.on_grid(model.law(nothing, n), values)
 
 
