@@ -206,6 +206,16 @@ class TestWithLedger:
         assert mine.to_bytes() == quicker[0].to_bytes() == ledger.sealed("survey", "r1")
         assert len(charges(ledger)) == 1
 
+    def test_sealed_bytes_without_the_receipt_of_their_charge_are_refused(self, ledger):
+        """Somebody with access to the database sealed a release that was paid for elsewhere, or not at all."""
+        plan = PLANS["diffused"]()
+        for request, receipt in (("r1", None), ("r2", sf.publish(plan, survey(), ledger, request_id="other").receipt)):
+            forged = dataclasses.replace(sf.publish(plan, survey()), receipt=receipt).to_bytes()
+            ledger.charge("survey", dataclasses.replace(plan.guarantee, unit="patient"), request, plan.digest)
+            ledger.seal("survey", request, forged)
+            with pytest.raises(PublishError, match="receipt of its charge"):
+                sf.publish(plan, survey(), ledger, request_id=request)
+
     def test_only_sealed_bytes_leave(self, ledger, monkeypatch):
         """What cannot be sealed is not returned."""
 

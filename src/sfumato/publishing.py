@@ -70,14 +70,14 @@ def publish(
     request = uuid.uuid4().hex if request_id is None else request_id
     stored = ledger.sealed(account, request)
     if stored is not None:
-        return _stored(stored, account, request, plan, data.schema.digest)
+        return _stored(stored, ledger, account, request, plan, data.schema.digest)
     # An id that was charged before gets its first receipt here and pays nothing more.
     receipt = ledger.charge(account, guarantee, request_id=request, plan_digest=plan.digest)
     drawn = _drawn(plan, data, guarantee, stream, receipt.to_json(), progress).to_bytes()
     sealed = ledger.seal_first(account, request, drawn)
     if sealed == drawn:
         return Release.from_bytes(sealed)
-    return _stored(sealed, account, request, plan, data.schema.digest)
+    return _stored(sealed, ledger, account, request, plan, data.schema.digest)
 
 
 def _check_schema(model: Any, schema: Schema) -> None:
@@ -108,9 +108,18 @@ def _stamped(guarantee: Guarantee, stream: Randomness, unit: str) -> Guarantee:
     return replace(guarantee, unit=unit, trust=trust)
 
 
-def _stored(sealed: bytes, account: str, request: str, plan: Plan, schema_digest: str) -> Release:
-    """The release that an earlier or quicker request with this id sealed, if it was for the same plan and schema."""
+def _stored(sealed: bytes, ledger: Ledger, account: str, request: str, plan: Plan, schema_digest: str) -> Release:
+    """The release that an earlier or quicker request with this id sealed, if it was for the same plan and schema.
+
+    It must carry the receipt of its own charge: bytes that somebody else put into the ledger were not paid for.
+    """
     release = Release.from_bytes(sealed)
+    paid = ledger.receipt(account, request)
+    if paid is None or release.receipt != paid.to_json():
+        raise PublishError(
+            f"what is sealed under request {request!r} of {account!r} does not carry the receipt of its charge: the ledger was "
+            "edited. Do not use it; compare the ledger with a backup."
+        )
     if release.plan_digest != plan.digest or release.schema["digest"] != schema_digest:
         raise PublishError(
             f"request {request!r} of {account!r} was already used for another plan or schema. "

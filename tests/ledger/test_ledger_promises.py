@@ -331,7 +331,7 @@ def test_a_place_without_a_write_ahead_log_is_refused(sqlite_place, monkeypatch)
             return super().execute("SELECT 'delete'" if "journal_mode" in statement else statement, *values)
 
     real = sqlite3.connect
-    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, **k, factory=Elsewhere))
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, **{**k, "factory": Elsewhere}))
     with pytest.raises(LedgerUnavailable, match="write-ahead log"):
         ledger.charge("survey", gaussian(0.1), request_id="r1")
 

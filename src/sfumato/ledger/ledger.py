@@ -6,7 +6,6 @@ order of things is kept in book.py (one transaction, the chain, the witness); he
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from sfumato.ledger.lookup import find_request, matching, read_back, refuse_othe
 from sfumato.ledger.records import Entry, Receipt, Report, Spent
 from sfumato.ledger.store import Transaction
 from sfumato.ledger.terms import Terms, label
-from sfumato.privacy.compose import compose
 from sfumato.privacy.curves import Curve
 from sfumato.privacy.guarantee import Guarantee
 
@@ -192,6 +190,16 @@ class Ledger:
 
         return self._book.read(look)
 
+    def receipt(self, name: str, request_id: str) -> Receipt | None:
+        """Return the receipt of a charged request id, or None."""
+        account = self._registered(name)
+
+        def look(view: Transaction, chain: Chain) -> Receipt | None:
+            row = find_request(view, chain, "charge", account.name, request_id)
+            return None if row is None else Receipt.of(row, account.terms.currency)
+
+        return self._book.read(look)
+
     def status(self, name: str, request_id: str) -> str:
         """Return "unknown", "charged" or "sealed"."""
         name = self._registered(name).name
@@ -248,21 +256,8 @@ class Ledger:
 
     def report(self, name: str) -> Report:
         """Return the charged guarantees composed tightly. Information, not the promise: no filter may stop by it."""
-        spent = self.spent(name)
         charged = [entry.guarantee for entry in self.history(name) if entry.guarantee is not None]
-        if not charged:
-            return Report(name, None, 0.0, spent.delta, spent)
-        whole = Guarantee(
-            compose([(guarantee.curve, 1) for guarantee in charged]),
-            charged[0].adjacency,
-            "composition of everything charged, as if chosen in advance",
-            "information, not the promise",
-            unit=charged[0].unit,
-            trust="proved with slack" if any(g.trust != "proved" for g in charged) else "proved",
-            draws=sum(guarantee.draws for guarantee in charged),
-            slack=min(1.0, math.fsum(guarantee.slack for guarantee in charged)),
-        )
-        return Report(name, whole, whole.epsilon(spent.delta), spent.delta, spent)
+        return Report.of(self.spent(name), charged)
 
     def verify(self) -> int:
         """Walk the whole chain, every sealed byte and the witness; raise naming the first damaged row, else count rows."""
@@ -286,7 +281,7 @@ class Ledger:
     # --- copies -------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Do nothing: every operation closes its own connection. Kept for `with` blocks and for callers of older versions."""
+        """Do nothing: every operation closes its own connection. Kept for `with` blocks."""
 
     def __enter__(self) -> Ledger:
         return self

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -11,6 +12,7 @@ from sfumato.ledger.chain import Row
 from sfumato.ledger.currency import BY_NAME
 from sfumato.ledger.units import UNITS
 from sfumato.privacy.codec import refuse_unknown
+from sfumato.privacy.compose import compose
 from sfumato.privacy.guarantee import Guarantee
 
 
@@ -167,6 +169,23 @@ class Report:
     epsilon: float
     delta: float
     spent: Spent
+
+    @classmethod
+    def of(cls, spent: Spent, charged: Sequence[Guarantee]) -> Report:
+        """Compose what was charged, as if it had been chosen in advance."""
+        if not charged:
+            return cls(spent.name, None, 0.0, spent.delta, spent)
+        whole = Guarantee(
+            compose([(guarantee.curve, 1) for guarantee in charged]),
+            charged[0].adjacency,
+            "composition of everything charged, as if chosen in advance",
+            "information, not the promise",
+            unit=charged[0].unit,
+            trust="proved with slack" if any(g.trust != "proved" for g in charged) else "proved",
+            draws=sum(guarantee.draws for guarantee in charged),
+            slack=min(1.0, math.fsum(guarantee.slack for guarantee in charged)),
+        )
+        return cls(spent.name, whole, whole.epsilon(spent.delta), spent.delta, spent)
 
     def __str__(self) -> str:
         if self.guarantee is None:
