@@ -108,6 +108,8 @@ def _write_new(path: Path, data: bytes, mode: int) -> None:
 
 def _private_key(path: Path) -> Any:
     """Read an Ed25519 private key; one that other users can read is refused."""
+    if path.is_file() and b"PUBLIC KEY" in path.read_bytes()[:100]:
+        raise ArgumentError(f"{path} is a public key, which others verify with; sign with the private key beside it.")
     if os.name == "posix" and path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise ArgumentError(f"{path} can be read or written by other users, so it signs for them too: chmod 600 {path}")
     return _read(

@@ -48,6 +48,9 @@ def describe(release: Any) -> str:
         told = "; interval() includes it" if _has_intervals(release.plan["model"]) else ""
         said = f"of the draws is the posterior's alone: the noise of the totals is not in it{told}. "
         rows.insert(5, ("spread", said + f"Expected {expected['quantity']}: {expected['value']:.4g}"))
+    if release.signature is not None:
+        key = release.signature.key.hex()[:16]
+        rows.append(("signed", f"with the key that begins {key}; verify with the signer's public key"))
     if release.stored:
         rows.append(("stored", "returned as it was sealed under this request before; the rows given now were not used"))
     if release.draws.transcript is not None:

@@ -15,6 +15,7 @@ from test_commands import sfumato as sfumato
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
+from sfumato.ledger import Ledger
 from sfumato.shells.printing import one_line, redacted
 
 FREE = SPEC.split("[ledger]")[0]
@@ -364,3 +365,34 @@ def test_the_witness_of_the_spec_is_the_one_that_is_asked(clinic, sfumato):
 def test_a_spec_names_one_ledger(clinic, sfumato):
     (clinic / "share.toml").write_text(CHARGED + 'url = "postgresql://h/d"\n')
     assert "needs one of file" in refused(sfumato, "release", "share.toml", "-o", "share.sfumato")
+
+
+def test_a_witness_that_was_moved_is_named_to_every_command(clinic, sfumato):
+    """As `ledger create` advises."""
+    elsewhere = clinic / "elsewhere"
+    elsewhere.mkdir()
+    moved = str(elsewhere / "witness")
+    assert sfumato("ledger", "create", "moved.db", "--witness", moved)[0] == 0
+    register = ("ledger", "register", "moved.db", "clinic", "--epsilon", "2", "--delta", "1e-6", "--unit", "person")
+    for words in (
+        register,
+        ("ledger", "show", "moved.db"),
+        ("ledger", "verify", "moved.db"),
+        ("ledger", "accept-clock", "moved.db", "--reason", "none"),
+    ):
+        assert sfumato(*words, "--witness", moved)[0] == 0, words
+    assert sfumato("ledger", "show", "moved.db")[0] == 3  # a rollback could not be seen without the witness
+    assert not (clinic / "moved.db.witness").exists()
+
+
+def test_ledger_show_says_what_is_left(clinic, sfumato):
+    with_budget(sfumato)
+    (clinic / "share.toml").write_text(CHARGED)
+    assert sfumato("release", "share.toml", "-o", "share.sfumato")[0] == 0
+    _, out, _ = sfumato("ledger", "show", "budget.db")
+    found = json.loads(sfumato("ledger", "show", "budget.db", "--json")[1])["clinic"]
+    with Ledger.open(clinic / "budget.db") as ledger:
+        left = ledger.spent("clinic").account.epsilon_left()
+    assert found["remaining"] == left
+    assert found["remaining"] > found["cap"]["epsilon"] - found["epsilon"]  # epsilons do not add up
+    assert f"left: epsilon {left:.2f}"[:-1] in out

@@ -117,7 +117,8 @@ class Account:
             if own != other:
                 raise ChargeRefused(
                     f"{what} must be {own!r}, as {self.name!r} was registered; got {other!r}. "
-                    "State the guarantee for the same change, or register another name for it."
+                    "Say the same in the schema (unit, or --unit when registering): a second name for the same people would be a "
+                    "second promise."
                 )
         if _vacuous(guarantee.curve):
             raise ChargeRefused(

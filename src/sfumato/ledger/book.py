@@ -37,7 +37,8 @@ def ticked(chain: Chain) -> str:
         raise ClockSetBack(
             f"the clock says {time}, but the last row was written at {chain.time}. Set the clock right; a clock that was put "
             "back is what a restored machine looks like, so nothing is charged until it has passed that time. If the earlier "
-            "clock was ahead and this one is right, say so with ledger.accept_clock(reason=...), which is recorded."
+            "clock was ahead and this one is right, say so with ledger.accept_clock(reason=...) or "
+            "sfumato ledger accept-clock, which is recorded."
         )
     return time
 

@@ -92,7 +92,8 @@ class Ledger:
                 return None, chain.next_row("register", name, "", ticked(chain), content)
             if known.terms != terms:
                 raise RequestConflict(
-                    f"{name!r} is registered as {known.terms}, for ever; got {terms}. Use another name."
+                    f"{name!r} is registered as {known.terms}, for ever; got {terms}. Another name would "
+                    "be another promise: use one for other people only."
                 )
             return None, None
 
@@ -270,7 +271,7 @@ class Ledger:
         if account is None:
             raise ArgumentError(
                 f"name must be a registered one ({', '.join(sorted(accounts)) or 'there is none yet'}); got {name!r}. "
-                "Use ledger.register(name, epsilon, delta) first."
+                "Register it first: ledger.register(name, epsilon, delta, unit=...), or sfumato ledger register."
             )
         return account
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,21 +15,29 @@ app = typer.Typer(
 )
 Place = Annotated[str, typer.Argument(help="The ledger: a file such as budget.db, or postgresql://...")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+WitnessFile = Annotated[
+    Path | None, typer.Option("--witness", help="The ledger's witness, where it is not beside the ledger.")
+]
 
 
-def open_ledger(place: str) -> Any:
+WHY_NOT_A_DIFFERENCE = "which is not the difference of the two: epsilons do not add up"
+
+
+def open_ledger(place: str, witness: Path | None = None) -> Any:
     """The ledger at this place, which must be there already."""
-    return open_existing(place)
+    return open_existing(place, witness)
 
 
 @app.command("create")
-def create(place: Place) -> None:
+def create(place: Place, witness: WitnessFile = None) -> None:
     """Create an empty ledger.
 
     Example: sfumato ledger create budget.db
     """
-    with create_new(place) as ledger:
-        typer.echo(f"created {redacted(place)}; keep its witness {ledger.witness} on another disk or account")
+    with create_new(place, witness) as ledger:
+        typer.echo(
+            f"created {redacted(place)}; keep its witness {ledger.witness} on another disk or account (--witness says where it is)"
+        )
     typer.echo(f"next: sfumato ledger register {redacted(place)} NAME --epsilon 2 --delta 1e-6 --unit person")
 
 
@@ -39,12 +48,13 @@ def register(
     epsilon: Annotated[float, typer.Option(help="The whole budget of this data set, for ever.")],
     delta: Annotated[float, typer.Option(help="Far below one in the number of records.")],
     unit: Annotated[str, typer.Option(help="What is protected: what one row stands for, as its schema says.")],
+    witness: WitnessFile = None,
 ) -> None:
     """Promise (epsilon, delta) to every unit of a data set; the promise is fixed for ever.
 
     Example: sfumato ledger register budget.db survey --epsilon 2 --delta 1e-6 --unit person
     """
-    with open_ledger(place) as ledger:
+    with open_ledger(place, witness) as ledger:
         ledger.register(name, epsilon, delta, unit=unit)
         typer.echo(str(ledger.spent(name)))
 
@@ -53,13 +63,16 @@ def register(
 def show(
     place: Place,
     name: Annotated[str | None, typer.Argument(help="One data set; all of them if left out.")] = None,
+    witness: WitnessFile = None,
     as_json: Json = False,
 ) -> None:
     """Show what is spent and left, and every charge.
 
     Example: sfumato ledger show budget.db survey
     """
-    with open_ledger(place) as ledger:
+    from sfumato.ledger.account import shown_down
+
+    with open_ledger(place, witness) as ledger:
         names = [name] if name is not None else ledger.names()
         events = [] if name is not None else ledger.events()
         if not names and not events:
@@ -69,12 +82,19 @@ def show(
         text = []
         for each in names:
             spent, history = ledger.spent(each), ledger.history(each)
+            left = spent.account.epsilon_left()
             found[each] = {
+                "cap": {"epsilon": spent.account.terms.epsilon, "delta": spent.delta},
+                "remaining": left,
                 "epsilon": spent.epsilon,
                 "charges": spent.charges,
                 "history": [{"time": row.time, "kind": row.kind, "request": row.request_id} for row in history],
             }
-            text += [str(spent), *(f"  {row}" for row in history), ""]
+            text += [
+                str(spent),
+                f"  left: epsilon {shown_down(left)} at delta {spent.delta:g} for everything to come, {WHY_NOT_A_DIFFERENCE}",
+            ]
+            text += [*(f"  {row}" for row in history), ""]
         text += ["the ledger itself:", *(f"  {row}" for row in events)] if events else []
         emit(as_json, found, "\n".join(text).rstrip())
 
@@ -85,12 +105,13 @@ def accept_clock(
     reason: Annotated[
         str, typer.Option(help="Why the present clock is right and an earlier one was ahead; kept for ever.")
     ],
+    witness: WitnessFile = None,
 ) -> None:
     """Go on from the present clock although earlier rows carry later times; the ledger records it with the reason.
 
     Example: sfumato ledger accept-clock budget.db --reason "the laptop's clock was a year ahead on 3 May"
     """
-    with open_ledger(place) as ledger:
+    with open_ledger(place, witness) as ledger:
         before = len(ledger.events())
         ledger.accept_clock(reason)
         added = ledger.events()[before:]
@@ -98,11 +119,11 @@ def accept_clock(
 
 
 @app.command("verify")
-def verify(place: Place, as_json: Json = False) -> None:
+def verify(place: Place, witness: WitnessFile = None, as_json: Json = False) -> None:
     """Walk the whole chain, every sealed release and the witness; exit code 3 names the first damaged row.
 
     Example: sfumato ledger verify budget.db
     """
-    with open_ledger(place) as ledger:
+    with open_ledger(place, witness) as ledger:
         rows = ledger.verify()
     emit(as_json, {"rows": rows, "whole": True}, f"{rows} rows, all as they were written")

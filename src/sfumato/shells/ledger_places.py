@@ -47,13 +47,13 @@ def open_existing(place: str, witness: Path | None = None) -> Any:
     return Ledger.open(file, witness, create=False)
 
 
-def create_new(place: str) -> Any:
+def create_new(place: str, witness: Path | None = None) -> Any:
     """Make the ledger; a file that is there already is left alone."""
     from sfumato.ledger import Ledger
 
     file = ledger_file(place)
     if file is None:
-        return Ledger.open(place)
+        return Ledger.open(place, witness)
     if file.exists():
         raise ArgumentError(f"{place!r} is there already. Look at it with: sfumato ledger show {place}")
-    return Ledger.open(file)
+    return Ledger.open(file, witness)

@@ -12,6 +12,7 @@ from sfumato.errors import ArgumentError
 from sfumato.shells import query_commands
 from sfumato.shells.forged_files import blames_a_forged_file
 from sfumato.shells.interrupting import says_what_was_charged
+from sfumato.shells.ledger_commands import WitnessFile, open_ledger
 from sfumato.shells.printing import emit
 
 SpecFile = Annotated[Path, typer.Argument(help="The spec file (.toml); sfumato spec writes one.")]
@@ -184,6 +185,7 @@ def show(
     ledger: Annotated[
         str | None, typer.Option("--ledger", help="With --verify: the file must be what this ledger sealed.")
     ] = None,
+    witness: WitnessFile = None,
     as_json: Json = False,
 ) -> None:
     """Print what a release holds, what it promises and how it was made.
@@ -197,7 +199,7 @@ def show(
     if not verify and (public_key is not None or ledger is not None):
         raise ArgumentError("--public-key and --ledger say what to verify with; add --verify.")
     found = load(file)
-    checked = _verified(found, file, public_key, ledger) if verify else []
+    checked = _verified(found, file, public_key, ledger, witness) if verify else []
     if csv:
         values = found.draws.pooled().reshape(found.draws.shape[0] * found.draws.shape[1], -1)
         count = found.draws.shape[1]
@@ -208,7 +210,7 @@ def show(
     emit(as_json, document, "\n".join([str(found), *(f"verified {each}" for each in checked)]))
 
 
-def _verified(found: Any, file: Path, public_key: Path | None, ledger: str | None) -> list[str]:
+def _verified(found: Any, file: Path, public_key: Path | None, ledger: str | None, witness: Path | None) -> list[str]:
     """Check the release, and return in words what was checked; what does not hold raises FormatError."""
     found.verify(public_key=public_key)
     checked = ["every part of the record agrees with the others; the price was computed again and is the same"]
@@ -216,12 +218,12 @@ def _verified(found: Any, file: Path, public_key: Path | None, ledger: str | Non
         checked.append(f"the signature was made with the private key that belongs to {public_key}")
     if ledger is not None:
         from sfumato.release_file import sealed_part
-        from sfumato.shells.ledger_commands import open_ledger
         from sfumato.verifying.sealed import compare
 
-        with open_ledger(ledger) as book:
+        with open_ledger(ledger, witness) as book:
             compare(sealed_part(file.read_bytes()), found.receipt, book)
-        checked.append(f"the file is byte for byte what {ledger} sealed, but for the signature, if there is one")
+        signed = ", and was signed afterwards" if found.signature is not None else ""
+        checked.append(f"the file is byte for byte what {ledger} sealed{signed}")
     return checked
 
 
@@ -230,6 +232,7 @@ def report(
     file: ReleaseFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")],
     ledger: Annotated[str | None, typer.Option(help="Also show the state of this ledger.")] = None,
+    witness: WitnessFile = None,
     test: Annotated[
         Path | None, typer.Option(help="PUBLIC rows with their target: show how well a regression does on them.")
     ] = None,
@@ -241,7 +244,7 @@ def report(
     from sfumato.release import load
     from sfumato.shells.report import write_report
 
-    write_report(load(file), output, ledger, test)
+    write_report(load(file), output, ledger, test, witness)
     typer.echo(f"wrote {output}")
 
 

@@ -47,16 +47,23 @@ footer { margin-top:3rem; color:var(--soft); font-size:.85rem; }
 """
 
 
-def write_report(release: Any, path: str | Path, ledger: str | None = None, test: str | Path | None = None) -> None:
+def write_report(
+    release: Any,
+    path: str | Path,
+    ledger: str | None = None,
+    test: str | Path | None = None,
+    witness: Path | None = None,
+) -> None:
     """Write the page of a release whose record adds up; one that does not is refused and nothing is written.
 
-    `ledger` adds the state of a budget, `test` the accuracy on a file of PUBLIC rows with their target.
+    `ledger` (with its `witness`, where that was moved) adds the state of a budget, `test` the accuracy on a file of PUBLIC
+    rows with their target.
     """
     release.verify()
-    Path(path).write_text(page(release, ledger, test), encoding="utf-8")
+    Path(path).write_text(page(release, ledger, test, witness), encoding="utf-8")
 
 
-def page(release: Any, ledger: str | None = None, test: str | Path | None = None) -> str:
+def page(release: Any, ledger: str | None = None, test: str | Path | None = None, witness: Path | None = None) -> str:
     """The page as text."""
     title = f"{release.schema['name']}: {_what(release)}"
     parts = [
@@ -67,7 +74,7 @@ def page(release: Any, ledger: str | None = None, test: str | Path | None = None
         _section("What it protects, and how far", _protection(release)),
         _section("Why this holds", _theorem(release)),
         _section("How accurate it is", _accuracy(release, test)),
-        _section("What is left of the budget", _budget(release, ledger)),
+        _section("What is left of the budget", _budget(release, ledger, witness)),
         _section("A paragraph for a methods section", f"<p>{escape(methods(release))}</p>"),
         _section("How to cite", f"<p>{escape(_citation(release))}</p>"),
     ]
@@ -254,7 +261,7 @@ def _obtained(release: Any, test: str | Path) -> str:
     return f"Obtained on {len(truth):,} public rows: {share:.1%} predicted rightly."
 
 
-def _budget(release: Any, ledger: str | None) -> str:
+def _budget(release: Any, ledger: str | None, witness: Path | None) -> str:
     receipt = release.receipt
     if receipt is None:
         said = "This release was charged to no ledger: nothing here says what else was released about the same records."
@@ -264,7 +271,7 @@ def _budget(release: Any, ledger: str | None) -> str:
         return f"<p>{escape(said)}</p>"
     from sfumato.shells.ledger_commands import open_ledger
 
-    with open_ledger(ledger) as book:
+    with open_ledger(ledger, witness) as book:
         name = release.schema["name"]
         state = str(book.spent(name)) if name in book.names() else f"{name!r} is not registered in this ledger."
     return f"<p>{escape(said)}</p><pre>{escape(state)}</pre>"
