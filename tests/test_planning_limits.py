@@ -149,6 +149,25 @@ def test_a_divergence_curve_compares_the_law_that_is_released(monkeypatch):
     assert seen[2][4] > 0
 
 
+def test_a_plan_for_a_width_searches_what_was_left_open(asked, monkeypatch):
+    """Without epsilon the prices in the range, without draws their number; with both or neither there is no question."""
+    monkeypatch.setattr(planning, "cheapest", lambda at, *rest: (at(0.5, 3), rest))
+    monkeypatch.setattr(planning, "fewest_draws", lambda at, *rest: (at(0.7, 8), rest))
+    _, rest = sf.plan_for_width(RATE, 50, 0.2, 0.8, delta=1e-7, draws=3, mechanism="diffused", epsilons=(0.1, 2.0))
+    assert rest == (0.2, 0.8, 1e-7, 3, (0.1, 2.0))
+    _, rest = sf.plan_for_width(RATE, 50, 0.2, 0.8, epsilon=0.7, delta=1e-7, draws=None, mechanism="diffused")
+    assert rest == (0.2, 0.8, 1e-7, 0.7)
+    for (arguments, _), (price, draws) in zip(asked, ((0.5, 3), (0.7, 8)), strict=True):
+        assert arguments[:3] == ("diffused", RATE, 50)
+        assert (arguments[3].epsilon, arguments[3].delta, arguments[4]) == (price, 1e-7, draws)
+    for options in ({"epsilon": 1.0, "draws": 2}, {"draws": None}):
+        with pytest.raises(ArgumentError, match="draws=None"):
+            sf.plan_for_width(RATE, 50, 0.2, **options)
+    for options in ({"width": 0.0}, {"level": 1.0}, {"epsilons": (0.0, 1.0)}, {"draws": 0}):
+        with pytest.raises(ArgumentError, match=f"{next(iter(options))} must"):
+            sf.plan_for_width(RATE, 50, **{"width": 0.2, **options})
+
+
 # --- the table of theorems --------------------------------------------------------------------------------------------
 
 

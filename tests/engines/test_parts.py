@@ -154,6 +154,19 @@ def test_an_engine_of_values_is_opened_when_values_are_asked_for(rng):
     np.testing.assert_array_equal(engine.gradient(theta), reference.ReferenceEngine(data, model).gradient(theta))
 
 
+def test_labels_far_outside_are_moved_no_nearer_than_where_they_act_the_same(rng):
+    """An absolute error settles beyond the largest score: there l(theta) - l(0) is a line in the score, at any label."""
+    labels = np.concatenate([rng.uniform(-3, 3, N - 4), [1e300, -1e300, 50.0, -50.0]])
+    rows = rng.uniform(-0.5, 0.5, (N, WIDTH))
+    schema = sf.Schema.vector(WIDTH, data_norm=1.0, target=sf.Number(-1e300, 1e300))
+    model = sf.Gibbs(sf.losses.Quantile(1.0, 0.5), sf.priors.Gaussian(1.0), WIDTH)
+    engine = values.ValuesEngine(sf.Dataset.from_arrays(rows, labels, schema=schema), model)
+    points, unit = rng.normal(0, 2, (6, WIDTH)) * np.array([[1e-6], *[[1.0]] * 5]), 2.0**-20
+    scores, y = rows @ points.T, np.clip(labels, -100.0, 100.0)[:, None]
+    gaps = 0.5 * (np.abs(y - scores) - np.abs(y))
+    np.testing.assert_allclose(engine.totals(points, unit, 50.0), whole_numbers(gaps, unit), atol=2)
+
+
 # --- order -----------------------------------------------------------------------------------------------------------
 
 
