@@ -20,6 +20,8 @@ from sfumato.privacy.profiles import Profile, number
 from sfumato.privacy.renyi import Renyi
 
 Price = Callable[[float], Guarantee]
+# What a price above its target exceeds it by at least: the difference of two logarithms may round to 0.
+_ABOVE = 5e-324
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,9 @@ def _point_excess(guarantee: Guarantee, epsilon: float, delta: float) -> float:
     if found <= delta:
         return -math.inf if found == 0 else math.log(found) - math.log(delta)
     if delta > 0:
-        return math.log(found) - math.log(delta)
+        return max(_ABOVE, math.log(found) - math.log(delta))
     limit = guarantee.curve.renyi(math.inf)
-    return math.inf if limit == math.inf else math.log(limit) - math.log(epsilon)
+    return math.inf if limit == math.inf else max(_ABOVE, math.log(limit) - math.log(epsilon))
 
 
 def _curve_excess(curve: Curve, target: Curve) -> float:
@@ -113,7 +115,7 @@ def _curve_excess(curve: Curve, target: Curve) -> float:
 def _log_ratio(found: float, allowed: float) -> float:
     if found <= allowed:
         return -math.inf if found == 0 else math.log(found) - math.log(allowed)
-    return math.inf if allowed == 0 or found == math.inf else math.log(found) - math.log(allowed)
+    return math.inf if allowed == 0 or found == math.inf else max(_ABOVE, math.log(found) - math.log(allowed))
 
 
 def largest_admitted(
