@@ -79,8 +79,8 @@ def test_a_full_database_on_sqlite(sqlite_place, monkeypatch):
     ledger.close()
     connect = sqlite.SqliteStore._connect
 
-    def small(store):
-        connection = connect(store)
+    def small(store, seconds):
+        connection = connect(store, seconds)
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages}")
         return connection

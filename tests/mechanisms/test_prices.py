@@ -308,7 +308,7 @@ def test_both_the_mass_of_a_cell_and_the_sum_are_charged_with_kinks(d):
         least += (0.5 * 2.0 * float(half[0]) ** 2) ** 2 / 8
     else:
         slope = power * n * 1.0 + 2.0 * float(np.linalg.norm(np.maximum(np.abs(lower), np.abs(upper))))
-        least += slope * float(np.linalg.norm(half)) * 2.0**-_kinked._FINE
+        least += slope * float(np.linalg.norm(half)) * 2.0**-_kinked.FINE
     assert error >= 2 * least
     assert dict(curve.parameters)["mu"] == pytest.approx(2 * power / math.sqrt(2.0), rel=1e-9)
 
