@@ -92,7 +92,10 @@ def nested(levels: int) -> dict:
         ({"labels": "theta"}, "list of names"),
         ({"guarantee.curve": nested(20)}, "levels deep"),
         ({"plan.guarantee.curve": nested(20)}, "levels deep"),
-        ({"plan.target.curve": {"curve": "renyi", "orders": [2.0] * 10_001, "values": [1.0]}}, "lists more than 10,000 numbers"),
+        (
+            {"plan.target.curve": {"curve": "renyi", "orders": [2.0] * 10_001, "values": [1.0]}},
+            "lists more than 10,000 numbers",
+        ),
         ({"plan.model.dimension": 10**6}, "dimension of the model"),
         ({"plan.model.states": 10**6}, "states of the model"),
         ({"plan.model.cardinalities": [["a", 10**6]]}, "cardinalities of the model"),

@@ -139,7 +139,7 @@ def test_a_file_that_is_no_such_key_is_refused(tmp_path, signed, keys):
     for content in (b"", b"no key", keys[1].read_bytes()):
         wrong.write_bytes(content)
         wrong.chmod(0o600)
-        with pytest.raises(ArgumentError, match="no Ed25519 private key|is a public key"):
+        with pytest.raises(ArgumentError, match=r"no Ed25519 private key|is a public key"):
             signing.sign(b"x", wrong)
     with pytest.raises(ArgumentError, match="no Ed25519 public key"):
         sf.load(signed).verify(public_key=keys[0])
