@@ -23,33 +23,27 @@ TRIALS = 30 if LONG else 5
 HOW = ("fork", "parent closes", "close", "threads", "fork pool", "spawn pool", "executor")
 
 
-@pytest.mark.parametrize("how", HOW)
-def test_an_inherited_sqlite_ledger_spends_one_budget(sqlite_place, how):
-    """Four chargers try 12 times each to take a twentieth of the cap."""
-    trials = TRIALS if how == "parent closes" or LONG else 2
-    found = swarm(
+def spent_by_all(place, how: str, trials: int) -> list[int]:
+    """Four chargers try 12 times each to take a twentieth of the cap: how many were admitted, for each trial."""
+    return swarm(
         task="inherited",
-        url=sqlite_place.url,
-        witness=str(sqlite_place.witness),
+        url=place.url,
+        witness=str(place.witness),
         times=trials,
         mu=part_of_the_cap(20),
         how=how,
     )
-    assert found == [20] * trials
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_an_inherited_sqlite_ledger_spends_one_budget(sqlite_place, how):
+    assert spent_by_all(sqlite_place, how, TRIALS) == [20] * TRIALS
 
 
 @pytest.mark.parametrize("how", HOW if LONG else ("parent closes", "fork pool"))
 def test_an_inherited_postgresql_ledger_spends_one_budget(postgres_place, how):
     trials = TRIALS if LONG else 1
-    found = swarm(
-        task="inherited",
-        url=postgres_place.url,
-        witness=str(postgres_place.witness),
-        times=trials,
-        mu=part_of_the_cap(20),
-        how=how,
-    )
-    assert found == [20] * trials
+    assert spent_by_all(postgres_place, how, trials) == [20] * trials
 
 
 def _forked(work) -> int:

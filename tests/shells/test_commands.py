@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from sfumato.shells.cli import main
+from command_line import typed as typed
 
 SCHEMA = """\
 sfumato = "schema"
@@ -65,18 +65,6 @@ def clinic(tmp_path, monkeypatch):
     (tmp_path / "clinic.schema.toml").write_text(SCHEMA)
     (tmp_path / "share.toml").write_text(SPEC)
     return tmp_path
-
-
-def typed(monkeypatch, capsys, *words):
-    """Exit code, standard output and standard error of a command line."""
-    monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, words)])
-    code = 0
-    try:
-        main()
-    except SystemExit as left:
-        code = int(left.code or 0)
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
 
 
 @pytest.fixture
