@@ -144,7 +144,7 @@ def test_a_divergence_curve_compares_the_law_that_is_released(monkeypatch):
         model, n, power, strength, noise = seen[-1]
         assert (model, n) == (mean, 200)
         assert (power, strength) == (numbers.get("power", 1.0), numbers.get("strength", 1.0))
-        assert noise == numbers.get("noise", 0.0) * mean.reach
+        assert noise == numbers.get("noise", 0.0) * mean.sensitivity
     assert seen[0][2] < 1 < seen[1][3]
     assert seen[2][4] > 0
 

@@ -12,8 +12,8 @@ from sfumato.calibrate import Target, largest, target_of
 from sfumato.errors import ArgumentError, AssumptionError, CalibrationError, SfumatoError
 from sfumato.mechanisms import _family, exponential, langevin
 from sfumato.mechanisms._gibbs import sharp_price
-from sfumato.models.families._family import Family
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
+from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.convert import minimise_over_orders, renyi_to_epsilon
 from sfumato.privacy.curves import Curve

@@ -14,7 +14,7 @@ from sfumato.errors import ArgumentError, CalibrationError, SfumatoError
 from sfumato.mechanisms import plan_with
 from sfumato.mechanisms._family import divergence
 from sfumato.mechanisms.plan import GOALS, Plan
-from sfumato.models.families._family import Family
+from sfumato.models.families.family import Family
 from sfumato.privacy.curves import Curve
 from sfumato.queries.widths import WidthPlan, cheapest, fewest_draws
 
@@ -206,7 +206,7 @@ def divergence_curve(
     for epsilon, planned in zip(found.epsilons, found.plans, strict=True):
         if planned is not None:
             numbers = dict(planned.parameters)
-            noise = numbers.get("noise", 0.0) * model.reach
+            noise = numbers.get("noise", 0.0) * model.sensitivity
             gap = divergence(model, n, numbers.get("power", 1.0), numbers.get("strength", 1.0), noise)
             curve.append((epsilon, gap))
     return curve

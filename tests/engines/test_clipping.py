@@ -82,7 +82,7 @@ def test_a_value_beyond_the_bound_is_clipped(bound):
     points = rng.normal(0, 6, (7, 2))
     values = np.logaddexp(0, -labels[:, None] * (rows @ points.T)) - math.log(2)
     assert (np.abs(values) > 1.0).any()
-    assert engine.totals(points, 2.0**-20, bound) == by_hand(values, 2.0**-20, bound)
+    assert engine.values(points, 2.0**-20, bound) == by_hand(values, 2.0**-20, bound)
 
 
 def test_values_with_an_intercept_of_labels_and_of_rows_are_clipped_too():
@@ -94,17 +94,17 @@ def test_values_with_an_intercept_of_labels_and_of_rows_are_clipped_too():
     data = sf.Dataset.from_arrays(rows, labels, schema=schema)
     engine = ValuesEngine(data, sf.Gibbs(loss, sf.priors.Gaussian(1.0), 3, 0.5))
     scores = np.column_stack([rows, np.full(30, 0.5)]) @ points.T
-    assert engine.totals(points, unit, bound) == by_hand(
+    assert engine.values(points, unit, bound) == by_hand(
         np.logaddexp(0, -labels[:, None] * scores) - math.log(2), unit, bound
     )
     mean = ValuesEngine(
         sf.Dataset.from_arrays(rows, schema=sf.Schema.vector(2, data_norm=1.0)),
         sf.Gibbs(sf.losses.GaussianMean(1.0), sf.priors.Gaussian(1.0), 2),
     )
-    assert mean.totals(points[:, :2], unit, bound) == by_hand(-rows @ points[:, :2].T, unit, bound)
+    assert mean.values(points[:, :2], unit, bound) == by_hand(-rows @ points[:, :2].T, unit, bound)
     rate = ValuesEngine(
         sf.Dataset.from_table({"y": labels > 0}, schema=sf.Schema({"y": sf.Boolean()}, target="y")),
         sf.Gibbs(sf.losses.LogitBernoulli(), sf.priors.Gaussian(1.0), 1),
     )
     t, y = points[:, :1].T, (labels > 0).astype(float)[:, None]
-    assert rate.totals(points[:, :1], unit, bound) == by_hand(np.logaddexp(0, t) - y * t - math.log(2), unit, bound)
+    assert rate.values(points[:, :1], unit, bound) == by_hand(np.logaddexp(0, t) - y * t - math.log(2), unit, bound)

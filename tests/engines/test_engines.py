@@ -400,7 +400,7 @@ def test_the_charged_error_of_a_step_covers_the_real_one(name, precision):
     data = sf.Dataset.from_arrays(rows, labels.astype(int) if name == "logistic" else labels, schema=schema)
     power = 0.7
     step = 1 / model.smoothness(n, power)
-    radius = _gibbs.reach(model, n, power)
+    radius = _gibbs.projection_radius(model, n, power)
     field, project = _gibbs.field(model, open_engine(data, model), power), _gibbs.projection(model, radius)
     bound = _gibbs.step_error(model, n, power, step)
     worst = coarse = 0.0

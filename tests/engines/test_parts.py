@@ -63,7 +63,7 @@ def test_totals_of_values_in_parts_are_those_of_all_records(kind, rng, small_par
     points, unit = rng.normal(0, 3, (11, WIDTH + 1)), 2.0**-20
     scores = np.column_stack([rows, np.full(N, INTERCEPT)]) @ points.T
     gaps = np.logaddexp(0, -labels[:, None] * scores) - math.log(2)
-    found = engine.totals(points, unit, 50.0)
+    found = engine.values(points, unit, 50.0)
     np.testing.assert_allclose(found, whole_numbers(gaps, unit), atol=2)
     assert all(type(total) is int for total in found)
 
@@ -76,7 +76,7 @@ def test_totals_of_softmax_values_in_parts_are_those_of_all_records(rng, small_p
     scores = np.stack([whole @ point.reshape(4, -1).T for point in points], axis=1)
     own = np.take_along_axis(scores, labels[:, None, None], axis=2)[:, :, 0]
     gaps = special.logsumexp(scores, axis=2) - own - math.log(4)
-    np.testing.assert_allclose(engine.totals(points, unit, 50.0), whole_numbers(gaps, unit), atol=2)
+    np.testing.assert_allclose(engine.values(points, unit, 50.0), whole_numbers(gaps, unit), atol=2)
 
 
 def test_values_are_rounded_to_the_nearest_whole_number(rng, small_parts):
@@ -86,7 +86,7 @@ def test_values_are_rounded_to_the_nearest_whole_number(rng, small_parts):
     points = rng.normal(0, 3, (5, WIDTH + 1))
     scores = np.column_stack([rows, np.full(N, INTERCEPT)]) @ points.T
     gaps = np.logaddexp(0, -labels[:, None] * scores) - math.log(2)
-    assert engine.totals(points, 0.5, 50.0) == whole_numbers(gaps, 0.5)
+    assert engine.values(points, 0.5, 50.0) == whole_numbers(gaps, 0.5)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -164,7 +164,7 @@ def test_labels_far_outside_are_moved_no_nearer_than_where_they_act_the_same(rng
     points, unit = rng.normal(0, 2, (6, WIDTH)) * np.array([[1e-6], *[[1.0]] * 5]), 2.0**-20
     scores, y = rows @ points.T, np.clip(labels, -100.0, 100.0)[:, None]
     gaps = 0.5 * (np.abs(y - scores) - np.abs(y))
-    np.testing.assert_allclose(engine.totals(points, unit, 50.0), whole_numbers(gaps, unit), atol=2)
+    np.testing.assert_allclose(engine.values(points, unit, 50.0), whole_numbers(gaps, unit), atol=2)
 
 
 # --- order -----------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def logistic(d: int = 3, precision: float = 2.0, radius: float = 1.0) -> sf.Gibb
 def test_a_step_error_covers_the_gradient_of_the_prior(d):
     """P (theta - mean) is a product rounded once in every coordinate, of a size of up to P times the reach."""
     model, n, power = logistic(d, precision=1e6), 1, 1e-9
-    far = _gibbs.reach(model, n, power)
+    far = _gibbs.projection_radius(model, n, power)
     assert _gibbs.step_error(model, n, power, 1.0) >= UNIT * 1e6 * far * (d + 1)
 
 
@@ -33,7 +33,7 @@ def test_a_step_error_covers_the_gradient_of_the_prior(d):
 def test_a_step_error_covers_the_roundings_of_the_scores(d):
     """A score is a sum of d products: off by d units of |x| |theta|, which the curvature of each record passes on."""
     model, n, power = logistic(d, precision=1e-3), 10**6, 1.0
-    far = _gibbs.reach(model, n, power)
+    far = _gibbs.projection_radius(model, n, power)
     scores = n * model.constants.smoothness * d * UNIT * far
     assert _gibbs.step_error(model, n, power, 1.0) >= power * scores
 
@@ -49,7 +49,7 @@ def test_the_error_of_a_noisy_mean_covers_the_noise_that_is_added(noise):
 def test_the_reach_holds_the_mode_and_twelve_deviations(d, precision):
     model, n, power = logistic(d, precision), 200, 0.5
     mode, spread = power * n * 1.0 / precision, math.sqrt(d / precision)
-    assert _gibbs.reach(model, n, power) >= mode + 12 * spread
+    assert _gibbs.projection_radius(model, n, power) >= mode + 12 * spread
 
 
 @pytest.mark.parametrize("power", [1.0, 0.01])

@@ -38,7 +38,7 @@ def labelled(rows, labels, target=SIGNS, norm: float = 1.0) -> sf.Dataset:
 def law(model: sf.Gibbs, data: sf.Dataset, power: float, per_axis: int) -> np.ndarray:
     """Log probabilities of the lattice, from the totals that the mechanism asks for."""
     points = _lattice.points_of(model, per_axis)
-    totals = open_engine(data, model, values=True).totals(points, _lattice.unit_of(model), _lattice.reach_of(model))
+    totals = open_engine(data, model, values=True).values(points, _lattice.unit_of(model), _lattice.value_bound(model))
     logs = -power * _lattice.unit_of(model) * np.array(totals, dtype=np.float64)
     logs -= 0.5 * model.prior.prior.precision * (points**2).sum(axis=1)
     return logs - special.logsumexp(logs)
@@ -69,12 +69,12 @@ def test_totals_are_sums_of_values_rounded_record_by_record(name):
     rows, labels = rows_of(300, 2)
     y = labels.astype(float) if target is SIGNS else np.round(np.random.default_rng(3).normal(size=300) * 2, 3)
     points = _lattice.points_of(model, 9)
-    unit, reach = _lattice.unit_of(model), _lattice.reach_of(model)
+    unit, reach = _lattice.unit_of(model), _lattice.value_bound(model)
     wanted = value(rows @ points.T, y[:, None]).sum(axis=0)
     for kind in (rows, sparse.csr_array(rows)):
         engine = open_engine(labelled(kind, labels if target is SIGNS else y, target), model, values=True)
         assert type(engine) is ValuesEngine
-        totals = engine.totals(points, unit, reach)
+        totals = engine.values(points, unit, reach)
         assert all(isinstance(total, int) for total in totals)
         np.testing.assert_allclose(np.array(totals) * unit, wanted, atol=300 * unit)
         assert np.abs(np.array(totals) * unit * 1.001 - wanted).max() > 300 * unit
@@ -89,7 +89,7 @@ def test_no_order_of_the_rows_changes_a_total():
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(rows))
         engine = open_engine(labelled(rows[order], labels[order]), model, values=True)
-        found.add(tuple(engine.totals(points, _lattice.unit_of(model), _lattice.reach_of(model))))
+        found.add(tuple(engine.values(points, _lattice.unit_of(model), _lattice.value_bound(model))))
     assert len(found) == 1
 
 
@@ -97,10 +97,10 @@ def test_a_record_far_outside_adds_no_more_than_its_bound():
     """Labels of 1e9 leave no digits in a difference of two losses; the clip keeps the term within what is priced."""
     model = sf.Gibbs(sf.losses.Quantile(1.0, quantile=0.8), ball(), 1)
     points = _lattice.points_of(model, 9)
-    unit, reach = _lattice.unit_of(model), _lattice.reach_of(model)
+    unit, reach = _lattice.unit_of(model), _lattice.value_bound(model)
     for label in (1e9, -1e9, 0.0, math.nan):
         engine = open_engine(labelled(np.array([[1.0]]), [label], sf.Number(-1e9, 1e9)), model, values=True)
-        assert max(abs(total) for total in engine.totals(points, unit, reach)) * unit <= reach + unit
+        assert max(abs(total) for total in engine.values(points, unit, reach)) * unit <= reach + unit
 
 
 # --- the law and its price -------------------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ def test_errors_of_the_exponent_are_priced_by_trials(power, draws):
 def test_errors_of_the_exponent_are_priced_on_a_lattice(power):
     """Delta, one unit of rounding between two records, and twice the error of a log weight over the power."""
     model = boxed(2)
-    unit, reach = _lattice.unit_of(model), _lattice.reach_of(model)
+    unit, reach = _lattice.unit_of(model), _lattice.value_bound(model)
     assert reach == pytest.approx(math.sqrt(2))
     assert 2.0**-36 < unit / reach <= 2.0**-35
     found = _lattice.sensitivity(model, power)
@@ -247,7 +247,7 @@ def test_a_step_error_covers_the_update_itself():
     """Where the records say nothing, what is left is the rounding of theta - h g + noise: a few units of its size."""
     model, n, power = logistic(d=4, precision=1e-6), 1, 1e-9
     step = 1e3
-    reach = _gibbs.reach(model, n, power)
+    reach = _gibbs.projection_radius(model, n, power)
     update = 4 * 2.0**-53 * (reach + math.sqrt(2 * step * 4))
     assert _gibbs.step_error(model, n, power, step) >= update
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import sfumato as sf
-from sfumato.models.families._family import Family
+from sfumato.models.families.family import Family
 
 Generator = np.random.Generator
 

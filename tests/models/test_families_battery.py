@@ -62,9 +62,9 @@ def test_one_replaced_record_moves_the_totals_by_no_more_than_the_reach(name):
         totals(case, case.made(permuted(table, np.array([i])))) for table in tables for i in range(40)
     ])  # fmt: skip
     moves = np.linalg.norm(singles[:, None, :] - singles[None, :, :], axis=-1)
-    assert moves.max() <= case.model.reach
-    assert moves.max() >= 0.3 * case.model.reach
-    assert np.linalg.norm(singles, axis=-1).max() <= case.model.reach * (1 + 1e-9)
+    assert moves.max() <= case.model.sensitivity
+    assert moves.max() >= 0.3 * case.model.sensitivity
+    assert np.linalg.norm(singles, axis=-1).max() <= case.model.sensitivity * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", list(CASES))

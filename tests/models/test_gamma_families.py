@@ -74,8 +74,8 @@ def test_totals_are_whole_additive_and_bounded_whatever_the_cells(name, rows, ne
     assert total == tally(np.random.default_rng(seed).permutation(rows))
     changed = list(rows)
     changed[place % len(rows)] = new
-    assert abs(tally(changed) - total) * unit <= Fraction(model.reach)
-    assert 0 <= total * unit <= len(rows) * Fraction(model.reach)
+    assert abs(tally(changed) - total) * unit <= Fraction(model.sensitivity)
+    assert 0 <= total * unit <= len(rows) * Fraction(model.sensitivity)
     feasible = model.feasible(np.array([float(total * unit)]), len(rows))
     assert feasible[0] == pytest.approx(float(total * unit))
 
@@ -87,8 +87,8 @@ def test_totals_are_the_sums_of_the_statistics(name):
     found = int(model.tally({"x": values}, ("x",))[0]) * model.units[0]
     assert float(found) == pytest.approx(statistic(name, values), rel=1e-9)
     worst = statistic(name, np.full(1, BOUNDS[name][1])), statistic(name, np.full(1, BOUNDS[name][0]))
-    assert model.reach == pytest.approx(max(worst), rel=1e-15)
-    assert Fraction(model.reach) >= model.units[0] * (1 if name == "counts" else RESOLUTION)
+    assert model.sensitivity == pytest.approx(max(worst), rel=1e-15)
+    assert Fraction(model.sensitivity) >= model.units[0] * (1 if name == "counts" else RESOLUTION)
     np.testing.assert_allclose(
         model.natural(np.array([float(found)]), 500, 0.3), parameters(name, values, 0.3), rtol=1e-9
     )
@@ -147,7 +147,7 @@ def worst_pair(model, n, power, strength) -> tuple[tuple[mpf, mpf], tuple[mpf, m
     if isinstance(model, F.GammaPoisson):
         return (a + r * model.bound, b), (a, b)
     k = a + r * n * mpf(model.shape_per_record)
-    return (k, b), (k, b + r * mpf(model.reach))
+    return (k, b), (k, b + r * mpf(model.sensitivity))
 
 
 def log_density(shape, rate):

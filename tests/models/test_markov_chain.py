@@ -31,8 +31,8 @@ def test_one_trajectory_moves_the_counts_within_reach():
     kinds = list(itertools.product(range(3), repeat=4))
     each = [WALK.tally({f"t{k}": np.array([w[k]]) for k in range(4)}, list(WALK.columns(STEPS))) for w in kinds]
     moved = max(np.linalg.norm(x - y) for x, y in itertools.combinations(each, 2))
-    assert math.isclose(moved, WALK.reach, rel_tol=1e-12)
-    assert moved <= WALK.reach
+    assert math.isclose(moved, WALK.sensitivity, rel_tol=1e-12)
+    assert moved <= WALK.sensitivity
 
 
 @pytest.mark.parametrize("chain", [WALK, MarkovChain(["x", "y", "end"])])

@@ -135,8 +135,8 @@ def test_counts_are_those_of_a_plain_loop_and_one_record_moves_them_within_reach
     block = {"a": np.arange(3).repeat(6), "b": np.tile([0, 1], 9), "age": np.tile([0.0, 25.0, 80.0], 6)}
     each = [model.tally({k: v[i : i + 1] for k, v in block.items()}, ("a", "b", "age")) for i in range(18)]
     moved = [np.linalg.norm(x - y) for x, y in itertools.combinations(each, 2)]
-    assert math.isclose(max(moved), model.reach, rel_tol=1e-12)
-    assert max(moved) <= model.reach
+    assert math.isclose(max(moved), model.sensitivity, rel_tol=1e-12)
+    assert max(moved) <= model.sensitivity
 
 
 def test_noisy_counts_become_possible_ones():

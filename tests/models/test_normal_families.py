@@ -260,10 +260,10 @@ def test_one_bad_record_moves_the_totals_by_no_more_than_its_reach(name, bad):
         table = rows.copy()
         table[3] = broken
         gap = math.sqrt(sum(float(a - b) ** 2 for a, b in zip(found(table), clean, strict=True)))
-        assert gap <= model.reach
+        assert gap <= model.sensitivity
         # Even rows that no data set would hold stay within the bounds, coordinate by coordinate.
         raw = totals(model, table)
-        assert all(abs(float(a - b)) <= model.reach for a, b in zip(raw, clean, strict=True))
+        assert all(abs(float(a - b)) <= model.sensitivity for a, b in zip(raw, clean, strict=True))
 
 
 def test_cutting_to_steps_never_lengthens_a_record():

@@ -102,7 +102,7 @@ def test_a_claim_states_what_one_record_can_add(name):
     model, ends = GAMMAS[name]
     facts = model.claim(N).facts
     assert facts["bound"] == float(Fraction(ends[1]) / N)
-    assert model.reach == facts["bound"]
+    assert model.sensitivity == facts["bound"]
 
 
 def test_coarseness_is_the_width_of_a_cell_in_deviations_of_the_law():
@@ -151,7 +151,7 @@ def test_vectors_are_priced_with_the_stretch_of_their_computed_basis():
         rows = model.law([Fraction(0)] * size, 5).basis
         with mp.workdps(50):
             reach = 2 * mpf(0.7) * largest_singular_value(rows)
-            assert reach <= mpf(model.claim(5).facts["reach"]) <= reach * (1 + mpf(1e-12))
+            assert reach <= mpf(model.claim(5).facts["sensitivity"]) <= reach * (1 + mpf(1e-12))
             stretched += reach > 2 * mpf(0.7)
     assert stretched  # for some of them the basis does stretch, by a rounding
 
@@ -200,4 +200,4 @@ def test_the_expected_half_width_holds_nine_draws_in_ten():
 
 def test_a_count_of_trials_is_priced_as_what_it_can_move():
     for model in (F.BetaBinomial(7), F.BetaBinomial(7, floor=0.1), F.BetaBernoulli()):
-        assert model.claim(N).facts["trials"] == model.reach == (1 if model.name == "BetaBernoulli" else 7)
+        assert model.claim(N).facts["trials"] == model.sensitivity == (1 if model.name == "BetaBernoulli" else 7)

@@ -78,8 +78,8 @@ def test_the_sensitivity_of_totals_is_that_of_the_worst_two_records(name):
     """No pair moves them by more, and a pair attains it: no factor is missing and none is too many."""
     model, schema = MODELS[name]
     worst = moves(model, schema).max()
-    assert worst <= model.reach
-    assert worst == pytest.approx(model.reach, rel=1e-9)
+    assert worst <= model.sensitivity
+    assert worst == pytest.approx(model.sensitivity, rel=1e-9)
 
 
 def test_a_trajectory_moves_its_first_state_and_all_its_steps():
@@ -96,8 +96,8 @@ def test_a_trajectory_moves_its_first_state_and_all_its_steps():
 
     paths = np.array([counts(path) for path in itertools.product(range(states), repeat=length)])
     worst = max(np.linalg.norm(paths - path, axis=1).max() for path in paths)
-    assert worst <= model.reach
-    assert worst == pytest.approx(model.reach, rel=1e-9)
+    assert worst <= model.sensitivity
+    assert worst == pytest.approx(model.sensitivity, rel=1e-9)
 
 
 def exact_total(model, lower: float, upper: float, cell: float):
@@ -126,8 +126,8 @@ def test_a_sensitivity_that_is_no_float_is_rounded_up(family):
             ends = worst = (low, low + bound)
             model = sf.families.NormalMean(4.0, *ends, mean=low, precision=0.25)
         first, second = (exact_total(model, *ends, cell) for cell in worst)
-        assert abs(second - first) <= Fraction(model.reach)
-        assert abs(second - first) >= Fraction(model.reach) * (1 - Fraction(1, 10**9))
+        assert abs(second - first) <= Fraction(model.sensitivity)
+        assert abs(second - first) >= Fraction(model.sensitivity) * (1 - Fraction(1, 10**9))
 
 
 # --- normal posteriors: the deviation that is drawn is never below the one that is priced ---------------------------

@@ -140,7 +140,7 @@ def chains(c, b, m, h, t, k):
     known = dict(mu.curve.parameters)
     yield UP, float(known["mu"]), mpf(c) / mp.sqrt(mpf(m))
     assert (known["draws"], float(known["error"])) == (k, 0.5)
-    yield DOWN, interpolated.cell_acceptance(slope=h, reach=1.5, gap=0.25), mp.exp(-3 * mpf(h) - mpf(0.25))
+    yield DOWN, interpolated.cell_acceptance(slope=h, half_diagonal=1.5, gap=0.25), mp.exp(-3 * mpf(h) - mpf(0.25))
     plan = inexact.langevin_schedule(
         strong_convexity=m, smoothness=2 * m, dimension=k + 1, total_variation=0.25, argmin_error=c
     )
@@ -155,7 +155,7 @@ def chains(c, b, m, h, t, k):
 def locations(c, b, m, h, t, k):
     """With errors of the drawn masses the mu of one draw stands in the curve itself."""
     known = {"power": h, "strength": 1.3, "draws": k, "log_error": 1e-3}
-    found = location.gaussian_location(curvatures=[c, b], precisions=[m, 0.3 * m], n=t, reach=h, **known).curve
+    found = location.gaussian_location(curvatures=[c, b], precisions=[m, 0.3 * m], n=t, sensitivity=h, **known).curve
     steep = max(mpf(a) / mp.sqrt(mpf(1.3) * mpf(p) + t * mpf(h) * mpf(a)) for a, p in ((c, m), (b, 0.3 * m)))
     yield UP, float(found.parameters["mu"]), mpf(h) * mpf(h) * steep
     odds = location.logit_draw(precision=m, **known).curve

@@ -86,7 +86,7 @@ def test_a_perturbed_gaussian_is_inflated_for_every_draw(draws):
             difference=1.0, strong_convexity=4.0, convex=True, convex_domain=True, log_error=error, draws=draws
         ),
         location.gaussian_location(
-            curvatures=[1.0], precisions=[0.0], n=4, reach=1.0, power=1.0, draws=draws, log_error=error
+            curvatures=[1.0], precisions=[0.0], n=4, sensitivity=1.0, power=1.0, draws=draws, log_error=error
         ),
     ]
     for claim in claims:

@@ -88,7 +88,11 @@ def test_each_dropped_hypothesis_is_named(changed, said):
 
 
 def test_a_cell_succeeds_by_its_slope():
-    assert interpolated.cell_acceptance(slope=10.0, reach=0.1, gap=0.5) == pytest.approx(math.exp(-2.5))
-    for changed, said in (({"slope": 0.0}, "slope"), ({"reach": math.inf}, "diagonal"), ({"gap": -1.0}, "errors")):
+    assert interpolated.cell_acceptance(slope=10.0, half_diagonal=0.1, gap=0.5) == pytest.approx(math.exp(-2.5))
+    for changed, said in (
+        ({"slope": 0.0}, "slope"),
+        ({"half_diagonal": math.inf}, "diagonal"),
+        ({"gap": -1.0}, "errors"),
+    ):
         with pytest.raises(AssumptionError, match=said):
-            interpolated.cell_acceptance(**{"slope": 1.0, "reach": 0.1, **changed})
+            interpolated.cell_acceptance(**{"slope": 1.0, "half_diagonal": 0.1, **changed})

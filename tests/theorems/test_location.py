@@ -19,8 +19,8 @@ from sfumato.privacy.curves import Curve
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.theorems import location, sharp
 
-ONE = {"curvatures": (0.5,), "precisions": (0.2,), "n": 30, "reach": 4.0}
-TWO = {"curvatures": (0.5, 3.0), "precisions": (0.2, 0.7), "n": 30, "reach": 4.0}
+ONE = {"curvatures": (0.5,), "precisions": (0.2,), "n": 30, "sensitivity": 4.0}
+TWO = {"curvatures": (0.5, 3.0), "precisions": (0.2, 0.7), "n": 30, "sensitivity": 4.0}
 
 
 # --- normal posteriors -----------------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ TWO = {"curvatures": (0.5, 3.0), "precisions": (0.2, 0.7), "n": 30, "reach": 4.0
 )
 def test_it_agrees_with_the_sharp_theorem(power, radius, n, precision, draws):
     found = location.gaussian_location(
-        curvatures=(1.0, 1.0), precisions=(precision,) * 2, n=n, reach=2 * radius, power=power, draws=draws
+        curvatures=(1.0, 1.0), precisions=(precision,) * 2, n=n, sensitivity=2 * radius, power=power, draws=draws
     ).curve.mu
     mean = sharp.gaussian_mean(power=power, radius=radius, n=n, precision=precision, draws=draws)
     gibbs = sharp.gibbs_draw(
@@ -70,7 +70,7 @@ def test_no_shift_is_longer_and_one_is_as_long(seed):
     a, prior = 10 ** rng.uniform(-3, 3, d), 10 ** rng.uniform(-3, 3, d)
     power, strength, reach = 10 ** rng.uniform(-2, 0), 10 ** rng.uniform(0, 2), 10 ** rng.uniform(-2, 2)
     mu = location.gaussian_location(
-        curvatures=tuple(a), precisions=tuple(prior), n=n, reach=reach, power=power, strength=strength
+        curvatures=tuple(a), precisions=tuple(prior), n=n, sensitivity=reach, power=power, strength=strength
     ).curve.mu
     precision = strength * prior + power * n * a
     moves = rng.normal(size=(200, d))
@@ -211,8 +211,8 @@ DROPPED = [
     ({"precisions": (math.inf,)}, "precision of the prior"),
     ({"n": 0}, "number of records"),
     ({"n": 2.5}, "number of records"),
-    ({"reach": 0.0}, "one record moves"),
-    ({"reach": math.inf}, "one record moves"),
+    ({"sensitivity": 0.0}, "one record moves"),
+    ({"sensitivity": math.inf}, "one record moves"),
     ({"power": 0.0}, "power"),
     ({"strength": -1.0}, "strength"),
     ({"draws": 0}, "draws"),

@@ -49,7 +49,7 @@ def gaussian_mean(g, m, h, t, k, e):
 
 def normal_location(g, m, h, t, k, e):
     claim = location.gaussian_location(
-        curvatures=[0.5 * g, g], precisions=[m, 0.3 * m], n=t, reach=h, power=0.7, strength=1.3, draws=k
+        curvatures=[0.5 * g, g], precisions=[m, 0.3 * m], n=t, sensitivity=h, power=0.7, strength=1.3, draws=k
     )
     steep = max(
         mpf(a) / mp.sqrt(mpf(1.3) * mpf(p) + mpf(0.7) * t * mpf(a)) for a, p in ((0.5 * g, m), (g, 0.3 * m))

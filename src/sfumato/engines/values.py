@@ -35,7 +35,7 @@ class ValuesEngine:
         self.n: int = dataset.n
         self.labels, self.dimension = coordinates(dataset, model)
 
-    def totals(self, points: Array, unit: float, bound: float) -> list[int]:
+    def values(self, points: Array, unit: float, bound: float) -> list[int]:
         """Sum over the records of round(clip(l(theta, x) - l(0, x), -bound, bound)/unit) at each of (points, d)."""
         found = [0] * len(points)
         labelled = self._near(points)

@@ -13,7 +13,7 @@ from sfumato.errors import ArgumentError, CalibrationError, FormatError, Mechani
 from sfumato.mechanisms import _converged, _family, langevin_path, noisy_statistics
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Mechanism
-from sfumato.models.families._family import Family
+from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.reading import model_from_json
 from sfumato.privacy.guarantee import Guarantee
@@ -211,7 +211,7 @@ def _closest(model: Family, n: int, target: Target | None, draws: int, goal: str
 def _gap(model: Family, n: int, candidate: Plan) -> float:
     """Expected divergence of the true posterior from what a plan releases."""
     chosen = dict(candidate.parameters)
-    noise = chosen.get("noise", 0.0) * model.reach
+    noise = chosen.get("noise", 0.0) * model.sensitivity
     return _family.divergence(model, n, chosen.get("power", 1.0), chosen.get("strength", 1.0), noise)
 
 

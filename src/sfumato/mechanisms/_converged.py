@@ -130,7 +130,7 @@ def _value(model: Gibbs, n: int, power: float, engine: Any) -> Callable[[Any], f
             return math.inf
         size = float(np.linalg.norm(theta)) + 1e-300
         bound = size * (model.loss.radius if model.loss.record == ROW else steep)  # type: ignore[attr-defined]
-        total = engine.totals(point, bound * fine, bound)[0] * (bound * fine) * power
+        total = engine.values(point, bound * fine, bound)[0] * (bound * fine) * power
         if model.loss.record == ROW:
             total += 0.5 * power * n * size * size
         return float(total + 0.5 * ((theta - mean) * inner.gradient(theta)).sum())

@@ -182,7 +182,7 @@ def log_error(model: Gibbs, n: int, power: float) -> float:
     Points are within `_stretch` times the domain's radius; every term grows with it by at most its square.
     """
     d, far = model.dimension or 1, model.prior.domain_radius
-    reach, unit = _lattice.reach_of(model), _lattice.unit_of(model)
+    reach, unit = _lattice.value_bound(model), _lattice.unit_of(model)
     values = 2 * power * n * (0.5 * unit + _lattice.VALUE_ERROR * _lattice.magnitude(model))
     inner: Any = model.prior.prior  # type: ignore[attr-defined]
     away = far + math.hypot(*(inner.start or (0.0,)))
@@ -198,7 +198,7 @@ class _Potential:
     def __init__(self, model: Gibbs, n: int, power: float, engine: Any, shape: Envelope) -> None:
         self.model, self.n, self.power, self.engine = model, n, power, engine
         self.lower, self.spacing = np.array(shape.lower), np.array(shape.spacing)
-        self.reach = _lattice.reach_of(model) * shape.stretch * (1 + 1e-9)
+        self.reach = _lattice.value_bound(model) * shape.stretch * (1 + 1e-9)
 
     def points(self, places: Any) -> Any:
         """The lattice points at these places."""
@@ -207,7 +207,7 @@ class _Potential:
     def __call__(self, points: Any) -> Any:
         """U_D at each of (points, d)."""
         unit = _lattice.unit_of(self.model)
-        totals = self.engine.totals(points, unit, self.reach)
+        totals = self.engine.values(points, unit, self.reach)
         found = np.array(totals, dtype=np.float64) * (self.power * unit)
         inner: Any = self.model.prior.prior  # type: ignore[attr-defined]
         away = points - (0.0 if inner.start is None else np.array(inner.start))

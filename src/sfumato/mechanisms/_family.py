@@ -14,7 +14,7 @@ from sfumato.calibrate import Target, largest_admitted
 from sfumato.draws import Draws
 from sfumato.errors import MechanismRefused
 from sfumato.mechanisms.plan import Expected, Plan
-from sfumato.models.families._family import Array, Family
+from sfumato.models.families.family import Array, Family
 from sfumato.privacy.cover import covering_mu_of
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.profiles import Profile, number

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.calibrate import Target
+from sfumato.engines.protocol import UNIT_ROUNDOFF, gradient_error
 from sfumato.errors import MechanismRefused
 from sfumato.mechanisms.plan import Expected
 from sfumato.models.gibbs import Gibbs
@@ -17,8 +18,6 @@ from sfumato.theorems import asymptotics, sharp
 
 # The powers that are searched: 1 is the posterior itself, and below 1e-12 the prior is all that is left.
 LOWEST_POWER, HIGHEST_POWER = 1e-12, 1.0
-# Half an ulp of 1, with a little to spare; and the rows that an engine adds up before it starts a new sum.
-_UNIT, _ROWS = 1.2e-16, 8200
 # What a dimension that was not stated is taken to be, in the error of a step.
 _WIDEST = 1 << 20
 
@@ -41,23 +40,18 @@ def steepest(model: Gibbs, within: float) -> float:
 
 
 def summation_error(model: Gibbs, n: int, within: float = math.inf) -> float:
-    """Bound on the rounding error of a gradient sum over n records: terms of norm at most L, added in any order.
-
-    A sum whose every term takes part in at most k additions is off by at most k u sum |terms|; twice that leaves room for the
-    roundings of a slope and of its product with the row.
-    """
-    length = _ROWS + n / (_ROWS - 8) + 16
-    return 2 * length * _UNIT * n * steepest(model, within)
+    """Bound on the rounding error of a gradient sum over n records at parameters of norm at most `within`."""
+    return gradient_error(n, steepest(model, within))
 
 
 def noisy_mean_error(model: Gibbs, n: int, noise: float) -> float:
     """Bound on the rounding error of a mean gradient over n records with this noise added to it."""
     d = model.dimension or _WIDEST
     size = model.constants.lipschitz + 12 * noise * math.sqrt(d + 100)
-    return summation_error(model, n) / n + 16 * _UNIT * size
+    return summation_error(model, n) / n + 16 * UNIT_ROUNDOFF * size
 
 
-def reach(model: Gibbs, n: int, power: float) -> float:
+def projection_radius(model: Gibbs, n: int, power: float) -> float:
     """Radius of a public ball, about the prior's mean, onto which chains are projected: it holds the mode many times over."""
     m = model.strong_convexity(n, power)
     if math.isfinite(model.prior.domain_radius):
@@ -68,7 +62,7 @@ def reach(model: Gibbs, n: int, power: float) -> float:
 
 
 def step_error(model: Gibbs, n: int, power: float, step: float) -> float:
-    """Bound on the rounding error of one Langevin step inside the ball of `reach`, in norm.
+    """Bound on the rounding error of one Langevin step inside the ball of `projection_radius`, in norm.
 
     Scores are off by at most (d+4) u r |theta|, and the slope at a score by a few u times its curvature, so gradients by
     n M_l u ((d+4) |theta| + 8/r); then the sum's own error, the prior's gradient, and the update with its noise, whose norm
@@ -76,15 +70,15 @@ def step_error(model: Gibbs, n: int, power: float, step: float) -> float:
     """
     untruncated = getattr(model.prior, "prior", model.prior)
     centres = (model.prior.start or (0.0,), getattr(untruncated, "mean", None) or (0.0,))
-    far = reach(model, n, power) + sum(math.hypot(*centre) for centre in centres)
+    far = projection_radius(model, n, power) + sum(math.hypot(*centre) for centre in centres)
     d = model.dimension or _WIDEST
     radius: float = model.loss.radius  # type: ignore[attr-defined]
-    scores = n * model.constants.smoothness * _UNIT * ((d + 4) * far + 8 / radius)
+    scores = n * model.constants.smoothness * UNIT_ROUNDOFF * ((d + 4) * far + 8 / radius)
     # The entries of a precision matrix in absolute value have a norm of up to sqrt(d) times its own.
-    prior = max(8.0, math.sqrt(d)) * (d + 4) * _UNIT * model.prior.smoothness * far
+    prior = max(8.0, math.sqrt(d)) * (d + 4) * UNIT_ROUNDOFF * model.prior.smoothness * far
     gradients = power * (scores + summation_error(model, n, far)) + prior
     moved = far + step * power * n * steepest(model, far) + 12 * math.sqrt(2 * step * (d + 100))
-    return step * gradients * (1 + 1e-9) + 32 * _UNIT * moved
+    return step * gradients * (1 + 1e-9) + 32 * UNIT_ROUNDOFF * moved
 
 
 def field(model: Gibbs, engine: Any, power: float) -> Callable[[Any], Any]:

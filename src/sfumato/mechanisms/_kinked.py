@@ -149,7 +149,7 @@ def _success(window: Gibbs, n: int, power: float, count: int) -> float:
     lower, upper = _sides(window)
     return interpolated.cell_acceptance(
         slope=_slope(window, n, power),
-        reach=0.5 * math.hypot(*(upper - lower)) / count,
+        half_diagonal=0.5 * math.hypot(*(upper - lower)) / count,
         gap=4 * _value_error(window, n, power),
     )
 
@@ -212,7 +212,7 @@ def log_masses(window: Gibbs, power: float, count: int, engine: Any) -> tuple[li
     (low,), (high,) = _sides(window)
     nodes = np.linspace(low, high, count + 1)
     unit = _lattice.unit_of(window)
-    totals = engine.totals(nodes[:, None], unit, _lattice.reach_of(window))
+    totals = engine.values(nodes[:, None], unit, _lattice.value_bound(window))
     inner: Any = window.prior.prior  # type: ignore[attr-defined]
     middle, half = 0.5 * (nodes[1:] + nodes[:-1]), 0.5 * (high - low) / count
     slope = inner.gradient(middle[:, None])[:, 0]
@@ -257,7 +257,7 @@ def _draw_points(
     inner: Any = window.prior.prior  # type: ignore[attr-defined]
 
     def potential(at: Any) -> Any:
-        totals = engine.totals(at, unit, _lattice.reach_of(window))
+        totals = engine.values(at, unit, _lattice.value_bound(window))
         away = at - (0.0 if inner.start is None else np.array(inner.start))
         return np.array(totals, dtype=np.float64) * (power * unit) + 0.5 * (away * inner.gradient(at)).sum(axis=1)
 

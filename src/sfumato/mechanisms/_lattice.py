@@ -46,7 +46,7 @@ def axis_points(dimension: int, n: int) -> int:
     return min(max(most, _FEWEST[dimension]), _MOST[dimension]) // 2 * 2 + 1
 
 
-def reach_of(model: Gibbs) -> float:
+def value_bound(model: Gibbs) -> float:
     """Bound on |l(theta, x) - l(0, x)|; of a mean's loss, on what depends on the record."""
     steep = model.loss.radius if model.loss.record == ROW else model.constants.lipschitz  # type: ignore[attr-defined]
     return float(steep * model.prior.domain_radius)
@@ -54,12 +54,12 @@ def reach_of(model: Gibbs) -> float:
 
 def unit_of(model: Gibbs) -> float:
     """The public unit of loss values, a power of two."""
-    return 2.0 ** (math.frexp(reach_of(model))[1] - _DIGITS)
+    return 2.0 ** (math.frexp(value_bound(model))[1] - _DIGITS)
 
 
 def sensitivity(model: Gibbs, power: float) -> float:
     """Delta of the sums as they are computed: two terms of at most Delta between them, their roundings and the weights'."""
-    reach, unit = reach_of(model), unit_of(model)
+    reach, unit = value_bound(model), unit_of(model)
     # Terms are clipped to +-reach, so that no error of theirs can matter where Delta is already twice that.
     two = min(2 * reach, model.constants.bound + 2 * VALUE_ERROR * magnitude(model))
     return (max(two, model.constants.bound) + unit + 2 * LOG_ERROR / power) * (1 + 1e-14)
@@ -78,7 +78,7 @@ def magnitude(model: Gibbs) -> float:
         label = max(abs(domain.lower), abs(domain.upper))
     else:
         label = 1.0
-    return (1 + label) * (1 + scores) + reach_of(model) + math.log(getattr(model.loss, "classes", 2))
+    return (1 + label) * (1 + scores) + value_bound(model) + math.log(getattr(model.loss, "classes", 2))
 
 
 def points_of(model: Gibbs, per_axis: int) -> Any:
@@ -99,7 +99,7 @@ def points_of(model: Gibbs, per_axis: int) -> Any:
 def draw(model: Gibbs, n: int, power: float, per_axis: int, draws: int, engine: Any, randomness: Any) -> Any:
     """Independent points of the lattice, shaped (draws, d), by exact inversion of whole-number weights."""
     points, unit = points_of(model, per_axis), unit_of(model)
-    totals = engine.totals(points, unit, reach_of(model))
+    totals = engine.values(points, unit, value_bound(model))
     inner = model.prior.prior  # type: ignore[attr-defined]
     away = points - (0.0 if inner.start is None else np.array(inner.start))
     public = 0.5 * (away * inner.gradient(points)).sum(axis=1)

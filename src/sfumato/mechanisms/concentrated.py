@@ -13,7 +13,7 @@ from sfumato.mechanisms.diffused import draw as draw
 from sfumato.mechanisms.diffused import refuses as refuses_tempering
 from sfumato.mechanisms.diffused import reprice as reprice
 from sfumato.mechanisms.plan import Cost, Plan
-from sfumato.models.families._family import Family
+from sfumato.models.families.family import Family
 
 NAME = "concentrated"
 _STRONGEST = 1e9

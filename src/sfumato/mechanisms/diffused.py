@@ -15,7 +15,7 @@ from sfumato.calibrate import Target, largest
 from sfumato.draws import Draws
 from sfumato.mechanisms import _family, _gibbs, _kinked, langevin
 from sfumato.mechanisms.plan import Cost, Plan
-from sfumato.models.families._family import Family
+from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.samplers.langevin import Report, silent

@@ -17,7 +17,7 @@ from sfumato.draws import Draws
 from sfumato.errors import MechanismRefused
 from sfumato.mechanisms import _converged, _envelope, _family, _gibbs, _lattice
 from sfumato.mechanisms.plan import Cost, Plan
-from sfumato.models.families._family import Family
+from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.samplers.langevin import Report, silent

@@ -91,7 +91,7 @@ def draw(plan: Plan, engine: Any, randomness: Any, report: Report = silent) -> D
     model, power, steps = plan.model, float(plan["power"]), int(plan["steps"])
     theta = last_iterate(
         _gibbs.field(model, engine, power),
-        _gibbs.projection(model, _gibbs.reach(model, plan.n, power)),
+        _gibbs.projection(model, _gibbs.projection_radius(model, plan.n, power)),
         _gibbs.public_start(model, plan.draws, engine.dimension),
         float(plan["step"]),
         steps,

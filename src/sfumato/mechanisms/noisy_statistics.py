@@ -15,7 +15,7 @@ from sfumato.draws import Draws
 from sfumato.errors import MechanismRefused
 from sfumato.mechanisms import _family, _gibbs
 from sfumato.mechanisms.plan import Cost, Expected, Plan
-from sfumato.models.families._family import Family
+from sfumato.models.families.family import Family
 from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.samplers.langevin import Report, silent
@@ -63,7 +63,7 @@ def plan(model: Any, n: int, target: Target | None, draws: int, **options: Any) 
 
 def expected(model: Any, n: int, noise: float) -> Expected:
     """Width of the draws made from noisy totals; without a posterior, the noise of the estimate itself."""
-    deviation = noise * model.reach
+    deviation = noise * model.sensitivity
     if model.drawn:
         return _family.expected(model, n, 1.0, 1.0, deviation)
     quantity = f"standard deviation of the noise in the {model.quantity}"
@@ -81,7 +81,7 @@ def draw(plan: Plan, engine: Any, randomness: Any, report: Report = silent) -> D
     from sfumato.samplers.normal import rounded_normal
 
     model = plan.model
-    deviation = Fraction(float(plan["noise"])) * Fraction(model.reach)
+    deviation = Fraction(float(plan["noise"])) * Fraction(model.sensitivity)
     grid, bits = spacing(float(deviation)), BufferedBits(randomness)
     totals = [count * unit for count, unit in zip(engine.totals(model.tally), model.units, strict=True)]
     noisy = [rounded_normal(bits, total, deviation, grid) * grid for total in totals]
@@ -98,7 +98,7 @@ def tells(model: Any, parameters: Mapping[str, Any], draws: Draws) -> bool:
     """Whether a release holds noisy totals exactly where its model tells them, as many as there are and on their grid."""
     if draws.totals is None or not model.tells_totals:
         return draws.totals is None and not model.tells_totals
-    grid = float(spacing(float(parameters["noise"]) * model.reach))
+    grid = float(spacing(float(parameters["noise"]) * model.sensitivity))
     totals = draws.totals
     if totals.shape != (len(model.units),) or not np.isfinite(totals).all():
         return False

@@ -7,7 +7,7 @@ from typing import Any
 
 from sfumato.mechanisms import _converged, _envelope, _family, _gibbs, langevin_path, noisy_statistics
 from sfumato.mechanisms.plan import Cost, Expected
-from sfumato.models.families._family import Family
+from sfumato.models.families.family import Family
 
 
 def expected_of(plan: Mapping[str, Any], model: Any) -> Expected:

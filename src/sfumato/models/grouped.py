@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ArgumentError
 from sfumato.models.families import _cells
-from sfumato.models.families._family import Array, Claim, Family
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.families.dirichlet_categorical import DirichletCategorical
+from sfumato.models.families.family import Array, Claim, Family
 from sfumato.models.laws import Dirichlet, Law, Product
 from sfumato.schema import Boolean, Category, Schema
 
@@ -131,15 +131,15 @@ class Grouped(Family):
         """Counts, or the group's size (in units of one record's totals, so that both are noised alike) and its totals."""
         if self._cells is not None:
             return (Fraction(1),) * (len(self._cells) * len(self.levels))
-        return (Fraction(self.model.reach), *self.model.units) * len(self.levels)
+        return (Fraction(self.model.sensitivity), *self.model.units) * len(self.levels)
 
     @property
-    def reach(self) -> float:
+    def sensitivity(self) -> float:
         """One record leaves a row and enters another: its own norm, twice, at right angles."""
         if self._cells is not None:
             return math.sqrt(2) * (1 + 1e-15)
-        # A record's size is scaled to the reach; its totals are at most the reach from those of an empty record.
-        return 2 * self.model.reach * (1 + 1e-12)
+        # A record's size is scaled to the sensitivity; its totals differ from those of an empty record by at most that.
+        return 2 * self.model.sensitivity * (1 + 1e-12)
 
     def feasible(self, totals: Array, n: int) -> Array:
         """Counts of at least 0, that sum to n where all groups are given; totals that so many records could have."""
@@ -148,12 +148,12 @@ class Grouped(Family):
             if totals.ndim == 1:
                 return _cells.nearest_counts(totals, n)
             return np.maximum(totals, 0.0)
-        sizes = np.maximum(rows[:, 0] / self.model.reach, 0.0)
+        sizes = np.maximum(rows[:, 0] / self.model.sensitivity, 0.0)
         if totals.ndim == 1:
             sizes = _cells.nearest_counts(sizes, n)
         sizes = np.maximum(np.rint(sizes), 1.0)
         inner = [self.model.feasible(row[1:], int(size)) for row, size in zip(rows, sizes, strict=True)]
-        found = np.column_stack([sizes * self.model.reach, np.array(inner)])
+        found = np.column_stack([sizes * self.model.sensitivity, np.array(inner)])
         return found.reshape(totals.shape)
 
     def estimate(self, totals: Sequence[Fraction], n: int) -> list[float]:
@@ -161,9 +161,9 @@ class Grouped(Family):
         width = 1 + len(self.model.units)
         found: list[float] = []
         for start in range(0, len(totals), width):
-            size = max(1, round(totals[start] / Fraction(self.model.reach)))
+            size = max(1, round(totals[start] / Fraction(self.model.sensitivity)))
             inner = np.array([float(value) for value in totals[start + 1 : start + width]])
-            possible = np.clip(inner, 0.0, size * self.model.reach)
+            possible = np.clip(inner, 0.0, size * self.model.sensitivity)
             found += self.model.estimate([Fraction(float(value)) for value in possible], size)
         return found
 
@@ -191,7 +191,7 @@ class Grouped(Family):
         if self._cells is not None:
             return strength * np.array(self._cells) + power * rows
         found = [
-            self.model.natural(row[1:], max(1, round(float(row[0] / self.model.reach))), power, strength)
+            self.model.natural(row[1:], max(1, round(float(row[0] / self.model.sensitivity))), power, strength)
             for row in rows
         ]
         return np.stack(found)
@@ -200,7 +200,7 @@ class Grouped(Family):
         """A product over groups, of which one replaced record touches two; grids come from the whole n, which is public."""
         rows = self._rows(np.array([float(total) for total in totals]))
         if self._cells is None:
-            sizes = [max(1, round(float(row[0] / self.model.reach))) for row in rows]
+            sizes = [max(1, round(float(row[0] / self.model.sensitivity))) for row in rows]
             inner = [[Fraction(float(value)) for value in row[1:]] for row in rows]
             parts = [self.model.law(row, size, power, strength) for row, size in zip(inner, sizes, strict=True)]
             return Product(tuple(parts), touched=2)
@@ -228,7 +228,7 @@ class Grouped(Family):
             return truth, np.concatenate([totals, members - totals], axis=1)
         if self._cells is not None:
             return truth, totals
-        return truth, np.concatenate([np.full((size, 1), members * self.model.reach), totals], axis=1)
+        return truth, np.concatenate([np.full((size, 1), members * self.model.sensitivity), totals], axis=1)
 
     def sketch(self, rng: np.random.Generator, natural: Array) -> Array:
         """As in the family itself."""

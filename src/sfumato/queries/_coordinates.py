@@ -141,7 +141,7 @@ def rate_statistic(model: Rate, prior: Rate, n: int, numbers: tuple[float, float
     power, strength, noise = numbers
     law = model.law([Fraction(0)], n, power, strength)
     grid = law.grid if isinstance(law, Dirichlet) else 0
-    deviation = noise * model.reach
+    deviation = noise * model.sensitivity
     return count_statistic(
         n * model.trials,
         (prior.alpha, prior.beta),

@@ -82,7 +82,10 @@ def share_statistics(
     grid = _grids.grid_for(power * n + strength * sum(model.alpha))
     known = share_cells(draws, grid)
     wanted = range(len(known)) if levels is None else levels
-    return [share_statistic(model.alpha, prior.alpha, level, n, numbers, known[level], model.reach) for level in wanted]
+    return [
+        share_statistic(model.alpha, prior.alpha, level, n, numbers, known[level], model.sensitivity)
+        for level in wanted
+    ]
 
 
 def projected_noise(n: int, others: tuple[float, ...], deviation: float) -> Callable[[Array, Array], Array]:

@@ -92,7 +92,7 @@ def poisson_statistic(
         found = np.where(variance >= 0.99 * mean, plain, normal)
         return np.asarray(np.where(k < 0, 0.0, np.where(k >= most, 1.0, found)), dtype=np.float64)
 
-    deviation = noise * model.reach
+    deviation = noise * model.sensitivity
     coordinate = Coordinate(lambda s: np.asarray(np.sqrt(s)), lambda x: np.asarray(x * x))
     parameter = gamma_parameter(prior.shape, prior.rate, values, False, None)
 
@@ -112,7 +112,7 @@ def duration_statistic(
     power, strength, noise = numbers
     law: Gamma = model.law([Fraction(0)], n, power, strength)
     low, high = _cells.gamma_cells(values, law)
-    most, start = n * model.reach, strength * model.rate
+    most, start = n * model.sensitivity, strength * model.rate
     limits = None if model.lower is None or model.upper is None else (model.lower, model.upper)
 
     def log_law(total: Array) -> Array:
@@ -140,7 +140,7 @@ def duration_statistic(
     scale = max(start / power, 1e-9 * most)
     coordinate = Coordinate(lambda s: np.asarray(np.log1p(s / scale)), lambda x: np.asarray(scale * np.expm1(x)))
     parameter = gamma_parameter(prior.shape, prior.rate, values, True, limits)
-    deviation = noise * model.reach
+    deviation = noise * model.sensitivity
     return Statistic(
         (0.0, most), False, coordinate, parameter, log_law, below, said, clipped_noise(deviation), deviation
     )
@@ -179,7 +179,7 @@ def mean_statistic(
         lambda x: np.asarray(-0.5 * prior.precision * (x - prior.mean) ** 2),
     )
     coordinate = Coordinate(np.asarray, np.asarray)
-    deviation = noise * model.reach
+    deviation = noise * model.sensitivity
     return Statistic(
         (0.0, n * width), False, coordinate, parameter, log_law, below, said, clipped_noise(deviation), deviation
     )

@@ -31,7 +31,7 @@ def vector_law(
 ) -> tuple[Array, Array]:
     """Mean and standard deviation of each coordinate, given draws (N, d): of theta, or of its mean given the rows."""
     power, strength, noise = numbers
-    deviation, count = noise * model.reach, len(draws)
+    deviation, count = noise * model.sensitivity, len(draws)
     turn = np.eye(model.size) if model.basis is None else np.array(model.basis)
     a, own, start = np.array(model.curvatures), np.array(model.precisions), np.array(model.start) @ turn
     precision = strength * own + power * n * a
@@ -84,7 +84,7 @@ def log_odds_statistic(
     low, high = _logit.span(prior.ones + prior.zeros, prior.precision, prior.centre, 9.0)
     parameter = Parameter(low, high, np.asarray, lambda x: _logit.log_density(held, x[None, :])[0])
     binomial = binomial_below(n)
-    deviation = noise * model.reach
+    deviation = noise * model.sensitivity
     return Statistic(
         (0.0, float(n)),
         True,

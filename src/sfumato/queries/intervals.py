@@ -17,13 +17,13 @@ from sfumato._quadrature import Array
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.models.families import _cells as _grids
-from sfumato.models.families._family import Family
 from sfumato.models.families._gamma_rate import GammaRate
 from sfumato.models.families._rate import Rate
 from sfumato.models.families._vectors import Vectors
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.families.bounded_mean import BoundedMean
 from sfumato.models.families.dirichlet_categorical import DirichletCategorical
+from sfumato.models.families.family import Family
 from sfumato.models.families.gamma_poisson import GammaPoisson
 from sfumato.models.families.logit_normal import LogitNormal
 from sfumato.models.families.normal_mean import NormalMean
@@ -66,7 +66,7 @@ def interval(
     n, numbers = int(plan["n"]), _coordinates.chosen(plan)
     if isinstance(model, BoundedMean):
         ends = _vectors.bounded_mean(
-            float(pooled[0, 0]), n, (model.lower, model.upper), numbers[2] * model.reach, share, sampling
+            float(pooled[0, 0]), n, (model.lower, model.upper), numbers[2] * model.sensitivity, share, sampling
         )
         found = np.array(ends)
     elif isinstance(model, Vectors):
@@ -119,7 +119,7 @@ def _grouped(model: Grouped, prior: Grouped, n: int, numbers: Numbers, draws: Dr
 
 def noisy_group(model: Grouped, prior: Grouped, n: int, noise: float, counts: Array) -> list[_groups.CountLaw]:
     """What the noisy counts of one group say about its shares."""
-    deviation = noise * model.reach
+    deviation = noise * model.sensitivity
     return _groups.noisy_laws(counts, n, len(model.levels), prior._cells or (), deviation, _floor(model))
 
 

@@ -32,14 +32,19 @@ def expected_width(plan: Any, level: float, releases: int = _RELEASES) -> float:
     numbers = _coordinates.chosen({"parameters": dict(plan.parameters)})
     if isinstance(model, BoundedMean):
         ends = _vectors.bounded_mean(
-            0.5 * (model.lower + model.upper), n, (model.lower, model.upper), numbers[2] * model.reach, level, True
+            0.5 * (model.lower + model.upper),
+            n,
+            (model.lower, model.upper),
+            numbers[2] * model.sensitivity,
+            level,
+            True,
         )
         return ends[1] - ends[0]
     rng = np.random.default_rng(_SEED)
     _, kept = model.simulate(rng, releases, n)
     power, strength, noise = numbers
     if noise > 0:
-        kept = kept + noise * model.reach * rng.standard_normal(kept.shape)
+        kept = kept + noise * model.sensitivity * rng.standard_normal(kept.shape)
         if model.tells_totals:
             laws = [law for row in kept for law in intervals.noisy_group(model, model, n, noise, row)]
             return float(np.mean([np.diff(law.share_ends(level)) for law in laws]))

@@ -64,15 +64,15 @@ def grid_draw(
     return h.guarantee(curve, unit=unit, draws=count)
 
 
-def cell_acceptance(*, slope: float, reach: float, gap: float = 0.0) -> float:
+def cell_acceptance(*, slope: float, half_diagonal: float, gap: float = 0.0) -> float:
     """exp(-2 S r - gap): success of a trial that picks a cell by exp(-U) at its centre, a point in it, and keeps it with
 
-    probability exp(-(U - U(centre)) - S r - gap/2). `slope` S is the Lipschitz constant of U_D for every D, `reach` r the
+    probability exp(-(U - U(centre)) - S r - gap/2). `slope` S is the Lipschitz constant of U_D for every D, `half_diagonal` r the
     distance from a cell's centre to its corner, `gap` twice the error of an exponent. Rounded down.
     """
     h = Hypotheses("success of a trial in a cell", "von Neumann 1951")
     positive = "finite and greater than 0"
     s = h.number(slope, "slope of the potential", "S", positive, "Use a Lipschitz loss on a bounded domain.", "loss")
-    r = h.number(reach, "half the diagonal of a cell", "r", positive, "Choose a public grid.")
+    r = h.number(half_diagonal, "half the diagonal of a cell", "r", positive, "Choose a public grid.")
     extra = h.number(gap, "errors of an exponent", "gap", "finite and 0 or greater", "Give a finite bound.")
     return math.exp(-2 * s * r - extra) * (1 - 1e-12)

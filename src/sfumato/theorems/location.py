@@ -34,7 +34,7 @@ def gaussian_location(
     curvatures: Sequence[float],
     precisions: Sequence[float],
     n: int,
-    reach: float,
+    sensitivity: float,
     power: float = 1.0,
     strength: float = 1.0,
     draws: int = 1,
@@ -43,8 +43,8 @@ def gaussian_location(
 ) -> Guarantee:
     """Draws of N(m, P^-1), P diagonal with P_i = s l_i + r n a_i, m moved by r a_i D_i/P_i when one record is replaced.
 
-    For |D| <= `reach` the shift in standard deviations is at most mu = r reach max_i a_i/sqrt(P_i), attained by D along the
-    coordinate of the maximum; N draws cost sqrt(N) mu. `curvatures` are a_i, the precision of one record in each
+    For |D| <= `sensitivity` S the shift in standard deviations is at most mu = r S max_i a_i/sqrt(P_i), attained by D along
+    the coordinate of the maximum; N draws cost sqrt(N) mu. `curvatures` are a_i, the precision of one record in each
     coordinate, `precisions` l_i those of the prior. One coordinate: a normal mean; equal ones: Minami et al. 2016, Theorem
     15; an eigenbasis: the setting of Dimitrakakis et al. 2017, Lemma 23.
     """
@@ -63,7 +63,7 @@ def gaussian_location(
         h.holds(good, name, symbol, required, _span(values), "Give a proper normal model.", origin="model")
     count = h.count(n, "number of records", "n", 1, "State the public number of records.")
     width = h.number(
-        reach, "how far one record moves the sum", "D", _POSITIVE, "Declare bounds or a norm.", origin="schema"
+        sensitivity, "how far one record moves the sum", "D", _POSITIVE, "Declare bounds or a norm.", origin="schema"
     )
     r, s, k = h.tempering(power, strength, draws)
     h.drawing_error(log_error)

@@ -19,7 +19,7 @@ _DEVIATIONS = 64.0
 def within_range(model: Location, n: int, power: float, strength: float, values: Array, sized: bool = True) -> bool:
     """Whether every coordinate lies where the model's records could bring it, and at most 64 deviations farther.
 
-    With S_i the sum of the records, which n records move by at most n `reach`, the mean moves by r a_i n reach / P_i, where
+    The sum of n records moves by at most n S, S being the sensitivity, so the mean moves by r a_i n S / P_i, where
     P_i = s l_i + r n a_i is the posterior's precision. Where the number of records is not known (`sized` is False: groups
     whose sizes are not published) P_i is at least s l_i.
     """
@@ -32,7 +32,7 @@ def within_range(model: Location, n: int, power: float, strength: float, values:
     origin = np.abs(
         np.array([float(each) for each in model.sums([Fraction(0)] * len(model.units), n)], dtype=np.float64)
     )
-    moved = np.linalg.norm(origin) / n + model.reach
+    moved = np.linalg.norm(origin) / n + model.sensitivity
     # A hundredth more than the sum covers every rounding error.
     room = 1.01 * (data * moved * model.stretch / precision + _DEVIATIONS / np.sqrt(precision))
     return bool((np.abs(turned - start) <= room).all())

@@ -16,9 +16,9 @@ import numpy as np
 
 from sfumato._quadrature import Array
 from sfumato.mechanisms import _converged, _envelope, _gibbs, _kinked, langevin_path, noisy_statistics, retold
-from sfumato.models.families._family import Family
 from sfumato.models.families._normal import Location
 from sfumato.models.families.bounded_mean import BoundedMean
+from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.grouped import Grouped
 from sfumato.models.priors import Ball, Box
@@ -88,7 +88,7 @@ def _estimates(model: Family, n: int, noise: float, values: Array) -> bool:
 
 def _from_total(model: BoundedMean, n: int, noise: float, value: float) -> bool:
     """Whether some total on its grid, put through the same exact arithmetic, gives this mean."""
-    grid = noisy_statistics.spacing(float(Fraction(float(noise)) * Fraction(model.reach)))
+    grid = noisy_statistics.spacing(float(Fraction(float(noise)) * Fraction(model.sensitivity)))
     low, width = Fraction(model.lower), Fraction(model.upper) - Fraction(model.lower)
     place = round((Fraction(value) - low) * n / width / grid)
     return any(model.estimate([(place + shift) * grid], n) == [value] for shift in (-1, 0, 1))
@@ -129,7 +129,7 @@ def _chain_endings(model: Gibbs, n: int, power: float, step: float, values: Arra
         edge = (values == lower) | (values == upper)
         inside = (values >= lower) & (values <= upper)
         return bool((edge | (inside & (np.rint(values / grid) * grid == values))).all())
-    radius = prior.radius if isinstance(prior, Ball) else _gibbs.reach(model, n, power)
+    radius = prior.radius if isinstance(prior, Ball) else _gibbs.projection_radius(model, n, power)
     centre = (prior.centre if isinstance(prior, Ball) else prior.start) or (0.0,)
     norms = np.linalg.norm(values - np.array(centre), axis=1)
     on_edge = np.abs(norms - radius) <= _ROUNDING * radius

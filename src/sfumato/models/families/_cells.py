@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sfumato.models.families._family import Array
+from sfumato.models.families.family import Array
 
 # Cells on the public grid may weigh this much together, prior and data.
 LARGEST_WEIGHT = 1e9

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from sfumato.errors import ArgumentError
-from sfumato.models.families._family import Array
+from sfumato.models.families.family import Array
 
 _SWEEPS = 60
 _NEGLIGIBLE = 2.0**-60

@@ -14,7 +14,7 @@ import numpy as np
 from sfumato import _validate
 from sfumato._quadrature import log_concave_panels
 from sfumato.errors import ArgumentError
-from sfumato.models.families._family import Array
+from sfumato.models.families.family import Array
 from sfumato.models.laws import Gamma
 
 # Widest cell of the public grid, in standard deviations of the posterior, that is still drawn.

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.families import _gamma
-from sfumato.models.families._family import Array, Claim, Family
 from sfumato.models.families._fixed_point import RESOLUTION, steps_between
+from sfumato.models.families.family import Array, Claim, Family
 from sfumato.models.laws import Gamma
 
 
@@ -75,20 +75,20 @@ class GammaRate(Family):
         return (self.largest / RESOLUTION,)
 
     @property
-    def reach(self) -> float:
+    def sensitivity(self) -> float:
         """One record moves the sum by at most the largest statistic."""
         near = float(self.largest)
         return near if Fraction(near) >= self.largest else math.nextafter(near, math.inf)
 
     def feasible(self, totals: Array, n: int) -> Array:
         """Between no record's statistic and the largest of each."""
-        return np.clip(totals, 0.0, n * self.reach)
+        return np.clip(totals, 0.0, n * self.sensitivity)
 
     # --- what is drawn, and at what price ----------------------------------------------------------------------------
 
     def claim(self, n: int) -> Claim:
         """The exact profile of two Gamma laws of the same shape, or the exact supremum of the log ratio where trimmed."""
-        facts: dict[str, Any] = {"shape": self.shape, "rate": self.rate, "n": n, "bound": self.reach}
+        facts: dict[str, Any] = {"shape": self.shape, "rate": self.rate, "n": n, "bound": self.sensitivity}
         facts["shape_per_record"] = self.shape_per_record
         if self.bounded:
             return Claim("truncated-gamma", {**facts, "lower": self.lower, "upper": self.upper})
@@ -106,7 +106,7 @@ class GammaRate(Family):
         """Gamma on the grid of logarithms, between what records of nothing and of the largest statistic would give."""
         shape, rate = self.natural(np.array([float(totals[0])]), n, power, strength).tolist()
         least = strength * self.rate
-        most = least + power * n * self.reach
+        most = least + power * n * self.sensitivity
         if self.lower is not None and self.upper is not None:
             return Gamma(shape, rate, self.lower, self.upper, "log", closed=True, largest_rate=most)
         low, high = _gamma.log_range(shape, least, most)

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from sfumato.models.families._family import Array
+from sfumato.models.families.family import Array
 
 _POINTS = 1 << 14
 # Halvings of an interval of at most 1e14: what is left is below the spacing of floats.

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models._rounding import product_up
-from sfumato.models.families._family import Array, Claim, Family
+from sfumato.models.families.family import Array, Claim, Family
 from sfumato.models.laws import Law, Normal
 
 Basis = tuple[tuple[float, ...], ...]
@@ -127,7 +127,7 @@ class Location(Family):
     def claim(self, n: int) -> Claim:
         """A shift of normals of one public covariance: Gaussian, exactly."""
         facts = {"curvatures": self.curvatures, "precisions": self.precisions, "n": n}
-        return Claim("gaussian-location", {**facts, "reach": product_up(self.reach, self.stretch)})
+        return Claim("gaussian-location", {**facts, "sensitivity": product_up(self.sensitivity, self.stretch)})
 
     def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Law:
         """The posterior with its exact means; deviations are rounded up, which only adds noise."""
@@ -158,7 +158,9 @@ class Location(Family):
 
     def strongest(self, n: int) -> float:
         """Enough for a mu of about 3e-5, whatever the units."""
-        needed = max((self.reach * a) ** 2 / prior for a, prior in zip(self.curvatures, self.precisions, strict=True))
+        needed = max(
+            (self.sensitivity * a) ** 2 / prior for a, prior in zip(self.curvatures, self.precisions, strict=True)
+        )
         return 1e9 * min(max(1.0, needed), 1e90)
 
     # --- what a reader may expect ------------------------------------------------------------------------------------

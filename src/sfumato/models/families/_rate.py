@@ -14,7 +14,7 @@ from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.families import _cells
 from sfumato.models.families._cells import strongest_cells
-from sfumato.models.families._family import Array, Claim, Family
+from sfumato.models.families.family import Array, Claim, Family
 from sfumato.models.laws import Dirichlet, Law
 
 
@@ -41,7 +41,7 @@ class Rate(Family):
         object.__setattr__(self, "bounded", floor > 0)
 
     @property
-    def reach(self) -> float:
+    def sensitivity(self) -> float:
         """One record holds at most `trials` successes."""
         return float(self.trials)
 

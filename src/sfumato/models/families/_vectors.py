@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ArgumentError
-from sfumato.models.families._family import Array, Family
 from sfumato.models.families._normal import Location, exact_sums, halves, joined, moderate_or_zero
+from sfumato.models.families.family import Array, Family
 from sfumato.schema import Schema
 
 # A coordinate is cut to whole steps of a power of two, between 2^40 and 2^41 of them to the radius.
@@ -87,7 +87,7 @@ class Vectors(Location):
         return (self._step,) * self.size
 
     @property
-    def reach(self) -> float:
+    def sensitivity(self) -> float:
         """Two vectors of norm at most the radius are at most a diameter apart."""
         return 2.0 * self.radius
 

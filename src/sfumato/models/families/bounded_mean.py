@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.families._columns import number_within
-from sfumato.models.families._family import Array, Family
 from sfumato.models.families._fixed_point import RESOLUTION, steps_between
+from sfumato.models.families.family import Array, Family
 from sfumato.schema import Schema
 
 
@@ -55,7 +55,7 @@ class BoundedMean(Family):
         return (Fraction(1, RESOLUTION),)
 
     @property
-    def reach(self) -> float:
+    def sensitivity(self) -> float:
         """One record moves the total by at most the whole range."""
         return 1.0
 

@@ -15,7 +15,7 @@ from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.families import _cells
 from sfumato.models.families._columns import only_column
-from sfumato.models.families._family import Array, Claim, Family
+from sfumato.models.families.family import Array, Claim, Family
 from sfumato.models.laws import Dirichlet, Law
 from sfumato.schema import Category, Schema
 
@@ -68,7 +68,7 @@ class DirichletCategorical(Family):
         return (Fraction(1),) * len(self.levels)
 
     @property
-    def reach(self) -> float:
+    def sensitivity(self) -> float:
         """One count falls by 1 and one rises by 1."""
         return math.sqrt(2) * (1 + 1e-15)
 

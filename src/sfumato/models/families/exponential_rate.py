@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.models.families._columns import number_within
-from sfumato.models.families._family import Array
 from sfumato.models.families._gamma_rate import GammaRate
+from sfumato.models.families.family import Array
 from sfumato.schema import Schema
 
 

@@ -16,7 +16,6 @@ from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.families import _cells
 from sfumato.models.families._columns import only_column
-from sfumato.models.families._family import Array, Claim, Family
 from sfumato.models.families._finite_table import (
     Table,
     read_levels,
@@ -27,6 +26,7 @@ from sfumato.models.families._finite_table import (
     shown,
 )
 from sfumato.models.families._log_weights import UNITS, from_units, tempered, to_units
+from sfumato.models.families.family import Array, Claim, Family
 from sfumato.models.laws import Finite as FiniteLaw
 from sfumato.models.laws import Law
 from sfumato.schema import Boolean, Category, Schema
@@ -181,7 +181,7 @@ class Finite(Family):
         return (Fraction(1),) * len(self.log_likelihood[0])
 
     @property
-    def reach(self) -> float:
+    def sensitivity(self) -> float:
         """One count falls by 1 and one rises by 1."""
         return math.sqrt(2) * (1 + 1e-15)
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sfumato import _validate
 from sfumato.models.families import _gamma
 from sfumato.models.families._columns import number_within
-from sfumato.models.families._family import Array, Claim, Family
 from sfumato.models.families._fixed_point import whole_bound
+from sfumato.models.families.family import Array, Claim, Family
 from sfumato.models.laws import Gamma
 from sfumato.schema import Schema
 
@@ -49,7 +49,7 @@ class GammaPoisson(Family):
         return np.array([np.rint(np.clip(values, 0, self.bound)).astype(np.int64).sum()], dtype=np.int64)
 
     @property
-    def reach(self) -> float:
+    def sensitivity(self) -> float:
         """One record moves the sum by at most `bound`."""
         return float(self.bound)
 

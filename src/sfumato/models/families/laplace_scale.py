@@ -8,9 +8,9 @@ import numpy as np
 
 from sfumato import _validate
 from sfumato.models.families._columns import number_within
-from sfumato.models.families._family import Array
 from sfumato.models.families._gamma_rate import GammaRate
 from sfumato.models.families.exponential_rate import clipped_exponential_moments
+from sfumato.models.families.family import Array
 from sfumato.schema import Schema
 
 

@@ -15,7 +15,7 @@ from sfumato.errors import ArgumentError
 from sfumato.models import laws
 from sfumato.models.families import _logit
 from sfumato.models.families._columns import only_column
-from sfumato.models.families._family import Array, Claim, Family
+from sfumato.models.families.family import Array, Claim, Family
 from sfumato.schema import Boolean, Schema
 
 # What the grid can draw: the largest total of counts or precision, the smallest precision and the farthest centre.
@@ -71,7 +71,7 @@ class LogitNormal(Family):
         return np.array([np.count_nonzero(block[columns[0]])], dtype=np.int64)
 
     @property
-    def reach(self) -> float:
+    def sensitivity(self) -> float:
         """One record is one bit."""
         return 1.0
 

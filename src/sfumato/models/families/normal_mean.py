@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sfumato.errors import ArgumentError
 from sfumato.models._rounding import up
 from sfumato.models.families._columns import number_within
-from sfumato.models.families._family import Array
 from sfumato.models.families._fixed_point import RESOLUTION, steps_between
 from sfumato.models.families._normal import Location, exact_sums, moderate, moderate_or_zero
+from sfumato.models.families.family import Array
 from sfumato.models.laws import Normal
 from sfumato.schema import Schema
 
@@ -77,7 +77,7 @@ class NormalMean(Location):
         return (self._width / RESOLUTION,)
 
     @property
-    def reach(self) -> float:
+    def sensitivity(self) -> float:
         """One record moves the total by at most the range."""
         return up(self._width)
 

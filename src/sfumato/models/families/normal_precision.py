@@ -10,8 +10,8 @@ import numpy as np
 
 from sfumato import _validate
 from sfumato.models.families._columns import number_within
-from sfumato.models.families._family import Array
 from sfumato.models.families._gamma_rate import GammaRate
+from sfumato.models.families.family import Array
 from sfumato.schema import Schema
 
 

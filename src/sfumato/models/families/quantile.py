@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.families._columns import only_column
-from sfumato.models.families._family import Claim, Family
 from sfumato.models.families._log_weights import UNITS, tempered
+from sfumato.models.families.family import Claim, Family
 from sfumato.models.laws import Finite, Law
 from sfumato.schema import Number, Schema
 
@@ -128,7 +128,7 @@ class Quantile(Family):
         return (Fraction(1),) * (2 * len(self.grid) + 1)
 
     @property
-    def reach(self) -> float:
+    def sensitivity(self) -> float:
         """One count falls by 1 and one rises by 1."""
         return math.sqrt(2) * (1 + 1e-15)
 

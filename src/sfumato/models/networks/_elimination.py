@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sfumato.errors import ArgumentError
-from sfumato.models.families._family import Array
+from sfumato.models.families.family import Array
 from sfumato.models.networks._tables import Factor
 
 # Cells of the largest table that is made on the way.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.models.families import _cells
-from sfumato.models.families._family import Array
+from sfumato.models.families.family import Array
 
 _SWEEPS = 4
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.models.families._family import Array
+from sfumato.models.families.family import Array
 
 if TYPE_CHECKING:
     from sfumato.models.networks.bayesian_network import BayesianNetwork

@@ -18,7 +18,7 @@ import numpy as np
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.families import _cells
-from sfumato.models.families._family import Array, Family
+from sfumato.models.families.family import Array, Family
 from sfumato.models.laws import Dirichlet, Lattice, Law, Product
 from sfumato.models.networks import _floor
 

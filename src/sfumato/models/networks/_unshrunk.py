@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.models.families import _cells
-from sfumato.models.families._family import Array
+from sfumato.models.families.family import Array
 from sfumato.models.networks._elimination import TooLarge, joint
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
-from sfumato.models.families._family import Array, Claim
+from sfumato.models.families.family import Array, Claim
 from sfumato.models.networks import _columns, _invented, _unshrunk
 from sfumato.models.networks._tables import (
     LARGEST,
@@ -174,7 +174,7 @@ class BayesianNetwork(Tables):
         return np.concatenate(parts).astype(np.int64)
 
     @property
-    def reach(self) -> float:
+    def sensitivity(self) -> float:
         """In each table one count falls by 1 and one rises by 1."""
         return math.sqrt(2 * len(self.tables)) * (1 + 1e-15)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
-from sfumato.models.families._family import Array, Claim
+from sfumato.models.families.family import Array, Claim
 from sfumato.models.networks import _unshrunk
 from sfumato.models.networks._tables import (
     Factor,
@@ -152,7 +152,7 @@ class MarkovChain(Tables):
         return np.concatenate([np.bincount(steps[0], minlength=reached), counts]).astype(np.int64)
 
     @property
-    def reach(self) -> float:
+    def sensitivity(self) -> float:
         """One first state is replaced by another, and all transitions may leave one cell for another."""
         if self.record == "entry":
             return math.sqrt(2) * (1 + 1e-15)

@@ -5,7 +5,7 @@ A family is a frozen value of public numbers. The posterior's natural parameter 
     natural = strength * prior + power * data(totals, n),
 
 `totals` being sums over the records of whole numbers times public units. One replaced record moves the totals by at most
-`reach` in Euclidean norm. Everything below `claim` serves expectations: it is arithmetic on public numbers and on data that
+`sensitivity` in Euclidean norm. Everything below `claim` serves expectations: it is arithmetic on public numbers and on data that
 were invented from the prior, and never sees a record.
 """
 
@@ -83,7 +83,7 @@ class Family:
         return (Fraction(1),)
 
     @property
-    def reach(self) -> float:
+    def sensitivity(self) -> float:
         """How far one replaced record can move the totals, in Euclidean norm."""
         raise NotImplementedError
 
