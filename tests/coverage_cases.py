@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import sfumato as sf
-from sfumato.mechanisms import named
+from sfumato import procedures
 from sfumato.queries import _coordinates, _shares, intervals
 from sfumato.queries.hidden import parameter_belief
 
@@ -59,7 +59,7 @@ def invented(model, rng, n):
 
 def draws_of(plan, totals, source):
     """The planned mechanism's own draws, shaped (draws, coordinates)."""
-    found = named(plan.mechanism).draw(plan, Totals(totals), source)
+    found = procedures.named(plan.procedure).carry_out(plan.task, Totals(totals), source)
     return found.pooled().reshape(plan.draws, -1)
 
 

@@ -11,10 +11,12 @@ import pytest
 import sfumato as sf
 from grid_oracle import hockey_stick, last_iterate
 from mu_audit import agrees
+from pricing import chain_price
 from sfumato.engines.opening import open_engine
 from sfumato.errors import ArgumentError, AssumptionError, LossRejected, MechanismRefused
-from sfumato.mechanisms import _gibbs, langevin
 from sfumato.models.constants import Constants
+from sfumato.procedures import chains
+from sfumato.procedures import last_iterate as finite_chain
 from sfumato.theorems import finite_step
 
 RUNS, N, PRECISION = 10_000, 5, 1.0
@@ -98,10 +100,10 @@ def logistic_chain(rng: np.random.Generator):
     for label in (1, -1):
         rows[0], labels[0] = radius, label
         data = sf.Dataset.from_arrays(rows.copy(), labels.copy(), schema=schema)
-        field = _gibbs.field(model, open_engine(data, model), power)
+        field = chains.field(model, open_engine(data, model), power)
         fields.append(lambda t, field=field: field(t[:, None])[:, 0])
-    step, steps = langevin.schedule(model, n, power, int(rng.choice([1, 2, 5, 20, 60])))
-    mu = langevin.price(model, n, power, 1, steps).curve.mu
+    step, steps = finite_chain.schedule(model, n, power, int(rng.choice([1, 2, 5, 20, 60])))
+    mu = chain_price(model, n, power, 1, steps).curve.mu
     return fields, step, steps, precision, power * radius, mu
 
 
@@ -165,7 +167,7 @@ def test_a_double_well_cannot_be_declared_convex_and_is_refused_when_it_is_not()
             with pytest.raises(MechanismRefused, match="conve"):
                 sf.plan(model, 100, 1.0, 1e-6, mechanism=mechanism)
         with pytest.raises(AssumptionError, match="convexity"):
-            langevin.price(model, 100, 1.0, 1, 5)
+            chain_price(model, 100, 1.0, 1, 5)
         assert sf.plan(model, 100, 1.0, 1e-6, goal="estimate").mechanism == "langevin-path"
 
 
@@ -195,15 +197,15 @@ def test_a_softmax_cannot_be_clipped_and_a_last_iterate_has_no_momentum():
 def test_tempered_and_concentrated_plans_are_run_by_the_chain_at_their_own_price(mechanism):
     """The plan admits the price of the exact draw and that of the chain; what is published is that chain to the bit."""
     plan = sf.plan(LINEAR, N, target=sf.Gaussian(0.8), mechanism=mechanism)
-    chain = langevin.price(plan.model, N, plan["power"], 1, plan["steps"])
-    exact = _gibbs.sharp_price(plan.model, N, plan["power"], 1)
+    chain = chain_price(plan.model, N, plan["power"], 1, plan["steps"])
+    exact = chains.sharp_price(plan.model, N, plan["power"], 1)
     assert plan.guarantee.curve.mu == max(chain.curve.mu, exact.curve.mu)
     assert plan.guarantee.curve.mu == pytest.approx(0.8, rel=1e-6)
     assert "finite-step" in plan.guarantee.theorem
     assert "sharp" in plan.guarantee.theorem
     assert (plan["strength"] > 1) == (mechanism == "concentrated")
     release = sf.publish(plan, linear_data(1.0), randomness=sf.seeded(1)).verify()
-    twin = langevin.draw(plan, open_engine(linear_data(1.0), plan.model), sf.seeded(1))
+    twin = finite_chain.carry_out(plan.task, open_engine(linear_data(1.0), plan.model), sf.seeded(1))
     assert release.draws.values.tobytes() == twin.values.tobytes()
     assert release.draws.shape == (1, 1, 1)
     short = sf.plan(LINEAR, N, target=sf.Gaussian(0.8), mechanism=mechanism, steps=3)

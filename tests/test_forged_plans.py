@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.draws import Draws
 from sfumato.errors import FormatError, SfumatoError
-from sfumato.mechanisms import priced_again
+from sfumato.mechanisms import repriced
 from sfumato.wording import promise_of
 
 BITS = sf.Schema({"x": sf.Boolean()}, name="s")
@@ -23,8 +23,12 @@ def bits(n: int) -> sf.Dataset:
 
 
 def forged(plan: sf.Plan, **changes) -> sf.Plan:
-    parameters = tuple((key, changes.pop(key, value)) for key, value in plan.parameters)
-    return dataclasses.replace(plan, parameters=parameters, **changes)
+    numbers = {key: changes.pop(key, value) for key, value in plan.parameters}
+    return dataclasses.replace(plan, parameters=dataclasses.replace(plan.parameters, **numbers), **changes)
+
+
+def priced_again(plan: sf.Plan) -> sf.Guarantee:
+    return repriced(plan.mechanism, plan.procedure, plan.goal, plan.task)
 
 
 STRONG = sf.families.BetaBernoulli(10.0, 10.0)
@@ -123,10 +127,10 @@ def test_a_learning_rate_so_small_that_squares_vanish_does_not_make_a_path_free(
         plan, noise=sigma, learning_rate=eta, steps=steps, tail=1, step=h, power=eta / (100 * h), momentum=0.0
     )
     with pytest.raises(SfumatoError):
-        priced_again(edited.mechanism, edited.model, "estimate", 100, 1, dict(edited.parameters))
-    honest = forged(plan, noise=sigma, steps=steps, step=0.5 * (plan["learning_rate"] * sigma) ** 2)
-    numbers = dict(honest.parameters) | {"power": plan["learning_rate"] / (100 * honest["step"])}
-    found = priced_again(honest.mechanism, honest.model, "estimate", 100, 1, numbers)
+        priced_again(edited)
+    step = 0.5 * (plan["learning_rate"] * sigma) ** 2
+    honest = forged(plan, noise=sigma, steps=steps, step=step, power=plan["learning_rate"] / (100 * step))
+    found = priced_again(honest)
     assert found.curve.mu == pytest.approx(np.sqrt(steps) * 2 / (100 * sigma), rel=1e-6)
 
 
@@ -146,7 +150,7 @@ def test_a_learning_rate_so_small_that_squares_vanish_does_not_make_a_path_free(
 def test_numbers_of_a_path_that_contradict_each_other_are_refused(change):
     edited = forged(path_plan(), **change)
     with pytest.raises(SfumatoError):
-        priced_again(edited.mechanism, edited.model, "estimate", 100, 1, dict(edited.parameters))
+        priced_again(edited)
 
 
 @pytest.mark.parametrize("strength", ["x", 0.0, -1.0, float("inf"), True])
@@ -154,7 +158,7 @@ def test_a_strength_that_is_no_number_is_refused(strength):
     model = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(1.0), 2)
     edited = forged(sf.plan(model, 100, 1.0, 1e-6, mechanism="diffused"), strength=strength)
     with pytest.raises(SfumatoError):
-        priced_again(edited.mechanism, model, "draws", 100, 1, dict(edited.parameters))
+        priced_again(edited)
 
 
 def test_a_proof_that_was_not_given_is_no_proof():

@@ -13,13 +13,14 @@ LAYERS = [
     ("randomness", "privacy", "schema", "draws", "storage"),
     ("dataset", "ledger", "models", "signing"),
     ("theorems", "engines", "samplers"),
+    ("procedures",),
     ("calibrate", "tune", "queries", "progress"),
     ("mechanisms",),
     ("planning", "comparing", "wording", "release_file"),
     ("verifying",),
     ("release",),
     ("publishing",),
-    ("auditing", "bounding", "rehearsing", "estimators", "plots"),
+    ("auditing", "private_bounds", "rehearsing", "estimators", "plots"),
     ("shells",),
     ("__main__",),
 ]
@@ -31,6 +32,7 @@ NEVER = {
     ("queries", "engines"),
     ("ledger", "dataset"),
     ("models", "theorems"),
+    ("procedures", "dataset"),
 }
 HEAVY = {
     "numba": "engines",

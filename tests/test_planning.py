@@ -10,7 +10,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ArgumentError, CalibrationError, MechanismRefused, SfumatoError
-from sfumato.mechanisms import TABLE, named
+from sfumato.mechanisms import TABLE, plan_with
+from sfumato.mechanisms.protocol import Request
+from sfumato.procedures import expectations
 
 N, DELTA = 2_000, 1e-6
 
@@ -135,7 +137,6 @@ def test_a_renyi_target_is_geumleks(order, value):
 
 def test_auto_takes_the_law_closest_to_the_posterior():
     """Among 30 records the tempered posterior is closest, among 10,000 a noisy count: public numbers decide."""
-    from sfumato.mechanisms import _family
 
     model = sf.families.BetaBernoulli(6, 12)
     names = {30: "diffused", 10_000: "noisy-statistics"}
@@ -144,7 +145,7 @@ def test_auto_takes_the_law_closest_to_the_posterior():
         others = [sf.plan(model, n, 1.0, 1e-6, mechanism=m) for m in ("diffused", "concentrated", "noisy-statistics")]
         settings = [(dict(p.parameters), p) for p in others]
         gaps = [
-            _family.divergence(model, n, s.get("power", 1.0), s.get("strength", 1.0), s.get("noise", 0.0))
+            expectations.divergence(model, n, s.get("power", 1.0), s.get("strength", 1.0), s.get("noise", 0.0))
             for s, _ in settings
         ]
         assert best == others[gaps.index(min(gaps))]
@@ -239,7 +240,7 @@ def test_no_target_without_exact_is_refused():
     with pytest.raises(ArgumentError, match="must be given"):
         sf.plan(regression(), N, mechanism="langevin")
     with pytest.raises(MechanismRefused, match="calibrated to a target"):
-        named("langevin").plan(regression(), N, None, 1)
+        plan_with("langevin", Request(regression(), N))
 
 
 def test_price_list():

@@ -8,11 +8,13 @@ import math
 import pytest
 
 import sfumato as sf
-from sfumato import comparing, planning
+from sfumato import comparing, mechanisms, planning
+from sfumato.calibrate import Target
 from sfumato.errors import ArgumentError, CalibrationError
-from sfumato.mechanisms import _gibbs
+from sfumato.mechanisms.protocol import Request
 from sfumato.models.networks import BayesianNetwork
 from sfumato.privacy.curves import Gaussian
+from sfumato.procedures import chains
 
 RATE = sf.families.BetaBernoulli(2.0, 3.0)
 MODEL = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(5.0), 4)
@@ -27,8 +29,8 @@ def asked(monkeypatch):
         def to_json(self):
             return {}
 
-    def record(*arguments, **options):
-        calls.append((arguments, options))
+    def record(name, request):
+        calls.append((name, request))
         return Nothing()
 
     monkeypatch.setattr(planning, "plan_with", record)
@@ -38,19 +40,17 @@ def asked(monkeypatch):
 def test_every_option_reaches_the_mechanism(asked):
     options = {"mechanism": "langevin-path", "draws": 3, "goal": "estimate", "steps": 7, "trust": "assumes converged"}
     sf.plan(MODEL, 50, 0.5, 1e-7, keep=["transcript"], **options)
-    ((name, model, n, limit, draws, goal), rest) = asked[-1]
-    assert (name, model, n, draws, goal) == ("langevin-path", MODEL, 50, 3, "estimate")
-    assert (limit.epsilon, limit.delta, limit.curve) == (0.5, 1e-7, None)
-    assert rest == {"keep": ("transcript",), "steps": 7, "trust": "assumes converged"}
+    wanted = Request(MODEL, 50, Target(0.5, 1e-7), 3, "estimate", ("transcript",), 7, "assumes converged")
+    assert asked == [("langevin-path", wanted)]
     sf.plan(MODEL, 50, target=Gaussian(0.3))
-    assert asked[-1][0][3].curve == Gaussian(0.3)
+    assert asked[-1][1].target.curve == Gaussian(0.3)
 
 
 def test_only_exact_may_be_asked_without_any_price(asked):
     sf.plan(RATE, 10, mechanism="exact")
-    assert asked[-1][0][3] is None
+    assert asked[-1][1].target is None
     sf.plan(RATE, 10, target=Gaussian(1.0), mechanism="exact")
-    assert asked[-1][0][3].curve == Gaussian(1.0)
+    assert asked[-1][1].target.curve == Gaussian(1.0)
     for options in ({"delta": 1e-6}, {"epsilon": 1.0}):
         with pytest.raises(ArgumentError, match="must be given"):
             sf.plan(RATE, 10, mechanism="exact", **options)
@@ -89,11 +89,8 @@ def test_a_plan_rests_on_nothing_unheard_of(asked, trust):
 
 def test_a_price_list_asks_for_what_it_was_asked_for(asked):
     found = sf.price_list(MODEL, 50, (e for e in (0.5, 2.0)), 1e-7, mechanism="langevin", draws=3, goal="estimate")
-    assert [arguments[3].epsilon for arguments, _ in asked] == [0.5, 2.0]
-    for arguments, _ in asked:
-        assert arguments[:3] == ("langevin", MODEL, 50)
-        assert arguments[4:] == (3, "estimate")
-        assert arguments[3].delta == 1e-7
+    wanted = [Request(MODEL, 50, Target(epsilon, 1e-7), 3, "estimate") for epsilon in (0.5, 2.0)]
+    assert asked == [("langevin", request) for request in wanted]
     assert (found.epsilons, found.delta, found.reasons) == ((0.5, 2.0), 1e-7, ("", ""))
 
 
@@ -135,7 +132,7 @@ def test_the_columns_of_a_price_list_are_what_their_heads_say():
 def test_a_divergence_curve_compares_the_law_that_is_released(monkeypatch):
     seen = []
     mean = sf.families.NormalMean(1.0, -4.0, 4.0)
-    monkeypatch.setattr(planning, "divergence", lambda *numbers: seen.append(numbers) or 0.25)
+    monkeypatch.setattr(mechanisms, "divergence", lambda *numbers: seen.append(numbers) or 0.25)
     for mechanism in ("diffused", "concentrated", "noisy-statistics"):
         curve = planning.divergence_curve(mean, 200, [1.0], 1e-6, mechanism=mechanism)
         plan = sf.plan(mean, 200, 1.0, 1e-6, mechanism=mechanism)
@@ -157,9 +154,9 @@ def test_a_plan_for_a_width_searches_what_was_left_open(asked, monkeypatch):
     assert rest == (0.2, 0.8, 1e-7, 3, (0.1, 2.0))
     _, rest = sf.plan_for_width(RATE, 50, 0.2, 0.8, epsilon=0.7, delta=1e-7, draws=None, mechanism="diffused")
     assert rest == (0.2, 0.8, 1e-7, 0.7)
-    for (arguments, _), (price, draws) in zip(asked, ((0.5, 3), (0.7, 8)), strict=True):
-        assert arguments[:3] == ("diffused", RATE, 50)
-        assert (arguments[3].epsilon, arguments[3].delta, arguments[4]) == (price, 1e-7, draws)
+    assert asked == [
+        ("diffused", Request(RATE, 50, Target(*point), draws)) for *point, draws in ((0.5, 1e-7, 3), (0.7, 1e-7, 8))
+    ]
     for options in ({"epsilon": 1.0, "draws": 2}, {"draws": None}):
         with pytest.raises(ArgumentError, match="draws=None"):
             sf.plan_for_width(RATE, 50, 0.2, **options)
@@ -191,7 +188,7 @@ def test_every_power_of_the_table_meets_its_target_and_none_above_does():
     n, epsilon, delta = 400, 2.0, 1e-6
     table = sf.compare(MODEL, n, epsilon, delta, steps=[3])
     sharp = table["sharp theorem"].power
-    price = lambda power: _gibbs.sharp_price(MODEL, n, power, 1).delta(epsilon)
+    price = lambda power: chains.sharp_price(MODEL, n, power, 1).delta(epsilon)
     assert price(sharp) <= delta < price(sharp * (1 + 1e-6))
     assert (table.n, table.epsilon, table.delta) == (n, epsilon, delta)
 

@@ -22,6 +22,7 @@ import sfumato as sf
 from goodness import LEVEL, uniform_p
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError, FormatError, LedgerError, LedgerFull, PublishError
+from sfumato.procedures import law
 from sfumato.randomness import Randomness
 
 N = 400
@@ -129,7 +130,7 @@ def test_the_order_of_rows_changes_nothing():
 
 def test_low_bits_of_a_release_tell_nothing():
     """Every released rate is one of the public grid, every released mean a multiple of the plan's spacing."""
-    from sfumato.mechanisms.noisy_statistics import spacing
+    from sfumato.procedures.noisy_totals import spacing
     from sfumato.samplers.beta_grid import rate_grid
 
     plan = PLANS["diffused"]()
@@ -347,7 +348,7 @@ def test_a_record_that_does_not_add_up_is_refused():
     "change",
     [
         {"draws": 1000},
-        {"parameters": (("power", 5.0), ("strength", 1.0))},
+        {"parameters": law.Parameters(5.0, 1.0)},
         {"guarantee": sf.Guarantee(sf.Gaussian(1e-6), "replace-one", "t", "s")},
     ],
 )

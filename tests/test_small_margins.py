@@ -10,7 +10,7 @@ from mpmath import mp, mpf
 
 import sfumato as sf
 from sfumato.errors import LossRejected
-from sfumato.mechanisms import _joint
+from sfumato.mechanisms import joint
 from sfumato.models.losses.scalar_link import ScalarLink
 from sfumato.queries import _losses
 from sfumato.theorems import metric_examples
@@ -67,9 +67,9 @@ def test_the_information_of_a_kinked_loss_is_shared_by_the_coordinates(dimension
     rows = np.random.default_rng(dimension).normal(size=(20_000, dimension))
     rows *= radius / np.linalg.norm(rows, axis=1, keepdims=True)
     model = sf.Gibbs(sf.losses.Hinge(radius), sf.priors.Gaussian(1.0), dimension)
-    assert _joint.information(model) == pytest.approx((rows**2).mean(), rel=1e-9)
+    assert joint.information(model) == pytest.approx((rows**2).mean(), rel=1e-9)
     smooth = sf.Gibbs(sf.losses.Logistic(radius), sf.priors.Gaussian(1.0), dimension)
-    assert _joint.information(smooth) == pytest.approx((rows**2).mean() / 4, rel=1e-9)
+    assert joint.information(smooth) == pytest.approx((rows**2).mean() / 4, rel=1e-9)
 
 
 @pytest.mark.parametrize("eta", [0.0, 1e-6, 0.01, 0.1, 0.3, 1.0, 400.0])

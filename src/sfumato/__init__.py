@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from sfumato import plots as plots
     from sfumato import theorems as theorems
     from sfumato._version import __version__ as __version__
-    from sfumato.bounding import private_quantile as private_quantile
     from sfumato.comparing import compare as compare
     from sfumato.dataset import Dataset as Dataset
     from sfumato.estimators import PrivateHuberRegressor as PrivateHuberRegressor
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from sfumato.privacy.profiles import Profile as Profile
     from sfumato.privacy.renyi import Renyi as Renyi
     from sfumato.privacy.sharing import share as share
+    from sfumato.private_bounds import private_quantile as private_quantile
     from sfumato.publishing import publish as publish
     from sfumato.randomness import seeded as seeded
     from sfumato.rehearsing import rehearse as rehearse
@@ -86,7 +86,7 @@ _PUBLIC = {
     "plots": ("sfumato.plots", ""),
     "price_list": ("sfumato.planning", "price_list"),
     "priors": ("sfumato.models.priors", ""),
-    "private_quantile": ("sfumato.bounding", "private_quantile"),
+    "private_quantile": ("sfumato.private_bounds", "private_quantile"),
     "publish": ("sfumato.publishing", "publish"),
     "rehearse": ("sfumato.rehearsing", "rehearse"),
     "seeded": ("sfumato.randomness", "seeded"),

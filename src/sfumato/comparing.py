@@ -5,24 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sfumato import _validate
 from sfumato.calibrate import Target, largest, target_of
 from sfumato.errors import ArgumentError, AssumptionError, CalibrationError, SfumatoError
-from sfumato.mechanisms import _family, exponential, langevin
-from sfumato.mechanisms._gibbs import sharp_price
+from sfumato.mechanisms import exponential
+from sfumato.mechanisms.protocol import PROVED
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
+from sfumato.models.model import LOSSES, TOTALS, Model
 from sfumato.privacy.convert import minimise_over_orders, renyi_to_epsilon
 from sfumato.privacy.curves import Curve
+from sfumato.procedures import last_iterate, lattice, law
+from sfumato.procedures.chains import sharp_price
 from sfumato.theorems import conjugate, log_sobolev
 
 # Powers above 1 are searched too: the table compares theorems, and a plan never takes more than 1.
 _LOWEST, _HIGHEST = 1e-12, 1e6
-# What the others are measured against: the sharp theorem, or for a family the exact profile.
-_REFERENCE = {False: "sharp theorem", True: "exact profile"}
+# What the others are measured against: for a Gibbs model the sharp theorem, for a family the exact profile.
+_REFERENCE = {LOSSES: "sharp theorem", TOTALS: "exact profile"}
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Row:
 class Comparison:
     """The rows as data; printed as a table with each power also relative to the sharp one (exact, for a family)."""
 
-    model: Any
+    model: Model
     n: int
     epsilon: float
     delta: float
@@ -56,7 +60,7 @@ class Comparison:
         return [{"name": r.name, "source": r.source, "power": r.power, "note": r.note} for r in self.rows]
 
     def __str__(self) -> str:
-        reference = self[_REFERENCE[isinstance(self.model, Family)]].power or math.nan
+        reference = self[_REFERENCE[self.model.summed]].power or math.nan
         lines = [("theorem", "power", "relative", "source", "")]
         for row in self.rows:
             power = "-" if row.power is None else f"{row.power:.4g}"
@@ -70,7 +74,7 @@ class Comparison:
         return "\n".join([head, *rows])
 
 
-def compare(model: Any, n: int, epsilon: float, delta: float, *, steps: Iterable[int] = (20, 200)) -> Comparison:
+def compare(model: Model, n: int, epsilon: float, delta: float, *, steps: Iterable[int] = (20, 200)) -> Comparison:
     """Return the power that each theorem allows at (epsilon, delta), which apply, and why the others do not.
 
     For Gibbs models: the exponential mechanism, Minami's Corollary 8 and bound (6), the Renyi curve, the sharp theorem and
@@ -78,10 +82,10 @@ def compare(model: Any, n: int, epsilon: float, delta: float, *, steps: Iterable
     """
     count = _validate.records("n", n)
     target = target_of(epsilon, delta)
-    if isinstance(model, Family) and model.drawn and not model.bounded:
-        rows = _family_rows(model, count, target)
-    elif isinstance(model, Gibbs):
+    if isinstance(model, Gibbs):
         rows = _gibbs_rows(model, count, target, [_validate.whole("steps", s) for s in steps])
+    elif isinstance(model, Family) and model.drawn and not model.bounded:
+        rows = _family_rows(model, count, target)
     else:
         raise ArgumentError(f"model must be an sf.Gibbs or a conjugate family that is not truncated; got {model!r}.")
     return Comparison(model, count, float(epsilon), float(delta), tuple(rows))
@@ -127,27 +131,27 @@ def _gibbs_rows(model: Gibbs, n: int, target: Target, steps: list[int]) -> list[
         ),
     ]
     for count in steps:
+
+        def chain_price(power: float, count: int = count) -> Any:
+            return last_iterate.price(model, n, 1, last_iterate.at(model, n, 1, power, None, count))
+
         note = f"the chain as it runs: step 1/M, last of {count} iterates, converged or not"
-        rows.append(
-            _row(
-                f"finite-step, {count} steps",
-                "Bok-Su-Altschuler 2024",
-                lambda count=count: largest(  # type: ignore[misc]
-                    lambda p: langevin.price(model, n, p, 1, count), target, _LOWEST, _HIGHEST, "power"
-                ),
-                note,
-            )
-        )
+        search = partial(largest, chain_price, target, _LOWEST, _HIGHEST, "power")
+        rows.append(_row(f"finite-step, {count} steps", "Bok-Su-Altschuler 2024", search, note))
     return rows
 
 
 def _exponential_row(model: Gibbs, n: int, target: Target) -> Row:
     name, source = "exponential mechanism", "Minami Thm 4 (pure)"
-    reason = exponential.unbounded(model)
+    reason = exponential.refuses(model, "draws", PROVED)
     if reason is not None:
         return Row(name, source, None, reason)
+    at_power = lattice.Parameters  # the price is the same for every number of points
+
     return _row(
-        name, source, lambda: largest(lambda p: exponential.price(model, n, p, 1), target, _LOWEST, _HIGHEST, "power")
+        name,
+        source,
+        lambda: largest(lambda p: lattice.price(model, n, 1, at_power(p, 1)), target, _LOWEST, _HIGHEST, "power"),
     )
 
 
@@ -157,12 +161,12 @@ def _family_rows(model: Family, n: int, target: Target) -> list[Row]:
         _row(
             "Renyi curve",
             "Geumlek Alg 2, worst pairs corrected",
-            lambda: _largest_by_renyi(lambda p: _family.price(model, n, 1, p).curve, eps, delta, 1e3),
+            lambda: _largest_by_renyi(lambda p: law.price(model, n, 1, law.Parameters(p, 1.0)).curve, eps, delta, 1e3),
         ),
         _row(
             "exact profile",
             "certified over all neighbours",
-            lambda: largest(lambda p: _family.price(model, n, 1, p), target, 1e-9, 1e3, "power"),
+            lambda: largest(lambda p: law.price(model, n, 1, law.Parameters(p, 1.0)), target, 1e-9, 1e3, "power"),
         ),
     ]
     if isinstance(model, BetaBernoulli):

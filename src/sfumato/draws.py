@@ -50,9 +50,18 @@ class Draws:
         """(chain, draw, ...)."""
         return self.values.shape
 
+    @property
+    def bare(self) -> bool:
+        """Whether nothing is kept beside the values."""
+        return self.transcript is None and self.totals is None
+
     def pooled(self) -> NDArray[np.float64]:
         """All draws of all chains along the first axis."""
         return self.values.reshape(-1, *self.values.shape[2:])
+
+    def flat(self) -> NDArray[np.float64]:
+        """All draws of all chains, shaped (draw, coordinate)."""
+        return self.values.reshape(self.shape[0] * self.shape[1], -1)
 
     def mean(self) -> NDArray[np.float64]:
         """Mean over chains and draws."""

@@ -11,16 +11,18 @@ from typing import Any
 from sfumato import _validate
 from sfumato.calibrate import target_of
 from sfumato.errors import ArgumentError, CalibrationError, SfumatoError
-from sfumato.mechanisms import plan_with
-from sfumato.mechanisms._family import divergence
+from sfumato.mechanisms import divergence_of, plan_with
 from sfumato.mechanisms.plan import GOALS, Plan
+from sfumato.mechanisms.protocol import CONVERGED, PROVED, Request
 from sfumato.models.families.family import Family
+from sfumato.models.model import LOSSES, TOTALS, Model
+from sfumato.models.reading import AnyModel
 from sfumato.privacy.curves import Curve
 from sfumato.queries.widths import WidthPlan, cheapest, fewest_draws
 
 KEEPABLE = ("transcript",)
-# What a plan may rest on: theorems, or the words of whoever asks for them.
-TRUSTED = ("proved", "assumes converged")
+# Accepted values of `trust`.
+TRUSTED = (PROVED, CONVERGED)
 # One GiB of float64. A release, and the transcript it may keep, are held in memory and in one file.
 MOST_NUMBERS = 2**27
 # A step is a pass over the records; usual paths have 128 to 1,000 of them.
@@ -30,7 +32,7 @@ _HELD = "a release is held in memory and in one file of at most 1 GiB"
 
 
 def plan(
-    model: Any,
+    model: AnyModel,
     n: int,
     epsilon: float | None = None,
     delta: float | None = None,
@@ -59,7 +61,7 @@ def plan(
     _validate.one_of("trust", trust, TRUSTED)
     for name in keep:
         _validate.one_of("keep", name, KEEPABLE)
-    if not hasattr(model, "to_json"):
+    if getattr(model, "summed", None) not in (TOTALS, LOSSES):
         raise ArgumentError(
             f"model must be a model such as sf.Gibbs(...) or sf.families.BetaBernoulli(...); got {model!r}."
         )
@@ -72,8 +74,8 @@ def plan(
         length = _validate.whole("steps", steps, maximum=MOST_STEPS, why="each is a pass over all records")
     _check_size(model, number, (length or 1) if keep else 1)
     try:
-        found = plan_with(mechanism, model, count, limit, number, goal, keep=tuple(keep), steps=length, trust=trust)
-        json.dumps(found.to_json(), allow_nan=False)  # a plan whose numbers overflowed has no digest
+        planned = plan_with(mechanism, Request(model, count, limit, number, goal, tuple(keep), length, trust))
+        json.dumps(planned.to_json(), allow_nan=False)  # a plan whose numbers overflowed has no digest
     except (ArithmeticError, ValueError) as error:
         if isinstance(error, SfumatoError):
             raise
@@ -81,16 +83,12 @@ def plan(
             f"the numbers of {model} with n = {count:,} and {number:,} draws are too large or too small to be priced in float64. "
             "Declare bounds and prior numbers of a usual size."
         ) from error
-    return found
+    return planned
 
 
-def _check_size(model: Any, draws: int, steps: int) -> None:
+def _check_size(model: Model, draws: int, steps: int) -> None:
     """Refuse a release of more numbers than are ever held, before any of them is allocated."""
-    tables = getattr(model, "tables", None)
-    if tables:
-        each = tables[-1].last
-    else:
-        each = getattr(model, "dimension", None) or len(getattr(model, "labels", (None,)))
+    each = model.size or 1
     if each * draws * steps > MOST_NUMBERS:
         kept = f" and {steps:,} steps kept" if steps > 1 else ""
         raise ArgumentError(
@@ -133,7 +131,7 @@ class PriceList:
 
 
 def price_list(
-    model: Any,
+    model: AnyModel,
     n: int,
     epsilons: Iterable[float],
     delta: float,
@@ -165,7 +163,7 @@ def priced(at: Callable[[float], Plan], epsilons: Iterable[float], delta: float)
 
 
 def plan_for_width(
-    model: Any,
+    model: AnyModel,
     n: int,
     width: float,
     level: float = 0.9,
@@ -182,10 +180,9 @@ def plan_for_width(
     `draws=None` the fewest draws that do, among powers of two. `found.plan` is the plan. No record is read.
     """
     wanted, share = _validate.positive("width", width), _validate.between("level", level, 0.0, 1.0)
-    goal = "estimate" if isinstance(model, Family) and not model.drawn else "draws"
 
     def at(price: float, number: int) -> Plan:
-        return plan(model, n, price, delta, mechanism=mechanism, draws=number, goal=goal)
+        return plan(model, n, price, delta, mechanism=mechanism, draws=number, goal=model.goal)
 
     if (epsilon is None) == (draws is None):
         raise ArgumentError(
@@ -198,15 +195,9 @@ def plan_for_width(
 
 
 def divergence_curve(
-    model: Any, n: int, epsilons: Iterable[float], delta: float, **options: Any
+    model: Family, n: int, epsilons: Iterable[float], delta: float, **options: Any
 ) -> list[tuple[float, float]]:
     """Expected KL of the posterior without privacy from what is released, for each epsilon that can be planned."""
-    found = price_list(model, n, epsilons, delta, **options)
-    curve = []
-    for epsilon, planned in zip(found.epsilons, found.plans, strict=True):
-        if planned is not None:
-            numbers = dict(planned.parameters)
-            noise = numbers.get("noise", 0.0) * model.sensitivity
-            gap = divergence(model, n, numbers.get("power", 1.0), numbers.get("strength", 1.0), noise)
-            curve.append((epsilon, gap))
-    return curve
+    prices = price_list(model, n, epsilons, delta, **options)
+    planned = zip(prices.epsilons, prices.plans, strict=True)
+    return [(epsilon, divergence_of(model, plan)) for epsilon, plan in planned if plan is not None]

@@ -13,19 +13,17 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
+from sfumato import procedures
 from sfumato.dataset import Dataset
 from sfumato.engines.opening import open_engine
 from sfumato.errors import ArgumentError, PublishError
 from sfumato.ledger import Ledger
-from sfumato.mechanisms import VALUED, named, priced_again
+from sfumato.mechanisms import repriced
 from sfumato.mechanisms.plan import Plan
-from sfumato.models.gibbs import Gibbs
-from sfumato.models.regression import check_rows
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.progress import shown
 from sfumato.randomness import Randomness
 from sfumato.release import Release
-from sfumato.schema import Schema
 from sfumato.wording import promise_of
 
 
@@ -50,7 +48,7 @@ def publish(
         raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
     if not isinstance(data, Dataset):
         raise ArgumentError(f"data must be an sf.Dataset; got {type(data).__name__}. Use sf.Dataset.from_table(...).")
-    _check_schema(plan.model, data.schema)
+    plan.model.columns(data.schema)  # refuses a schema that the model does not fit, before anything is charged
     if data.n != plan.n:
         raise PublishError(
             f"the plan is for n = {plan.n:,} records and the data set has {data.n:,}. Plan again with n={data.n}."
@@ -80,19 +78,9 @@ def publish(
     return _stored(sealed, ledger, account, request, plan, data.schema.digest)
 
 
-def _check_schema(model: Any, schema: Schema) -> None:
-    """Ask the schema for what the model needs, before anything is charged."""
-    if isinstance(model, Gibbs):
-        check_rows(model, schema)
-    else:
-        model.columns(schema)
-
-
 def _check_price(plan: Plan) -> None:
     """Price the plan anew from its own numbers: what is charged is what it costs, whatever the object says."""
-    found = priced_again(plan.mechanism, plan.model, plan.goal, plan.n, plan.draws, dict(plan.parameters))
-    said = plan.guarantee
-    if _terms(found) != _terms(said):
+    if _terms(repriced(plan.mechanism, plan.procedure, plan.goal, plan.task)) != _terms(plan.guarantee):
         raise PublishError(
             "the plan's guarantee is not what its parameters cost: it was changed after planning. Plan again."
         )
@@ -136,9 +124,10 @@ def _drawn(
     receipt: dict[str, Any] | None,
     progress: bool,
 ) -> Release:
-    engine = open_engine(data, plan.model, any(name in VALUED for name, _ in plan.parameters))
+    procedure = procedures.named(plan.procedure)
+    engine = open_engine(data, plan.model, procedure.NEEDS == "values")
     with shown(progress) as report:
-        draws = named(plan.mechanism).draw(plan, engine, stream, report)
+        draws = procedure.carry_out(plan.task, engine, stream, report)
     promise = promise_of(plan.to_json(), guarantee)
     kind = "estimate" if plan.goal == "estimate" else "draws"
     schema = {

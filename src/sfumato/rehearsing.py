@@ -91,7 +91,7 @@ def _spread(values: Array) -> float:
 
 def _one(plan: Plan, dimension: int, seed: list[int]) -> tuple[float, float, float]:
     """Distance of the draws, distance of the start, and excess errors (NaN where nothing is classified) of one run."""
-    rng, model = np.random.default_rng(seed), plan.model
+    rng, model = np.random.default_rng(seed), plan.task.model
     truth = _parameter(model, dimension, rng)
     data, judge = _invent(model, truth, plan.n, rng)
     release = publish(plan, data, randomness=seeded(int(rng.integers(1 << 62))))

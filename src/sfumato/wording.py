@@ -44,10 +44,9 @@ def describe(release: Any) -> str:
         ("charged", charged),
     ]
     if release.kind == "draws" and release.plan["mechanism"] == "noisy-statistics":
-        expected = release.plan["expected"]
         told = "; interval() includes it" if _has_intervals(release.plan["model"]) else ""
         said = f"of the draws is the posterior's alone: the noise of the totals is not in it{told}. "
-        rows.insert(5, ("spread", said + f"Expected {expected['quantity']}: {expected['value']:.4g}"))
+        rows.insert(5, ("spread", said + _expected(release.plan)))
     if release.signature is not None:
         key = release.signature.key.hex()[:16]
         rows.append(("signed", f"with the key that begins {key}; verify with the signer's public key"))
@@ -56,6 +55,17 @@ def describe(release: Any) -> str:
     if release.draws.transcript is not None:
         rows.insert(5, ("note", "the average of a noisy path leans outwards; estimate() and interval() correct it"))
     return head + "\n".join(f"{name:<8} {visible(value)}" for name, value in rows)
+
+
+def _expected(plan: Mapping[str, Any]) -> str:
+    """The expectation that the plan states; nothing where its model cannot be read."""
+    from sfumato.procedures import expected_of
+
+    try:
+        expected = expected_of(plan)
+    except (SfumatoError, LookupError, TypeError):
+        return ""
+    return f"Expected {expected.quantity}: {expected.value:.4g}"
 
 
 def _has_intervals(model: Mapping[str, Any]) -> bool:
@@ -67,13 +77,14 @@ def _has_intervals(model: Mapping[str, Any]) -> bool:
 
 
 def columns_read(release: Any) -> tuple[str, ...]:
-    """The columns that were read, as the schema and the model name them; none where the record does not say."""
+    """The columns that a family read; none for a regression, which reads them all, nor where the record does not say."""
+    from sfumato.models.model import TOTALS
     from sfumato.models.reading import model_from_json
     from sfumato.schema import Schema
 
     try:
-        schema = Schema.from_json(release.schema["document"])
-        return tuple(model_from_json(release.plan["model"]).columns(schema))
+        model, schema = model_from_json(release.plan["model"]), Schema.from_json(release.schema["document"])
+        return tuple(model.columns(schema)) if model.summed == TOTALS else ()
     except (SfumatoError, AttributeError, KeyError):
         return ()
 

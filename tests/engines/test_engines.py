@@ -23,7 +23,7 @@ from sfumato.engines.links import CODES, compiled
 from sfumato.engines.opening import open_engine
 from sfumato.engines.reference import ReferenceEngine
 from sfumato.engines.sparse import SparseEngine
-from sfumato.mechanisms import _gibbs
+from sfumato.procedures import chains as gibbs_chains
 
 SIGNS, BITS = sf.Category([-1, 1]), sf.Category([0, 1])
 LOSSES = {
@@ -326,7 +326,7 @@ def test_the_charged_rounding_error_covers_the_real_one_in_any_order():
     """Hinge slopes at 0 are exactly -y, so the exact sum is one of fractions; the bound is not idle: a 1e4th of it fails."""
     n = 20_000
     rows, model = worst_rows(n), sf.Gibbs(sf.losses.Hinge(1.0), sf.priors.Gaussian(1.0), 3)
-    bound = _gibbs.summation_error(model, n)
+    bound = gibbs_chains.summation_error(model, n)
     exact = exact_sum(rows)
     worst = 0.0
     for seed in range(3):
@@ -350,7 +350,9 @@ def additions(n: int, part: int, run: int) -> int:
 @pytest.mark.parametrize("n", [1, 8_192, 65_537, 30_000_000, 10**12])
 @pytest.mark.parametrize("d", [1, 64, 65, 105, 1_000, 2_047, 10**6])
 def test_no_record_takes_part_in_more_additions_than_are_charged(n, d):
-    charged = _gibbs.summation_error(sf.Gibbs(sf.losses.Hinge(1.0), sf.priors.Gaussian(1.0), d), n) / (2.4e-16 * n)
+    charged = gibbs_chains.summation_error(sf.Gibbs(sf.losses.Hinge(1.0), sf.priors.Gaussian(1.0), d), n) / (
+        2.4e-16 * n
+    )
     for part in (dense.part_rows(d), sparse_engine._PART):
         assert part % 32 == 0
         assert additions(n, part, threads._RUN) <= charged * (1 + 1e-9)
@@ -400,9 +402,9 @@ def test_the_charged_error_of_a_step_covers_the_real_one(name, precision):
     data = sf.Dataset.from_arrays(rows, labels.astype(int) if name == "logistic" else labels, schema=schema)
     power = 0.7
     step = 1 / model.smoothness(n, power)
-    radius = _gibbs.projection_radius(model, n, power)
-    field, project = _gibbs.field(model, open_engine(data, model), power), _gibbs.projection(model, radius)
-    bound = _gibbs.step_error(model, n, power, step)
+    radius = gibbs_chains.projection_radius(model, n, power)
+    field, project = gibbs_chains.field(model, open_engine(data, model), power), gibbs_chains.projection(model, radius)
+    bound = gibbs_chains.step_error(model, n, power, step)
     worst = coarse = 0.0
     for k in range(6):
         direction = rng.normal(size=d)

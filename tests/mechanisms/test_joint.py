@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.mechanisms import _joint
+from sfumato.mechanisms import joint
 
 
 def logistic(precision: float = 1.0, d: int = 5) -> sf.Gibbs:
@@ -27,7 +27,7 @@ MODELS = {
 def test_the_pair_is_no_worse_than_either_single_search_and_meets_the_price(name, epsilon):
     model, n, delta = MODELS[name], 500, 1e-6
     plans = {how: sf.plan(model, n, epsilon, delta, mechanism=how) for how in ("exact", "diffused", "concentrated")}
-    errors = {how: _joint.expected_error(model, n, p["power"], p["strength"]) for how, p in plans.items()}
+    errors = {how: joint.expected_error(model, n, p["power"], p["strength"]) for how, p in plans.items()}
     assert errors["exact"] <= min(errors["diffused"], errors["concentrated"])
     best = plans["exact"]
     assert best.guarantee.delta(epsilon) <= delta
@@ -40,7 +40,7 @@ def test_the_pair_is_no_worse_than_either_single_search_and_meets_the_price(name
 def test_a_strict_gain_lies_between_the_two():
     model = logistic()
     plans = {how: sf.plan(model, 2_000, 0.5, 1e-6, mechanism=how) for how in ("exact", "diffused", "concentrated")}
-    errors = {how: _joint.expected_error(model, 2_000, p["power"], p["strength"]) for how, p in plans.items()}
+    errors = {how: joint.expected_error(model, 2_000, p["power"], p["strength"]) for how, p in plans.items()}
     assert errors["exact"] < 0.95 * min(errors["diffused"], errors["concentrated"])
     assert 1 < plans["exact"]["strength"] < plans["concentrated"]["strength"]
 
@@ -48,10 +48,10 @@ def test_a_strict_gain_lies_between_the_two():
 def test_no_strength_of_a_fine_scan_does_better():
     model, n = logistic(), 2_000
     found = sf.plan(model, n, 0.5, 1e-6, mechanism="exact")
-    best = _joint.expected_error(model, n, found["power"], found["strength"])
+    best = joint.expected_error(model, n, found["power"], found["strength"])
     for strength in np.geomspace(1, 1e4, 40):
-        power = sf.plan(_joint.strengthened(model, float(strength)), n, 0.5, 1e-6, mechanism="diffused")["power"]
-        assert _joint.expected_error(model, n, power, float(strength)) >= best * (1 - 1e-5)
+        power = sf.plan(model.strengthened(float(strength)), n, 0.5, 1e-6, mechanism="diffused")["power"]
+        assert joint.expected_error(model, n, power, float(strength)) >= best * (1 - 1e-5)
 
 
 def test_the_expected_error_is_that_of_a_normal_model():
@@ -65,7 +65,7 @@ def test_the_expected_error_is_that_of_a_normal_model():
     draw = power * n * mean / whole + rng.normal(size=runs) / np.sqrt(whole)
     square = (draw - truth) ** 2
     spread = square.std() / np.sqrt(runs)
-    found = _joint.expected_error(model, n, power, strength)
+    found = joint.expected_error(model, n, power, strength)
     assert abs(square.mean() - found) < 5 * spread
     for wrong in (0.7, 1.3):
         assert abs(square.mean() - wrong * found) > 5 * spread

@@ -13,17 +13,19 @@ import pytest
 from family_cases import CASES, Case
 
 import sfumato as sf
+from sfumato import procedures
 from sfumato.dataset import rows_of
 from sfumato.engines.codes import CodesEngine
-from sfumato.mechanisms import _family, named
+from sfumato.mechanisms import serving
 from sfumato.models import families
+from sfumato.procedures import law
 
 MECHANISMS = ("exact", "diffused", "concentrated", "exponential", "noisy-statistics")
 SERVED = [
     (name, mechanism)
     for name, case in CASES.items()
     for mechanism in MECHANISMS
-    if named(mechanism).refuses(case.model, "draws") is None
+    if not isinstance(serving(mechanism, case.model, "draws", "proved"), str)
 ]
 
 
@@ -90,7 +92,8 @@ def test_a_calibrated_plan_is_just_within_its_target(name, mechanism):
         if key in dict(plan.parameters) and dict(plan.parameters)[key] != 1.0
     )  # fmt: skip
     beyond = dict(plan.parameters) | {key: plan[key] * factor}
-    assert named(mechanism).reprice(case.model, case.n, 1, beyond).epsilon(1e-6) > 0.5
+    procedure = procedures.named(plan.procedure)
+    assert procedure.price(case.model, case.n, 1, procedure.Parameters(**beyond)).epsilon(1e-6) > 0.5
 
 
 @pytest.mark.parametrize(("name", "mechanism"), SERVED)
@@ -124,7 +127,7 @@ def test_what_is_expected_is_what_200_releases_give(name, mechanism):
     for _ in range(200):
         truth = case.truth(rng)
         engine = CodesEngine(case.dataset(rng, truth=truth), case.model.columns(case.schema))
-        drawn = named(mechanism).draw(many, engine, stream.spawn()).values[0].reshape(8, -1)
+        drawn = procedures.named(many.procedure).carry_out(many.task, engine, stream.spawn()).values[0].reshape(8, -1)
         centre = np.broadcast_to(np.ravel(truth), drawn.shape)
         if case.model.name == "Grouped":
             errors += list(np.abs(drawn - centre).ravel())
@@ -172,7 +175,7 @@ def test_no_public_choice_depends_on_the_records(name):
 
     case = CASES[name]
     rng = np.random.default_rng(9)
-    charged = _family.drawing_error(case.model, 40, 0.7, 1.0)
+    charged = law.drawing_error(case.model, 40, 0.7, 1.0)
     for _ in range(4):
         counts = CodesEngine(case.dataset(rng, 40), case.model.columns(case.schema)).totals(case.model.tally)
         exact = [Fraction(count) * unit for count, unit in zip(counts, case.model.units, strict=True)]

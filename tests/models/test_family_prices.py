@@ -7,7 +7,8 @@ import math
 import pytest
 from family_cases import CASES
 
-from sfumato.mechanisms import _family
+from pricing import family_price
+from sfumato.procedures import law
 
 PRICED = [name for name, case in CASES.items() if case.model.priced]
 
@@ -18,12 +19,12 @@ def test_the_error_of_a_drawn_mass_is_charged_for_every_family(name, draws, monk
     """With an error large enough to see, each family's price grows as its theorem says; and its own error is not 0."""
     case = CASES[name]
     model, n = case.model, 30
-    own = _family.drawing_error(model, n, 0.5, 1.0)
+    own = law.drawing_error(model, n, 0.5, 1.0)
     assert (own > 0) == (model.claim(n).theorem != "gaussian-location")
-    exact = _family.price(model, n, draws, 0.5)
+    exact = family_price(model, n, draws, 0.5)
     error = 0.05
-    monkeypatch.setattr(_family.exact_laws, "log_error", lambda law: error)
-    rough = _family.price(model, n, draws, 0.5)
+    monkeypatch.setattr(law.exact_laws, "log_error", lambda law: error)
+    rough = family_price(model, n, draws, 0.5)
     if model.claim(n).theorem == "gaussian-location":
         return
     if model.bounded:

@@ -13,8 +13,8 @@ import pytest
 import sfumato as sf
 from goodness import LEVEL, chi_square_p
 from sfumato.errors import ArgumentError, FormatError, MechanismRefused
-from sfumato.mechanisms import _family
 from sfumato.models import families
+from sfumato.procedures import law
 from sfumato.theorems import metric_finite
 
 DISCRETE = [[0.0, 1.0], [1.0, 0.0]]
@@ -291,7 +291,7 @@ def test_what_is_expected_is_what_releases_give():
     for truth in rng.choice([point[0] for point in model.grid], 1500):
         ones = int(rng.binomial(n, truth))
         counts = [Fraction(n - ones), Fraction(ones)]
-        value = _family.drawn(model, counts, n, plan["power"], 1.0, 1, stream).values.item()
+        value = law.drawn(model, counts, n, plan["power"], 1.0, 1, stream).values.item()
         errors.append(abs(value - truth))
     assert plan.expected.value == pytest.approx(np.quantile(errors, 0.9), rel=0.15)
     assert plan.expected.without_privacy < plan.expected.value

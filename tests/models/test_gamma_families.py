@@ -19,9 +19,10 @@ import oracles
 import sfumato as sf
 from gamma_models import ALL, BOUNDS, TRIMMED, F, dataset, level, parameters, records, statistic
 from goodness import LEVEL, uniform_p
+from pricing import family_price
 from sfumato.errors import ArgumentError, MechanismRefused
-from sfumato.mechanisms import _family
 from sfumato.models.families._fixed_point import RESOLUTION
+from sfumato.procedures import law
 from sfumato.samplers import gamma_grid
 
 # --- draws -----------------------------------------------------------------------------------------------------------
@@ -138,7 +139,7 @@ def test_documents_and_refusals():
 def bare(model, n, power, strength=1.0):
     """The claimed curve without what the drawn masses are charged."""
     claim = model.claim(n)
-    return _family._THEOREMS[claim.theorem](**claim.facts, power=power, strength=strength, draws=1, log_error=0.0).curve
+    return law._THEOREMS[claim.theorem](**claim.facts, power=power, strength=strength, draws=1, log_error=0.0).curve
 
 
 def worst_pair(model, n, power, strength) -> tuple[tuple[mpf, mpf], tuple[mpf, mpf]]:
@@ -261,7 +262,7 @@ def test_never_below_brute_force_over_neighbouring_totals(power, epsilon):
         claimed = bare(model, n, power).delta(epsilon)
         assert claimed >= worst[key]
         assert claimed == pytest.approx(float(worst[key]), rel=1e-8)
-        assert _family.price(model, n, 1, power).delta(epsilon) >= claimed
+        assert family_price(model, n, 1, power).delta(epsilon) >= claimed
 
 
 @pytest.mark.parametrize("name", list(ALL))

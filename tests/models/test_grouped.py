@@ -12,6 +12,7 @@ from scipy import stats
 import sfumato as sf
 from goodness import LEVEL, uniform_p
 from grid_oracle import hockey_stick, normalised
+from pricing import family_price
 from sfumato.errors import ArgumentError, MechanismRefused
 from sfumato.models import families
 
@@ -60,9 +61,7 @@ def test_the_price_covers_every_neighbouring_pair_of_two_groups(alpha, power):
     n = 2
     plan = sf.plan(model, n, 3.0, 1e-2, mechanism="diffused")
     price = families.from_json(model.to_json())
-    from sfumato.mechanisms._family import price as price_of
-
-    curve = price_of(price, n, 1, power).curve
+    curve = family_price(price, n, 1, power).curve
     x = np.linspace(-60, 60, 2401)
     records = list(itertools.product((0, 1), (0, 1)))
 

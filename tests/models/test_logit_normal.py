@@ -12,8 +12,8 @@ from scipy import stats
 
 import sfumato as sf
 from goodness import LEVEL, uniform_p
+from pricing import family_price
 from sfumato.errors import ArgumentError
-from sfumato.mechanisms import _family
 from sfumato.models.families import from_json
 from sfumato.samplers import grid, logit_grid
 
@@ -89,7 +89,7 @@ def test_calibrated_numbers_are_within_a_millionth_and_never_over(mechanism, eps
     plan = sf.plan(model, N, epsilon, delta, mechanism=mechanism, draws=draws)
     assert plan.guarantee.delta(epsilon) <= delta
     bolder = (min(1.0, plan["power"] * (1 + 2e-6)), max(1.0, plan["strength"] * (1 - 2e-6)))
-    assert _family.price(model, N, draws, *bolder).delta(epsilon) > delta
+    assert family_price(model, N, draws, *bolder).delta(epsilon) > delta
 
 
 @pytest.mark.parametrize(("precision", "n", "power"), [(1.0, 3, 1.0), (0.2, 1, 1.0), (3.0, 8, 0.5)])
@@ -103,7 +103,7 @@ def test_no_drawn_neighbours_exceed_the_claim(precision, n, power, coarse):
         assert len(found.cumulative) == found.cells
         masses = np.diff(np.array([float(Fraction(c, found.total)) for c in found.cumulative]), prepend=0.0)
         weights.append(masses)
-    price = _family.price(model, n, 1, power)
+    price = family_price(model, n, 1, power)
     for epsilon in (0.0, 0.2, 1.0):
         scale = math.exp(epsilon)
         pairs = [*pairwise(weights), *pairwise(weights[::-1])]
@@ -114,7 +114,7 @@ def test_no_drawn_neighbours_exceed_the_claim(precision, n, power, coarse):
 
 def test_the_error_of_the_grid_is_charged():
     model = LogitNormal(1.0)
-    priced = _family.price(model, N, 1).curve
+    priced = family_price(model, N, 1).curve
     assert priced.parameters["error"] == pytest.approx(2e-9, rel=1e-6)
     assert priced.delta(1.0) > sf.Gaussian(1.0).delta(1.0)
     assert priced.delta(1.0) == pytest.approx(sf.Gaussian(1.0).delta(1.0), rel=1e-7)

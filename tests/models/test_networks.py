@@ -14,8 +14,8 @@ from scipy.special import betainc, betaincinv
 
 import sfumato as sf
 from goodness import LEVEL, uniform_p
+from pricing import family_price
 from sfumato.errors import ArgumentError, ChargeRefused, FormatError
-from sfumato.mechanisms import _family
 from sfumato.models import families
 from sfumato.models.networks import BayesianNetwork, MarkovChain
 from sfumato.samplers import beta_grid
@@ -214,7 +214,7 @@ def two_node_pairs(levels: int, alpha: float, power: float, n: int):
 )
 def test_the_profile_is_never_below_brute_force_over_all_data_sets(levels, n, alpha, power):
     model = BayesianNetwork({"b": ["a"]}, {"a": levels, "b": levels}, alpha=alpha)
-    claim = _family.price(model, n, 1, power)
+    claim = family_price(model, n, 1, power)
     one_node = conjugate.network(smallest_cells=[alpha], power=power)
     epsilons = [0.05, 0.3, 1.0]
     worst = dict.fromkeys(epsilons, 0.0)
@@ -244,7 +244,7 @@ def lattice_logs(cells: np.ndarray, floor: float, steps: int) -> np.ndarray:
 def test_the_pure_price_is_never_below_brute_force_over_all_data_sets(levels, n, floor, power, adjacency):
     steps = 6 if levels == 2 else 4
     model = BayesianNetwork({"b": ["a"]}, {"a": levels, "b": levels}, alpha=0.8, floor=floor, adjacency=adjacency)
-    claim = _family.price(model, n, 1, power)
+    claim = family_price(model, n, 1, power)
     assert claim.adjacency == adjacency
     epsilon = claim.epsilon(0.0)
     kinds = list(itertools.product(range(levels), repeat=2))
@@ -270,15 +270,15 @@ def test_the_pure_price_is_never_below_brute_force_over_all_data_sets(levels, n,
     assert highest <= epsilon
     assert widest > 0.9 * epsilon
     if adjacency == "replace-one":
-        one_node = _family.price(BayesianNetwork({}, {"a": levels}, floor=floor), n, 1, power)
+        one_node = family_price(BayesianNetwork({}, {"a": levels}, floor=floor), n, 1, power)
         assert widest > one_node.epsilon(0.0)
 
 
 def test_one_entry_costs_less_than_a_record_and_a_ledger_keeps_them_apart(tmp_path):
     wide = {"root": [], **{f"c{k}": ["c0" if k else "root"] for k in range(4)}}
     sizes = dict.fromkeys(wide, 2)
-    record = _family.price(BayesianNetwork(wide, sizes), 50, 1, 0.1)
-    entry = _family.price(BayesianNetwork(wide, sizes, adjacency="replace-entry"), 50, 1, 0.1)
+    record = family_price(BayesianNetwork(wide, sizes), 50, 1, 0.1)
+    entry = family_price(BayesianNetwork(wide, sizes, adjacency="replace-entry"), 50, 1, 0.1)
     assert entry.adjacency == "replace-entry"
     assert entry.delta(0.5) < record.delta(0.5)
     ledger = sf.Ledger.open(tmp_path / "budget.db")
@@ -381,7 +381,7 @@ def test_every_mechanism_plans_publishes_and_verifies():
 def test_different_cells_are_priced_as_tightly_as_equal_ones():
     """The Gaussian of the same variance of loss is close to a strengthened network; Renyi would be far above."""
     model = network(alpha={"a": 400.0, "b": 200.0, "age": 200.0})
-    price = _family.price(model, 100, 1, 1.0)
+    price = family_price(model, 100, 1, 1.0)
     mu = math.sqrt(2 / 400 + 2 / 200 + 2 / 200)
     assert price.delta(0.5) < 1.05 * sf.Gaussian(mu).delta(0.5)
     assert price.delta(0.5) > 0.9 * sf.Gaussian(mu).delta(0.5)

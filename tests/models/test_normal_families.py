@@ -14,9 +14,9 @@ from scipy import sparse, stats
 import sfumato as sf
 from goodness import LEVEL, uniform_p
 from grid_oracle import hockey_stick, normalised
+from pricing import family_price
 from sfumato.engines.codes import CodesEngine
 from sfumato.errors import ArgumentError
-from sfumato.mechanisms import _family
 from sfumato.models.families import _eigenbasis, from_json
 from sfumato.models.families.normal_mean import _clipped_moments
 from sfumato.models.laws import Normal
@@ -158,7 +158,7 @@ def test_no_neighbours_exceed_mu_and_the_worst_attain_it(seed):
     rng = np.random.default_rng(seed)
     model, n = random_model(rng), int(rng.integers(1, 12))
     power, strength = float(10 ** rng.uniform(-3, 0)), float(10 ** rng.uniform(0, 3))
-    mu = _family.price(model, n, 1, power, strength).curve.mu
+    mu = family_price(model, n, 1, power, strength).curve.mu
     first = clipped(model, 3 * rng.normal(size=(n, size(model))))
     second = first.copy()
     second[rng.integers(n)] = clipped(model, 100 * rng.normal(size=(1, size(model))))[0]
@@ -170,7 +170,7 @@ def test_no_neighbours_exceed_mu_and_the_worst_attain_it(seed):
 def test_a_price_for_half_the_diameter_would_be_seen():
     model = FAMILIES["known precision"]
     rows = clipped(model, np.random.default_rng(1).normal(size=(10, 3)))
-    mu = _family.price(model, 10, 1).curve.mu
+    mu = family_price(model, 10, 1).curve.mu
     assert shift(model, *worst_pair(model, rows), 1.0, 1.0) > 0.75 * mu
 
 
@@ -183,7 +183,7 @@ def test_the_curve_is_the_hockey_stick_of_the_two_posteriors(epsilon):
     x = np.linspace(min(means) - 12 * deviation, max(means) + 12 * deviation, 20_001)
     densities = [normalised(-0.5 * ((x - mean) / deviation) ** 2, x) for mean in means]
     exact = hockey_stick(densities[0], densities[1], x, epsilon)
-    assert _family.price(model, n, 1, power).delta(epsilon) == pytest.approx(exact, rel=1e-9, abs=1e-12)
+    assert family_price(model, n, 1, power).delta(epsilon) == pytest.approx(exact, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("mechanism", ["diffused", "concentrated", "noisy-statistics"])
@@ -200,7 +200,7 @@ def test_calibrated_numbers_are_within_a_millionth_and_never_over(name, mechanis
     power, strength = plan["power"], plan["strength"]
     assert (power, strength) != (1.0, 1.0)
     bolder = (min(1.0, power * (1 + 2e-6)), max(1.0, strength * (1 - 2e-6)))
-    assert _family.price(model, N, draws, *bolder).delta(epsilon) > delta
+    assert family_price(model, N, draws, *bolder).delta(epsilon) > delta
 
 
 # --- what is read ----------------------------------------------------------------------------------------------------

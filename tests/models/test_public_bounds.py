@@ -12,12 +12,12 @@ from scipy import stats
 
 import sfumato as sf
 from sfumato.errors import ArgumentError
-from sfumato.mechanisms._family import expected
 from sfumato.models.families import _cells, _logit
 from sfumato.models.families._eigenbasis import eigenbasis, norm_bound
 from sfumato.models.families._log_weights import UNITS, from_units, to_units
 from sfumato.models.laws import Dirichlet, Gamma, Lattice, Product
 from sfumato.models.networks._tables import grid_for
+from sfumato.procedures.expectations import expected
 
 F = sf.families
 LEVELS = ("a", "b", "c")

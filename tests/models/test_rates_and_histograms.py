@@ -15,7 +15,8 @@ from scipy import special, stats
 import oracles
 import sfumato as sf
 from goodness import LEVEL, uniform_p
-from sfumato.mechanisms import _family
+from pricing import family_price
+from sfumato.procedures import law
 from sfumato.samplers import laws as exact_laws
 from sfumato.samplers.beta_grid import rate_grid
 
@@ -66,7 +67,7 @@ def test_several_trials_per_record_follow_their_posterior(trials):
 def test_several_trials_cost_what_the_worst_pair_of_counts_costs(alpha, beta, power, trials, n, epsilon):
     """Every pair of totals that two neighbouring data sets can have, by an independent quadrature."""
     model = sf.families.BetaBinomial(trials, alpha, beta)
-    claimed = _family.price(model, n, 1, power).curve.delta(epsilon)
+    claimed = family_price(model, n, 1, power).curve.delta(epsilon)
     worst = 0.0
     for others in range((n - 1) * trials + 1):
         for first, second in itertools.permutations(range(trials + 1), 2):
@@ -79,11 +80,11 @@ def test_several_trials_cost_what_the_worst_pair_of_counts_costs(alpha, beta, po
             worst = max(worst, forward, backward)
     assert claimed >= worst * (1 - 1e-9)
     # The error of the drawn masses is charged on top, and nothing else.
-    error = _family.drawing_error(model, n, power, 1.0)
+    error = law.drawing_error(model, n, power, 1.0)
     assert claimed <= worst * (1 + 1e-6) + 4 * error
     single = sf.families.BetaBernoulli(alpha, beta)
     if trials > 1 and worst > 1e-12:
-        assert _family.price(single, n, 1, power).curve.delta(epsilon) < worst
+        assert family_price(single, n, 1, power).curve.delta(epsilon) < worst
 
 
 @pytest.mark.parametrize("cells", [(0.3, 1.0, 2.0), (1.0, 1.0, 1.0, 1.0), (2.0, 0.2, 0.5, 0.1)])
@@ -92,7 +93,7 @@ def test_a_histogram_costs_at_least_every_pair_of_counts(cells, power):
     """All counts of n records in K cells, one record moved: the two cells that change, given the rest."""
     model = sf.families.DirichletCategorical(len(cells), cells)
     n = 6 if len(cells) == 3 else 4
-    curve = _family.price(model, n, 1, power).curve
+    curve = family_price(model, n, 1, power).curve
     for epsilon in (0.1, 0.7, 2.0):
         worst = 0.0
         for counts in itertools.product(range(n), repeat=len(cells)):
@@ -122,7 +123,7 @@ def test_no_counts_of_thirty_records_cost_more_than_is_claimed(size):
         power = float(10 ** generator.uniform(-2, 0))
         epsilon = float(power * 10 ** generator.uniform(-1, 1.5))
         model = sf.families.DirichletCategorical(size, cells)
-        claimed = _family.price(model, n, 1, power).curve.delta(epsilon)
+        claimed = family_price(model, n, 1, power).curve.delta(epsilon)
         first, second = np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
         # With a third cell the others may be anywhere; with two they are all in these two.
         possible = first + second <= n - 1 if size > 2 else first + second == n - 1
@@ -132,7 +133,7 @@ def test_no_counts_of_thirty_records_cost_more_than_is_claimed(size):
         )
         assert claimed >= worst * (1 - 1e-9) - 1e-14
         tight += claimed <= worst * (1 + 1e-5) + 1e-7
-        half = _family.price(model, n, 1, 0.5 * power).curve.delta(epsilon)
+        half = family_price(model, n, 1, 0.5 * power).curve.delta(epsilon)
         assert half < worst or worst < 1e-12
     assert tight == 40
 
@@ -152,7 +153,7 @@ def test_a_truncated_draw_is_pure_on_the_grid_itself(floor):
     from sfumato.samplers.grid import integer_weights
 
     model, n, power = sf.families.BetaBernoulli(1.5, 2.5, floor=floor), 12, 0.8
-    epsilon = _family.price(model, n, 1, power).epsilon(0.0)
+    epsilon = family_price(model, n, 1, power).epsilon(0.0)
     logs = []
     mp.dps = 30
     for ones in range(n + 1):

@@ -14,7 +14,8 @@ import sfumato as sf
 from goodness import LEVEL, uniform_p
 from mu_audit import agrees, measured_mu, standard_error
 from sfumato.engines.opening import open_engine
-from sfumato.mechanisms import _gibbs, langevin
+from sfumato.procedures import chains as gibbs_chains
+from sfumato.procedures import last_iterate as finite_chain
 from sfumato.samplers import langevin as chains
 from sfumato.samplers.langevin import Recursion, ending_grid, gradient_grid, last_iterate, noisy_path
 
@@ -31,9 +32,9 @@ def quadratic_chains(first_row: float, steps: int, seed: int, runs: int = RUNS) 
     rows[0] = first_row
     data = sf.Dataset.from_arrays(rows, schema=sf.Schema.vector(1, data_norm=RADIUS))
     return last_iterate(
-        _gibbs.field(MEAN, open_engine(data, MEAN), POWER),
-        _gibbs.projection(MEAN, _gibbs.projection_radius(MEAN, N, POWER)),
-        _gibbs.public_start(MEAN, runs, 1),
+        gibbs_chains.field(MEAN, open_engine(data, MEAN), POWER),
+        gibbs_chains.projection(MEAN, gibbs_chains.projection_radius(MEAN, N, POWER)),
+        gibbs_chains.public_start(MEAN, runs, 1),
         STEP,
         steps,
         sf.seeded(seed),
@@ -41,7 +42,7 @@ def quadratic_chains(first_row: float, steps: int, seed: int, runs: int = RUNS) 
 
 
 def claim(steps: int, model: sf.Gibbs = MEAN) -> float:
-    return langevin.price(model, N, POWER, 1, steps, STEP).curve.mu
+    return finite_chain.price(model, N, 1, finite_chain.Parameters(POWER, STEP, steps)).curve.mu
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5, 20, 200])

@@ -11,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from goodness import LEVEL, chi_square_p
-from sfumato.mechanisms import _envelope
+from sfumato.procedures import envelope
 from sfumato.samplers import rejection
 from sfumato.samplers.langevin import silent
 
@@ -113,10 +113,10 @@ def test_every_trial_is_run_whatever_is_kept():
 def test_a_table_keeps_every_weight_that_is_not_charged_as_lost():
     """Weights down to e^-60 of the largest are there, each to a relative 2e-13: what lies below is charged absolutely."""
     logs = np.array([0.0, -0.5, -7.0, -19.0, -25.0, -40.0, -59.9])
-    assert math.exp(-60) == _envelope._TAIL
+    assert math.exp(-60) == envelope._TAIL
     ends = [0, *rejection.table(logs).ends]
     assert ends[-1] == 1 << 128
     shares = [Fraction(high - low, 1 << 128) for low, high in itertools.pairwise(ends)]
     exact = np.exp(logs) / np.exp(logs).sum()
     for share, wanted in zip(shares, exact, strict=True):
-        assert abs(float(share) / wanted - 1) <= _envelope._WEIGHT_ERROR + 2.0**-128 / wanted
+        assert abs(float(share) / wanted - 1) <= envelope._WEIGHT_ERROR + 2.0**-128 / wanted

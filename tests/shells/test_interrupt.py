@@ -22,7 +22,7 @@ from sfumato.shells.spec import Spec
 WAITING = """
 import sys, time
 from sfumato.ledger import Ledger
-from sfumato.mechanisms import noisy_statistics
+from sfumato.procedures import noisy_totals
 from sfumato.shells.cli import main
 
 def wait(*_, **__):
@@ -32,7 +32,7 @@ def wait(*_, **__):
 if sys.argv[1] == "charge":
     Ledger.charge = wait
 else:
-    noisy_statistics.draw = wait
+    noisy_totals.carry_out = wait
 sys.argv = ["sfumato", "release", "share.toml", "-o", "share.sfumato"]
 main()
 """

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from sfumato.mechanisms import noisy_statistics
 from sfumato.models._rounding import inverse_up, line_down, line_up, norm_up, product_up
 from sfumato.theorems import conjugate, exponential, finite_step, location, path, sharp
+from sfumato.theorems.gaussian import gaussian_mechanism
 
 CASES = 300
 CONVEX = {"convex": True, "convex_domain": True}
@@ -76,7 +76,7 @@ def bounded_loss(g, m, h, t, k, e):
 
 
 def noise(g, m, h, t, k, e):
-    return noisy_statistics.price(m, g).curve.mu, mpf(g) / mpf(m)
+    return gaussian_mechanism(noise=m, sensitivity=g).curve.mu, mpf(g) / mpf(m)
 
 
 FORMULAS = [

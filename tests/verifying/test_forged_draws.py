@@ -94,5 +94,5 @@ def test_estimates_from_one_total_are_all_the_same():
 @pytest.mark.parametrize("change", [lambda v: v + 1e-13, lambda v: np.nan], ids=["low digit", "nan"])
 def test_totals_and_transcripts_off_their_grid_are_refused(name, array, change):
     first = "[0]" if array == "totals" else "[0,0,0]"
-    with pytest.raises(FormatError, match="transcript or totals"):
+    with pytest.raises(FormatError, match="with what is kept"):
         forged(name, {array + first: change}).verify()

@@ -85,16 +85,13 @@ FIELDS = {
     "mechanism": ("rate noisy", {"plan.mechanism": "diffused"}, (), "plans with"),
     "a parameter": ("rate noisy", {"plan.parameters.noise": 1000.0}, (), "what the plan costs"),
     "a further field of the plan": ("rate noisy", {"plan": lambda plan: {**plan, "note": "approved"}}, (), "note"),
-    "version of the plan": ("rate noisy", {"plan.version": 2}, (), "version"),
+    "version of the plan": ("rate noisy", {"plan.version": 3}, (), "version"),
     "keep": ("rate noisy", {"plan.keep": ["transcript"]}, (), "transcript"),
     "strength of a prior": ("chain exact", {"plan.parameters.strength": 0.5}, (), "strength"),
     "strength of a prior that is kept": ("kinks on a line", {"plan.parameters.strength": 2.0}, (), "strength"),
     "expected value": ("bounded mean", {"plan.expected.value": 0.001}, (), "expected"),
     "expected value, averaged": ("rate noisy", {"plan.expected.value": lambda v: v / 2}, (), "expected"),
     "expected without privacy": ("rate noisy", {"plan.expected.without_privacy": 1.0}, (), "expected"),
-    "expected quantity": ("bounded mean", {"plan.expected.quantity": "error"}, (), "expected"),
-    "expected unit": ("bounded mean", {"plan.expected.unit": "per cent"}, (), "expected"),
-    "how it is expected": ("bounded mean", {"plan.expected.how": "measured"}, (), "expected"),
     "expected of a chain": ("chain", {"plan.expected.value": 1.0}, (), "expected"),
     "expected of a path": ("path", {"plan.expected.value": 1e-9}, (), "expected"),
     "passes": ("chain", {"plan.cost.passes": 1}, (), "cost"),
@@ -110,6 +107,15 @@ def test_a_forged_field_is_refused(field):
     name, edits, also, word = FIELDS[field]
     with pytest.raises(SfumatoError, match=word):
         forged(name, edits, *also).verify()
+
+
+@pytest.mark.parametrize("field", ["quantity", "unit", "how"])
+def test_words_of_an_old_plan_are_never_printed(field):
+    """Plans of version 1 hold the words of their expectation; they are made anew, so a forged one misleads nobody."""
+    release = forged("rate noisy", {f"plan.expected.{field}": "as measured by an authority"})
+    assert release.verify() is release
+    assert "authority" not in str(release)
+    assert "half-width about the true rate" in str(release)
 
 
 def test_a_plan_that_does_not_match_its_digest_is_refused():

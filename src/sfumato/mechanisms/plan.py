@@ -4,58 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from sfumato.calibrate import Target
+from sfumato.models.model import Model
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.procedures.outlook import Cost, Expected
+from sfumato.procedures.protocol import Parameters, Task
 
 GOALS = ("draws", "estimate")
-
-
-@dataclass(frozen=True)
-class Expected:
-    """What the reader will get, from public numbers alone: `without_privacy` is the same quantity at no noise."""
-
-    quantity: str
-    value: float
-    unit: str
-    how: str
-    without_privacy: float | None = None
-
-    def __str__(self) -> str:
-        bare = "" if self.without_privacy is None else f"; without privacy {self.without_privacy:.4g}"
-        unit = f" {self.unit}" if self.unit else ""
-        return f"{self.quantity} {self.value:.4g}{unit}{bare} ({self.how})"
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Work that the plan asks for: how many times every record is read, and in how many chains."""
-
-    passes: int
-    chains: int = 1
-
-    def __str__(self) -> str:
-        chains = "" if self.chains == 1 else f" for {self.chains} chains at once"
-        return f"{self.passes:,} pass{'es' if self.passes > 1 else ''} over the records{chains}"
+# Version 1 named no procedure and held the words of the expectation.
+VERSION = 2
 
 
 @dataclass(frozen=True)
 class Plan:
     """A frozen, serialisable plan: no data, no randomness, and the price of all draws together.
 
-    `parameters` are the mechanism's public numbers (power, strength, step, steps, noise, ...); `digest` is a hash of all of
-    it, so that a release, a ledger row and a plan can be told to be the same.
+    `mechanism` names what was chosen, `procedure` how it is drawn, and `parameters` are the procedure's public numbers
+    (power, strength, step, steps, noise, ...); `plan["noise"]` is one of them. `digest` is a hash of the whole plan, by which
+    a release, a ledger row and a plan are known to be the same.
     """
 
     mechanism: str
-    model: Any
+    procedure: str
+    model: Model
     n: int
     draws: int
     goal: str
     keep: tuple[str, ...]
-    parameters: tuple[tuple[str, float | int], ...]
+    parameters: Parameters
     guarantee: Guarantee
     expected: Expected
     cost: Cost
@@ -63,6 +42,11 @@ class Plan:
 
     def __getitem__(self, name: str) -> float | int:
         return dict(self.parameters)[name]
+
+    @property
+    def task(self) -> Task[Any, Any]:
+        """What the procedure is asked to draw."""
+        return Task(self.model, self.n, self.draws, self.parameters, self.keep)
 
     def to_json(self) -> dict[str, Any]:
         """Return a versioned document of the whole plan."""
@@ -72,8 +56,9 @@ class Plan:
             target = {"epsilon": self.target.epsilon, "delta": self.target.delta, "curve": curve}
         return {
             "sfumato": "plan",
-            "version": 1,
+            "version": VERSION,
             "mechanism": self.mechanism,
+            "procedure": self.procedure,
             "model": self.model.to_json(),
             "n": self.n,
             "draws": self.draws,
@@ -81,8 +66,8 @@ class Plan:
             "keep": list(self.keep),
             "parameters": dict(self.parameters),
             "guarantee": self.guarantee.to_json(),
-            "expected": {f.name: getattr(self.expected, f.name) for f in fields(self.expected)},
-            "cost": {f.name: getattr(self.cost, f.name) for f in fields(self.cost)},
+            "expected": self.expected.to_json(),
+            "cost": self.cost.to_json(),
             "target": target,
         }
 
@@ -97,8 +82,8 @@ class Plan:
         price = str(self.guarantee)
         if self.target is not None and self.target.delta:
             price = self.guarantee.at(self.target.delta)
-        one = self.draws == 1 and self.goal == "draws" and self.mechanism == "noisy-statistics"
-        # A model that tells its totals has nothing to gain: its intervals are read from them.
+        one = self.draws == 1 and self.goal == "draws" and self.procedure == "noisy-totals"
+        # Where noisy totals are released, intervals are read from them; more draws do not help.
         gains = one and not getattr(self.model, "tells_totals", False)
         free = "; more draws cost nothing more, and make intervals narrower" if gains else ""
         rows = [

@@ -1,31 +1,90 @@
-"""What a mechanism is: a reason to refuse or a plan; the act; and the price again, from a record."""
+"""What a mechanism is: which number is searched, and by which procedures its plans may be drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol
 
 from sfumato.calibrate import Target
-from sfumato.draws import Draws
+from sfumato.errors import MechanismRefused
 from sfumato.mechanisms.plan import Plan
+from sfumato.models.model import Model
+from sfumato.models.reading import AnyModel
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.samplers.langevin import Report, silent
+from sfumato.procedures.protocol import M, Parameters, PoweredProcedure, Procedure
+
+# Accepted values of `trust`: what a theorem proves, or draws by a chain that is assumed to have converged.
+PROVED, CONVERGED = "proved", "assumes converged"
+
+
+@dataclass(frozen=True)
+class Request(Generic[M]):
+    """What a plan is asked for: the model, the public number of records, the target, and what the release is for."""
+
+    model: M
+    n: int
+    target: Target | None = None
+    draws: int = 1
+    goal: str = "draws"
+    keep: tuple[str, ...] = ()
+    steps: int | None = None
+    trust: str = PROVED
+
+    def needed_target(self, mechanism: str) -> Target:
+        """Return the target, or refuse: a calibrated mechanism cannot be planned without one."""
+        if self.target is None:
+            raise MechanismRefused(
+                f"mechanism {mechanism!r} is calibrated to a target: give epsilon and delta, or target=<a curve>."
+            )
+        return self.target
+
+    def numbers_at(
+        self, procedure: PoweredProcedure[Any, Any], model: Model, power: float, strength: float | None
+    ) -> Parameters:
+        """The procedure's numbers for this request at a power and strength."""
+        return procedure.at(model, self.n, self.draws, power, strength, self.steps)
+
+    def price_of_power(
+        self, procedure: PoweredProcedure[Any, Any], model: Model, strength: float | None
+    ) -> Callable[[float], Guarantee]:
+        """The price of this request as a function of the power."""
+        return lambda power: procedure.price(
+            model, self.n, self.draws, self.numbers_at(procedure, model, power, strength)
+        )
+
+    def planned(
+        self, mechanism: str, procedure: Procedure[Any, Any], numbers: Parameters, model: Model | None = None
+    ) -> Plan:
+        """The plan that draws this request with these numbers; `model` replaces one whose prior was strengthened."""
+        drawn = self.model if model is None else model
+        return Plan(
+            mechanism,
+            procedure.NAME,
+            drawn,
+            self.n,
+            self.draws,
+            self.goal,
+            self.keep,
+            numbers,
+            procedure.price(drawn, self.n, self.draws, numbers),
+            procedure.expected(drawn, self.n, numbers),
+            procedure.cost(drawn, self.n, self.draws, numbers),
+            self.target,
+        )
 
 
 class Mechanism(Protocol):
-    """A mechanism is a module with these functions; the table in `mechanisms` lists them by name."""
+    """A mechanism is a module with these names; the table in `mechanisms` lists them."""
 
-    def refuses(self, model: Any, goal: str) -> str | None:
-        """Return why this mechanism cannot serve the model and goal, or None if it can."""
+    NAME: str
+    PROCEDURES: tuple[str, ...]  # the first that serves a model draws it
+    MAY_ASSUME: (
+        bool  # whether a converged reference chain may stand for its draws, where the caller asks for that trust
+    )
 
-    def plan(self, model: Any, n: int, target: Target | None, draws: int, **options: Any) -> Plan:
-        """Return the plan that meets the target, or raise CalibrationError."""
+    def refuses(self, model: AnyModel, goal: str, trust: str) -> str | None:
+        """Return why this mechanism cannot serve the model and goal, whatever the procedure, or None."""
 
-    def draw(self, plan: Plan, engine: Any, randomness: Any, report: Report = silent) -> Draws:
-        """Carry the plan out: the engine answers sums over the rows, the randomness is used once.
-
-        `report(done, steps)` is told how far a chain has come, in public numbers; what is drawn at once tells nothing.
-        """
-
-    def reprice(self, model: Any, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
-        """Return the price of recorded parameters, computed anew."""
+    def plan(self, request: Request[Any], procedure: Any) -> Plan:
+        """Return the plan that meets the request's target, or raise CalibrationError."""

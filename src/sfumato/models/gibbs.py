@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError, AssumptionError
@@ -13,6 +13,8 @@ from sfumato.models._prior import Prior, common_dimension
 from sfumato.models._rounding import line_down, line_up, product_up
 from sfumato.models.constants import Constants
 from sfumato.models.losses.protocol import Loss
+from sfumato.models.model import LOSSES
+from sfumato.schema import Schema
 
 _THEOREM = "Gibbs posterior"
 
@@ -31,6 +33,11 @@ class Gibbs:
     prior: Prior
     dimension: int | None = None
     intercept: float = 0.0
+    summed: ClassVar[Literal["losses"]] = LOSSES
+    conjugate: ClassVar[bool] = False
+    goal: ClassVar[str] = "draws"
+    quantity: ClassVar[str] = "coefficient"
+    highest_power: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         """Check that loss, prior and dimension fit, and that the posterior can be normalised."""
@@ -82,9 +89,33 @@ class Gibbs:
         count, exponent = _validate.whole("n", n), _validate.positive("power", power)
         return line_up(count, self.constants.smoothness, exponent, self.prior.smoothness)
 
+    def strengthened(self, strength: float) -> Gibbs:
+        """Return the model with its prior's precision multiplied by `strength`."""
+        return self if strength == 1 else self.with_prior(self.prior.scaled(strength))
+
     def with_prior(self, prior: Prior) -> Gibbs:
         """Return the model with another prior, in the same dimension."""
         return Gibbs(self.loss, prior, self.dimension, self.intercept)
+
+    @property
+    def size(self) -> int | None:
+        """The dimension of the parameter, where it is known."""
+        return self.dimension
+
+    def columns(self, schema: Schema) -> tuple[str, ...]:
+        """All columns of the schema, whose rows and labels must be those that the loss was priced for."""
+        from sfumato.models.regression import check_rows
+
+        check_rows(self, schema)
+        return tuple(schema.columns)
+
+    def released(self, schema: Schema) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """A name for every coefficient, and their number."""
+        from sfumato.models.regression import coordinates
+
+        self.columns(schema)
+        labels = coordinates(self, schema)
+        return labels, (len(labels),)
 
     def to_json(self) -> dict[str, Any]:
         """{"model": "gibbs", "loss": ..., "prior": ..., "dimension": ...}."""

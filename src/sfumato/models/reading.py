@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from sfumato.errors import FormatError
 from sfumato.models import families, priors
+from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses import LOSSES
+
+# Every model that a plan may be made for; `summed` tells the two kinds apart.
+AnyModel: TypeAlias = Family | Gibbs
 
 
 def model_from_json(document: Mapping[str, Any]) -> Any:

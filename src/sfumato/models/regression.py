@@ -97,13 +97,3 @@ def coordinates(model: Gibbs, schema: Schema) -> tuple[str, ...]:
         names.append("intercept" if model.intercept == 1 else f"intercept / {model.intercept:.6g}")
     classes = getattr(model.loss, "classes", 1)
     return tuple([f"class {k}: {name}" for k in range(classes) for name in names] if classes > 1 else names)
-
-
-def released(model: Any, schema: Schema) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Labels and shape of one draw of any model from data of this schema, which must fit it."""
-    if not isinstance(model, Gibbs):
-        found: tuple[tuple[str, ...], tuple[int, ...]] = model.released(schema)
-        return found
-    check_rows(model, schema)
-    labels = coordinates(model, schema)
-    return labels, (len(labels),)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ArgumentError
-from sfumato.mechanisms import _gibbs, langevin, langevin_path
 from sfumato.mechanisms.plan import Plan
-from sfumato.models.gibbs import Gibbs
 from sfumato.plots import _drawing
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems import path
+from sfumato.procedures import chains, last_iterate, path
+from sfumato.theorems.path import whole_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_CHAINS = ("langevin", "langevin-path", "diffused", "concentrated")
 _POINTS = 120
 Price = Callable[[int], Guarantee]
 
@@ -33,7 +32,7 @@ def schedule(plan: Any) -> Figure:
     if not isinstance(plan, Plan):
         raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
     numbers = dict(plan.parameters)
-    if plan.mechanism not in _CHAINS or not isinstance(plan.model, Gibbs) or "step" not in numbers:
+    if plan.procedure not in (last_iterate.NAME, path.NAME):
         raise ArgumentError(
             f"this plan ({plan.mechanism}) runs no Langevin chain; plan an sf.Gibbs model with mechanism='langevin' or "
             "'langevin-path'."
@@ -92,19 +91,19 @@ def _said(numbers: dict[str, Any]) -> str:
 def _accounts(plan: Plan) -> list[tuple[str, Price]]:
     """The accounts that hold for what the plan runs; an average of iterates has only the whole path's."""
     whole = ("every step counted (whole path)", _path_price(plan))
-    if plan.mechanism == langevin_path.NAME:
+    if plan.procedure == path.NAME:
         return [whole]
-    exact = _gibbs.sharp_price(plan.model, plan.n, float(plan["power"]), plan.draws)
+    exact = chains.sharp_price(plan.task.model, plan.n, float(plan["power"]), plan.draws)
     return [whole, ("last iterate alone (finite-step)", _last_price(plan)), ("an exact draw", lambda _: exact)]
 
 
 def _path_price(plan: Plan) -> Price:
-    numbers, model = dict(plan.parameters), plan.model
-    if plan.mechanism == langevin_path.NAME:
+    numbers, model = dict(plan.parameters), plan.task.model
+    if plan.procedure == path.NAME:
         noise, momentum = float(numbers["noise"]), float(numbers["momentum"])
-        return lambda t: langevin_path.price(model, plan.n, noise, t, plan.draws, momentum)
+        return lambda t: path.price_of_noise(model, plan.n, noise, t, plan.draws, momentum)
     power, step = float(numbers["power"]), float(numbers["step"])
-    return lambda t: path.whole_path(
+    return lambda t: whole_path(
         difference=model.difference(power),
         step=step,
         steps=t,
@@ -113,14 +112,18 @@ def _path_price(plan: Plan) -> Price:
         public_schedule=True,
         full_batch=True,
         chains=plan.draws,
-        float_error=_gibbs.step_error(model, plan.n, power, step),
+        float_error=chains.step_error(model, plan.n, power, step),
     )
 
 
 def _last_price(plan: Plan) -> Price:
-    numbers, model = dict(plan.parameters), plan.model
-    power, step = float(numbers["power"]), float(numbers["step"])
-    return lambda t: langevin.price(model, plan.n, power, plan.draws, t, step)
+    chain = plan.task
+
+    def price(count: int) -> Guarantee:
+        numbers = replace(chain.parameters, steps=count, strength=None)
+        return last_iterate.price(chain.model, chain.n, chain.draws, numbers)
+
+    return price
 
 
 def _mu(guarantee: Guarantee) -> float:

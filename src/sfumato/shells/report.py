@@ -231,12 +231,9 @@ def _theorem(release: Any) -> str:
 
 
 def _accuracy(release: Any, test: str | Path | None) -> str:
-    expected = release.plan["expected"]
-    unit = f" {expected['unit']}" if expected["unit"] else ""
-    bare = expected["without_privacy"]
-    text = f"Expected before anything was drawn: {expected['quantity']} {expected['value']:.4g}{unit}"
-    text += f"; without privacy {bare:.4g}" if bare is not None else ""
-    inner = f"<p>{escape(text)} ({escape(expected['how'])}).</p>"
+    from sfumato.procedures import expected_of
+
+    inner = f"<p>Expected before anything was drawn: {escape(str(expected_of(release.plan)))}.</p>"
     return inner if test is None else inner + f"<p>{escape(_obtained(release, test))}</p>"
 
 

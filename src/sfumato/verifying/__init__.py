@@ -26,7 +26,6 @@ CHECKS = (
     price.check_promise,
     price.check_expected,
     receipt.check_receipt,
-    support.check_kept,
     support.check_draws,
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sfumato.mechanisms.plan import GOALS
-from sfumato.models.regression import released
 from sfumato.verifying.record import Record, require
 
 
@@ -19,7 +18,7 @@ def check_names(record: Record) -> None:
 def check_labels(record: Record) -> None:
     """Labels and shape follow from model and schema, the kind from the goal, the number of draws from the plan."""
     release, plan = record.release, record.plan
-    labels, shape = released(record.model, record.schema)
+    labels, shape = record.model.released(record.schema)
     draws = release.draws
     require(draws.labels == labels and draws.shape[2:] == shape, "shape")
     require(draws.shape[0] * draws.shape[1] == plan["draws"], "number of draws")

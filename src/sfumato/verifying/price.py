@@ -8,21 +8,20 @@ from typing import Any
 
 from sfumato.calibrate import Target, target_of
 from sfumato.errors import FormatError
-from sfumato.mechanisms import noisy_statistics
-from sfumato.mechanisms._joint import STRONGEST
-from sfumato.mechanisms.outlook import cost_of, expected_of
-from sfumato.models.gibbs import Gibbs
+from sfumato.mechanisms.noisy_statistics import LEAST_NOISE
+from sfumato.mechanisms.tempering import STRONGEST
+from sfumato.models.model import TOTALS
 from sfumato.privacy.codec import curve_from_json, refuse_unknown
 from sfumato.privacy.guarantee import Assumption, Guarantee
 from sfumato.verifying.record import Record, require
 from sfumato.wording import promise_of
 
-# The search for the least noise ends within 1e-9 of the target, on a log scale. It never goes below 1e-6, which a target may
-# be too large for.
-_CALIBRATED, _LEAST_NOISE = 1e-3, 1.001e-6
+# The search for the least noise ends within 1e-9 of the target, on a log scale; it stops at LEAST_NOISE, which a target may be
+# too large for.
+_CALIBRATED = 1e-3
 # Expectations that are averaged over invented data use a fixed seed; another NumPy may draw other numbers from it. A tenth
 # is several times their Monte Carlo error.
-_SIMULATED, _SIMULATED_ERROR, _ROUNDING = "averaged over the prior", 0.1, 1e-6
+_SIMULATED, _SIMULATED_ERROR, _ROUNDING = "half-width", 0.1, 1e-6
 
 
 def check_price(record: Record) -> None:
@@ -73,7 +72,7 @@ def check_target(record: Record) -> None:
     target = _read_target(refuse_unknown(document, ("epsilon", "delta", "curve"), "a target"))
     if not target.admits(record.price):
         raise FormatError(f"the plan's target {target} does not admit what the plan costs: the record was edited.")
-    noisy = record.plan["mechanism"] == noisy_statistics.NAME and record.plan["parameters"]["noise"] > _LEAST_NOISE
+    noisy = record.procedure.NAME == "noisy-totals" and record.task.parameters.noise > 1.001 * LEAST_NOISE
     if noisy and target.excess(record.price) < -_CALIBRATED:
         raise FormatError(
             f"the plan's target {target} is larger than what its noise was made for: the record was edited."
@@ -88,7 +87,7 @@ def _read_target(document: Mapping[str, Any]) -> Target:
 def check_strength(record: Record) -> None:
     """How many times stronger a regression's prior was made. The prior before that is not recorded, so only a range is known."""
     name, numbers = record.plan["mechanism"], record.plan["parameters"]
-    if not isinstance(record.model, Gibbs) or "strength" not in numbers:
+    if record.model.summed == TOTALS or "strength" not in numbers:
         return
     most = 1.0 if name == "diffused" else STRONGEST
     require(1.0 <= numbers["strength"] <= most, "strength of the prior")
@@ -101,16 +100,17 @@ def check_promise(record: Record) -> None:
 
 
 def check_expected(record: Record) -> None:
-    """What the reader was told to expect, and what the work was said to be."""
-    plan, model = record.plan, record.model
-    cost = cost_of(plan, model)
-    require(plan["cost"] == {"passes": cost.passes, "chains": cost.chains}, "cost")
-    again = expected_of(plan, model)
-    said = refuse_unknown(plan["expected"], ("quantity", "value", "unit", "how", "without_privacy"), "an expectation")
-    words = all(said[name] == getattr(again, name) for name in ("quantity", "unit", "how"))
-    room = _SIMULATED_ERROR if again.how == _SIMULATED else _ROUNDING
+    """What the reader was told to expect, and what the work was said to be; words of plans of version 1 are not compared."""
+    plan, task = record.plan, record.task
+    cost = record.procedure.cost(task.model, task.n, task.draws, task.parameters)
+    require(plan["cost"] == cost.to_json(), "cost")
+    again = record.procedure.expected(task.model, task.n, task.parameters)
+    words = ("quantity", "unit", "how") if plan["version"] == 1 else ("id",)
+    said = refuse_unknown(plan["expected"], (*words, "value", "without_privacy"), "an expectation")
+    same = plan["version"] == 1 or said["id"] == again.id
+    room = _SIMULATED_ERROR if again.id == _SIMULATED else _ROUNDING
     numbers = all(_near(said[name], getattr(again, name), room) for name in ("value", "without_privacy"))
-    require(words and numbers, "expected accuracy")
+    require(same and numbers, "expected accuracy")
 
 
 def _near(said: Any, again: float | None, room: float) -> bool:

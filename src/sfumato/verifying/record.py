@@ -10,10 +10,13 @@ from functools import cached_property
 from typing import Any
 
 from sfumato.errors import FormatError
-from sfumato.mechanisms import reprice
-from sfumato.models.reading import model_from_json
+from sfumato.mechanisms import repriced
+from sfumato.mechanisms.plan import VERSION
+from sfumato.models.model import Model
 from sfumato.privacy.codec import refuse_unknown
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.procedures import task_of
+from sfumato.procedures.protocol import Procedure, Task
 from sfumato.schema import Schema
 
 _PLAN_KEYS = (
@@ -28,7 +31,8 @@ class Record:
 
     release: Any
     plan: Mapping[str, Any]
-    model: Any
+    procedure: Procedure[Any, Any]
+    task: Task[Any, Any]
     schema: Schema
 
     @classmethod
@@ -37,16 +41,23 @@ class Record:
         text = json.dumps(release.plan, sort_keys=True, separators=(",", ":"), allow_nan=False)
         if hashlib.sha256(text.encode()).hexdigest() != release.plan_digest:
             raise FormatError("the plan does not match its digest: the record was edited.")
-        plan = refuse_unknown(release.plan, _PLAN_KEYS, "a plan")
-        if plan["sfumato"] != "plan" or type(plan["version"]) is not int or plan["version"] != 1:
-            raise FormatError(f"a plan must say version 1; got {plan['version']!r}. Update Sfumato.")
-        schema = Schema.from_json(release.schema["document"])
-        return cls(release, plan, model_from_json(plan["model"]), schema)
+        version = release.plan["version"]
+        if type(version) is not int or not 1 <= version <= VERSION:
+            raise FormatError(f"a plan must say version 1 to {VERSION}; got {version!r}. Update Sfumato.")
+        plan = refuse_unknown(release.plan, _PLAN_KEYS + (("procedure",) if version > 1 else ()), "a plan")
+        if plan["sfumato"] != "plan":
+            raise FormatError(f"a plan must say that it is one; got {plan['sfumato']!r}.")
+        return cls(release, plan, *task_of(plan), Schema.from_json(release.schema["document"]))
+
+    @property
+    def model(self) -> Model:
+        """The model, read back."""
+        return self.task.model  # type: ignore[no-any-return]
 
     @cached_property
     def price(self) -> Guarantee:
-        """What the recorded model, mechanism and parameters cost, computed again."""
-        return reprice(self.plan)
+        """What the recorded model, mechanism, procedure and numbers cost, computed again."""
+        return repriced(self.plan["mechanism"], self.procedure.NAME, self.plan["goal"], self.task)
 
 
 def require(holds: bool, what: str) -> None:

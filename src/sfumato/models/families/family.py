@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ArgumentError
 from sfumato.models.laws import Law
+from sfumato.models.model import TOTALS
 from sfumato.schema import Schema
 from sfumato.schema.counts import Tally
 from sfumato.schema.reading import open_source
@@ -38,8 +39,9 @@ class Claim:
 
 
 class Family:
-    """Base of the families; each file below fills in the mathematics of one."""
+    """Base of the families; each file below fills in the mathematics of one. It fits the protocol `models.model.Model`."""
 
+    summed: ClassVar[Literal["totals"]] = TOTALS
     name: ClassVar[str]
     quantity: ClassVar[str]  # what a draw is a draw of, in a reader's word
     bounded: bool = False  # whether the log ratio of neighbouring posteriors is bounded: then draws are pure
@@ -50,7 +52,26 @@ class Family:
     utility: ClassVar[bool] = False  # whether draws follow a utility and not a likelihood: then power 1 means nothing
     highest_power: ClassVar[float] = 1.0  # largest power that is searched; 1 is the posterior itself
 
+    def strengthened(self, strength: float) -> Self:
+        """The family itself: its law takes the strength as a number."""
+        return self
+
     # --- what leaves -------------------------------------------------------------------------------------------------
+
+    @property
+    def conjugate(self) -> bool:
+        """Whether there is a posterior to draw from, of a likelihood and not of a utility."""
+        return self.drawn and not self.utility
+
+    @property
+    def goal(self) -> str:
+        """Draws, or an estimate where there is no posterior."""
+        return "draws" if self.drawn else "estimate"
+
+    @property
+    def size(self) -> int | None:
+        """Numbers of one draw."""
+        return len(self.labels)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -120,7 +141,7 @@ class Family:
     # --- what a reader may expect ------------------------------------------------------------------------------------
 
     def expectation(self, n: int, power: float) -> Mapping[str, Any] | None:
-        """What a reader will get, where the family knows it without data from a prior: quantity, value, unit and how."""
+        """What a reader will get, where the family knows it without data from a prior: the fields of `outlook.Expected`."""
         return None
 
     def simulate(self, rng: np.random.Generator, size: int, n: int) -> tuple[Array, Array]:

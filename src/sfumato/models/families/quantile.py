@@ -160,13 +160,7 @@ class Quantile(Family):
         The m - 1 other candidates weigh at most exp(-power t) of the best one if they are t records worse.
         """
         further = min(float(n), math.log((len(self.grid) - 1) / _FAILURE) / power)
-        return {
-            "quantity": "9 times in 10 the rank is off by at most this much more than the best candidate's:",
-            "value": further,
-            "unit": "records",
-            "how": "a bound for any data",
-            "without_privacy": 0.0,
-        }
+        return {"id": "rank-error", "value": further, "without_privacy": 0.0}
 
     def updated(self, totals: Sequence[Fraction], n: int) -> Any:
         """There is no prior."""

@@ -174,6 +174,11 @@ class BayesianNetwork(Tables):
         return np.concatenate(parts).astype(np.int64)
 
     @property
+    def size(self) -> int:
+        """Numbers of one draw: the cells of all tables, counted without naming them."""
+        return self.tables[-1].last
+
+    @property
     def sensitivity(self) -> float:
         """In each table one count falls by 1 and one rises by 1."""
         return math.sqrt(2 * len(self.tables)) * (1 + 1e-15)

@@ -152,6 +152,11 @@ class MarkovChain(Tables):
         return np.concatenate([np.bincount(steps[0], minlength=reached), counts]).astype(np.int64)
 
     @property
+    def size(self) -> int:
+        """Numbers of one draw: the cells of all tables, counted without naming them."""
+        return self.tables[-1].last
+
+    @property
     def sensitivity(self) -> float:
         """One first state is replaced by another, and all transitions may leave one cell for another."""
         if self.record == "entry":

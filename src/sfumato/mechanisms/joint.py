@@ -12,16 +12,15 @@ I is not known; the largest that the loss allows on rows that point everywhere i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
-from sfumato.calibrate import Target, largest, smallest
-from sfumato.mechanisms import _gibbs
+from sfumato.calibrate import Target, largest
+from sfumato.mechanisms.protocol import Request
+from sfumato.mechanisms.tempering import HIGHEST_POWER, LOWEST_POWER, smallest_strength
 from sfumato.models.gibbs import Gibbs
-from sfumato.privacy.guarantee import Guarantee
+from sfumato.procedures.protocol import PoweredProcedure
 
-Price = Callable[[Gibbs, float], Guarantee]
-STRONGEST = 1e9
 # Strengths looked at between the two single searches, and how often the best interval of them is halved.
 _LOOKS, _HALVINGS = 12, 10
 
@@ -41,30 +40,26 @@ def expected_error(model: Gibbs, n: int, power: float, strength: float) -> float
     return 1 / whole + (power / whole) ** 2 * data + (strength / whole) ** 2 * prior
 
 
-def strengthened(model: Gibbs, strength: float) -> Gibbs:
-    """The model with its prior's precision multiplied."""
-    return model if strength == 1 else model.with_prior(model.prior.scaled(strength))
-
-
-def chosen(model: Gibbs, n: int, target: Target, price: Price) -> tuple[float, float]:
+def chosen(request: Request[Gibbs], procedure: PoweredProcedure[Any, Any], target: Target) -> tuple[float, float]:
     """The (power, strength) of least expected error whose price the target admits; strengths are 1 or more.
 
     Both single searches are among the candidates: the prior as it is with the largest power, and power 1 with the smallest
     strength. Between them strengths are looked at on a log scale, and the best of them is closed in on.
     """
+    model, n = request.model, request.n
 
     def power_at(strength: float) -> float:
-        found = strengthened(model, strength)
-        return largest(lambda p: price(found, p), target, _gibbs.LOWEST_POWER, _gibbs.HIGHEST_POWER, "power")
+        price = request.price_of_power(procedure, model.strengthened(strength), strength)
+        return largest(price, target, LOWEST_POWER, HIGHEST_POWER, "power")
 
     def error_at(strength: float) -> tuple[float, float, float]:
         power = power_at(strength)
         return expected_error(model, n, power, strength), power, strength
 
     first = error_at(1.0)
-    if first[1] == _gibbs.HIGHEST_POWER:
+    if first[1] == HIGHEST_POWER:
         return first[1], 1.0
-    top = smallest(lambda s: price(strengthened(model, s), 1.0), target, 1.0, STRONGEST, "strength")
+    top = smallest_strength(request, procedure, target)
     last = (expected_error(model, n, 1.0, top), 1.0, top)
     seen = [first, *(error_at(top ** (k / _LOOKS)) for k in range(1, _LOOKS)), last]
     for _ in range(_HALVINGS):

@@ -1,29 +1,26 @@
-"""What the Gibbs mechanisms share: pricing, the error of a step in floats, the field of a chain and its public start."""
+"""What the procedures of Gibbs models share: the price of exact draws, rounding errors of steps, the gradient field of a
+chain, its projection and its public start.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from sfumato.calibrate import Target
-from sfumato.engines.protocol import UNIT_ROUNDOFF, gradient_error
-from sfumato.errors import MechanismRefused
-from sfumato.mechanisms.plan import Expected
+from sfumato.engines.protocol import UNIT_ROUNDOFF, Array, GradientEngine, gradient_error
 from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.procedures.outlook import Expected
 from sfumato.theorems import asymptotics, sharp
 
-# The powers that are searched: 1 is the posterior itself, and below 1e-12 the prior is all that is left.
-LOWEST_POWER, HIGHEST_POWER = 1e-12, 1.0
-# What a dimension that was not stated is taken to be, in the error of a step.
+# The dimension that is assumed for the error of a step where the model states none: more than any data set has.
 _WIDEST = 1 << 20
 
 
 def sharp_price(model: Gibbs, n: int, power: float, draws: int) -> Guarantee:
-    """Price of `draws` exact draws from the Gibbs posterior at `power`."""
+    """Price of `draws` exact draws from the Gibbs posterior at `power`: mu = G sqrt(draws/m), by the sharp theorem."""
     return sharp.gibbs_draw(
         difference=model.difference(power),
         strong_convexity=model.strong_convexity(n, power),
@@ -52,7 +49,11 @@ def noisy_mean_error(model: Gibbs, n: int, noise: float) -> float:
 
 
 def projection_radius(model: Gibbs, n: int, power: float) -> float:
-    """Radius of a public ball, about the prior's mean, onto which chains are projected: it holds the mode many times over."""
+    """Radius of the public ball about the prior's mean onto which chains are projected.
+
+    The mode lies within power n L/m of the prior's mean, and a draw a few deviations 1/sqrt(m) from it; the ball has four
+    times the radius that holds both.
+    """
     m = model.strong_convexity(n, power)
     if math.isfinite(model.prior.domain_radius):
         return 2 * model.prior.domain_radius
@@ -81,22 +82,22 @@ def step_error(model: Gibbs, n: int, power: float, step: float) -> float:
     return step * gradients * (1 + 1e-9) + 32 * UNIT_ROUNDOFF * moved
 
 
-def field(model: Gibbs, engine: Any, power: float) -> Callable[[Any], Any]:
+def field(model: Gibbs, engine: GradientEngine, power: float) -> Callable[[Array], Array]:
     """The gradient of U_D at every chain's parameter."""
 
-    def gradient(theta: Any) -> Any:
+    def gradient(theta: Array) -> Array:
         return power * engine.gradient(theta) + model.prior.gradient(theta)
 
     return gradient
 
 
-def projection(model: Gibbs, radius: float) -> Callable[[Any], Any]:
-    """The prior's own projection where it is truncated; else onto the public ball about its mean."""
+def projection(model: Gibbs, radius: float) -> Callable[[Array], Array]:
+    """The projection onto the domain of a truncated prior; else onto the public ball of this radius about the prior's mean."""
     if model.prior.truncated:
         return model.prior.project
     centre = np.array(model.prior.start or (0.0,))
 
-    def project(theta: Any) -> Any:
+    def project(theta: Array) -> Array:
         away = theta - centre
         norm = np.linalg.norm(away, axis=-1, keepdims=True)
         return np.where(norm > radius, centre + away * (radius / np.maximum(norm, radius)), theta)
@@ -104,27 +105,13 @@ def projection(model: Gibbs, radius: float) -> Callable[[Any], Any]:
     return project
 
 
-def public_start(model: Gibbs, chains: int, dimension: int) -> Any:
+def public_start(model: Gibbs, chains: int, dimension: int) -> Array:
     """The prior's mean, moved into its domain, for every chain."""
     start = np.zeros(dimension) if model.prior.start is None else np.array(model.prior.start)
     return np.tile(start, (chains, 1))
 
 
-def needs_target(target: Target | None, name: str) -> Target:
-    """Return the target, or refuse: a calibrated mechanism cannot be planned without one."""
-    if target is None:
-        raise MechanismRefused(
-            f"mechanism {name!r} is calibrated to a target: give epsilon and delta, or target=<a curve>."
-        )
-    return target
-
-
 def expected_of_power(power: float) -> Expected:
     """Asymptotic variance of one draw over data and draw, in units of the estimator without privacy (Theorem 16)."""
     factor = 1.0 + asymptotics.inflation(power=power)
-    return Expected("variance of one draw", factor, "times that of the MLE", "large-sample limit", without_privacy=2.0)
-
-
-def not_gibbs(model: object) -> str | None:
-    """Return a reason if the model is no Gibbs model."""
-    return None if isinstance(model, Gibbs) else f"it serves sf.Gibbs models; got {model!r}"
+    return Expected("variance-factor", factor, 2.0)

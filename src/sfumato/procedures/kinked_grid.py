@@ -8,43 +8,64 @@ A prior that is not truncated gets a public window about its mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
-from sfumato.calibrate import Target
 from sfumato.draws import Draws
+from sfumato.engines.protocol import UNIT_ROUNDOFF, Array, ValuesEngine
 from sfumato.errors import MechanismRefused
-from sfumato.mechanisms import _gibbs, _lattice
-from sfumato.mechanisms.plan import Cost, Plan
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.laws import Finite
 from sfumato.models.losses.hinge import Hinge
 from sfumato.models.losses.protocol import ROW
 from sfumato.models.priors import Ball, Box
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.procedures import chains, loss_values, protocol
+from sfumato.procedures.domains import corners, on_lattice, untruncated
+from sfumato.procedures.lattice import MOST_POINTS
+from sfumato.procedures.loss_values import LOG_UNITS
+from sfumato.procedures.outlook import Cost, Expected
+from sfumato.procedures.protocol import Task
+from sfumato.randomness import Randomness
 from sfumato.samplers import rejection
 from sfumato.samplers.finite import LOG_ERROR, draw_finite, log_weights
 from sfumato.samplers.grid import draw_cells, integer_weights
-from sfumato.samplers.langevin import Report
+from sfumato.samplers.langevin import Report, silent
+from sfumato.samplers.rejection import Places
 from sfumato.theorems import interpolated
 from sfumato.theorems.rejection import bounded_trials, trials_needed
 
+NAME = "kinked-grid"
+NEEDS = "values"
+KEEPS: tuple[str, ...] = ()
 # Nodes of an interval, and evaluations that a draw may ask for.
 _FEWEST, _MOST, _WORK = 257, 1 << 14, 400_000_000
 # In two dimensions: how far U may move inside a coarse cell, the digits of a point inside, and the chance of no success.
 _CLIMB, FINE, _FAILURE = 3.5, 24, 1e-15
 _COARSEST, _FINEST, _WORK_2D = 65, 1024, 2_000_000_000
-# Units of a logarithm in a finite law.
-_LOGS = 1 << 48
-_ROUND = 1.2e-16
+
+
+@dataclass(frozen=True)
+class Parameters(protocol.Parameters):
+    """Power, strength of the prior, cells along a side, and in two dimensions the trials of a draw."""
+
+    power: float
+    strength: float
+    points: int
+    trials: int | None = None
+    positive: ClassVar[tuple[str, ...]] = ("strength",)
 
 
 def refuses(model: Gibbs) -> str | None:
-    """Return why no exact draw of this posterior is proved, or None."""
+    """Serve convex losses with kinks and a strongly log-concave prior, in one or two dimensions."""
+    if not model.constants.convex:
+        return "the sharp theorem needs a convex loss; use 'langevin-path'"
+    if model.strong_convexity(1, 1.0) <= 0:
+        return "the sharp theorem needs strong convexity: give the prior a positive precision"
     if model.dimension not in (1, 2) or model.loss.record == ROW:
         return (
             "its chain needs a smooth loss, and posteriors with kinks are drawn exactly in one or two dimensions only; use the "
@@ -60,14 +81,14 @@ def refuses(model: Gibbs) -> str | None:
 
 def bounded(model: Gibbs, n: int, power: float) -> Gibbs:
     """The model on its public window: a box about the prior's mean that holds every mode and much more, within the domain."""
-    inner: Any = model.prior.prior if model.prior.truncated else model.prior  # type: ignore[attr-defined]
+    inner = untruncated(model)
     m = inner.strong_convexity
     mean = np.array(inner.start or (0.0,) * (model.dimension or 1))
     mode = power * n * model.constants.lipschitz / m
     if isinstance(model.loss, Hinge) and not mean.any():
         mode = min(mode, math.sqrt(power * n / m))  # at the mode m |theta|^2 <= power sum_i max(-u phi'(u)) <= power n
-    reach = mode + 12 / math.sqrt(m)
-    low, high = mean - reach, mean + reach
+    half_width = mode + 12 / math.sqrt(m)
+    low, high = mean - half_width, mean + half_width
     if model.prior.truncated:
         lower, upper = _sides(model)
         if not ((lower <= mean) & (mean <= upper)).all():  # then the mode may be anywhere in the domain
@@ -76,17 +97,13 @@ def bounded(model: Gibbs, n: int, power: float) -> Gibbs:
     return model.with_prior(Box(inner, low, high))
 
 
-def _sides(model: Gibbs) -> tuple[Any, Any]:
-    prior: Any = model.prior
-    if isinstance(prior, Ball):
-        centre = np.zeros(1) if prior.centre is None else np.array(prior.centre)
-        return centre - prior.radius, centre + prior.radius
-    return np.array(prior.lower), np.array(prior.upper)
+def _sides(model: Gibbs) -> tuple[Array, Array]:
+    return corners(model.prior, model.dimension or 1)
 
 
 def _slope(model: Gibbs, n: int, power: float) -> float:
     """Lipschitz constant of U_D on the window, for every data set."""
-    inner: Any = model.prior.prior  # type: ignore[attr-defined]
+    inner = untruncated(model)
     away = model.prior.domain_radius + math.hypot(*(inner.start or (0.0,)))
     return float(power * n * model.constants.lipschitz + inner.smoothness * away) * (1 + 1e-12)
 
@@ -102,20 +119,29 @@ def points(model: Gibbs, n: int, power: float) -> int:
 
 def _value_error(window: Gibbs, n: int, power: float) -> float:
     """Bound on the error of power times a total: rounding of every value, and the roundings of public terms."""
-    values = power * n * (0.5 * _lattice.unit_of(window) + _lattice.VALUE_ERROR * _lattice.magnitude(window))
+    values = power * n * (0.5 * loss_values.unit_of(window) + loss_values.VALUE_ERROR * loss_values.magnitude(window))
     lower, upper = _sides(window)
     size = _slope(window, n, power) * 2 * (window.prior.domain_radius + math.hypot(*(upper - lower)))
-    return values + 64 * _ROUND * (size + 1)
+    return values + 64 * UNIT_ROUNDOFF * (size + 1)
 
 
-def price(
-    model: Gibbs, n: int, power: float, draws: int, cells: int | None = None, trials: int | None = None
-) -> Guarantee:
+def at(model: Gibbs, n: int, draws: int, power: float, strength: float | None, steps: int | None = None) -> Parameters:
+    """The grid and the trials at this power; there is no chain whose `steps` could be chosen."""
+    count = points(model, n, power)
+    trials = None
+    if model.dimension == 2:
+        trials = trials_needed(acceptance=_success(bounded(model, n, power), n, power, count), failure=_FAILURE)
+    return Parameters(power, 1.0 if strength is None else strength, count, trials)
+
+
+def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee:
     """The sharp price with the errors of the grid; in two dimensions with the slack of the trials."""
+    power, count, trials = parameters.power, parameters.points, parameters.trials
+    if (trials is None) != (model.dimension == 1):
+        raise MechanismRefused("a plan with kinks records its trials in two dimensions and only there.")
     window = bounded(model, n, power)
-    count = points(model, n, power) if cells is None else cells
     lower, upper = _sides(window)
-    inner: Any = window.prior.prior  # type: ignore[attr-defined]
+    inner = untruncated(window)
     error = _value_error(window, n, power) + 2.0**-47
     half = 0.5 * (upper - lower) / count
     if model.dimension == 1:
@@ -131,14 +157,12 @@ def price(
         log_error=(2 * error + LOG_ERROR) * (1 + 1e-12),
         draws=draws,
     )
-    if model.dimension == 1:
+    if trials is None:
         return exact
-    chance = _success(window, n, power, count)
-    tries = trials_needed(acceptance=chance, failure=_FAILURE) if trials is None else trials
     return bounded_trials(
         exact,
-        acceptance=chance,
-        trials=tries,
+        acceptance=_success(window, n, power, count),
+        trials=trials,
         trial_error=count * count * math.exp(-600) + 2.0**-62,
         every_data_set=True,
     )
@@ -154,66 +178,57 @@ def _success(window: Gibbs, n: int, power: float, count: int) -> float:
     )
 
 
-def plan(
-    name: str, model: Gibbs, n: int, power: float, strength: float, draws: int, limit: Target | None, options: Any
-) -> Plan:
-    """The plan at this power: cells along a side, and in two dimensions the trials."""
-    count = points(model, n, power)
-    parameters: tuple[tuple[str, float | int], ...] = (("power", power), ("strength", strength), ("points", count))
-    passes = 1
-    if model.dimension == 2:
-        if count > _FINEST or count * count * n > _WORK_2D:
-            raise MechanismRefused(
-                f"an exact draw with kinks would take {count:,} cells a side for {n:,} records, more than the work of "
-                f"{_WORK_2D:,} evaluations allows; use the smoothed loss and 'langevin', a smaller box, or fewer records."
-            )
-        tries = trials_needed(acceptance=_success(bounded(model, n, power), n, power, count), failure=_FAILURE)
-        parameters += (("trials", tries),)
-        passes = 1 + tries * draws
-    guarantee = price(model, n, power, draws)
-    expected = _gibbs.expected_of_power(power)
-    return Plan(
-        name,
-        model,
-        n,
-        draws,
-        "draws",
-        tuple(options.get("keep", ())),
-        parameters,
-        guarantee,
-        expected,
-        Cost(passes),
-        limit,
-    )
+def expected(model: Gibbs, n: int, parameters: Parameters) -> Expected:
+    """Asymptotic variance of a draw at this power."""
+    return chains.expected_of_power(parameters.power)
 
 
-def reprice(model: Gibbs, n: int, draws: int, parameters: Mapping[str, Any]) -> Guarantee:
-    """Price again from the recorded numbers."""
-    trials = int(parameters["trials"]) if "trials" in parameters else None
-    if (trials is None) != (model.dimension == 1):
-        raise MechanismRefused("a plan with kinks records its trials in two dimensions and only there.")
-    return price(model, n, parameters["power"], draws, int(parameters["points"]), trials)
+def cost(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Cost:
+    """One pass, and in two dimensions one more a trial; more than `_WORK_2D` evaluations are refused."""
+    count, trials = parameters.points, parameters.trials
+    if trials is None:
+        return Cost(1)
+    if count > _FINEST or count * count * n > _WORK_2D:
+        raise MechanismRefused(
+            f"an exact draw with kinks would take {count:,} cells a side for {n:,} records, more than the work of "
+            f"{_WORK_2D:,} evaluations allows; use the smoothed loss and 'langevin', a smaller box, or fewer records."
+        )
+    return Cost(1 + trials * draws)
 
 
-def draw(plan: Plan, engine: Any, randomness: Any, report: Report) -> Draws:
+def carry_out(
+    task: Task[Gibbs, Parameters], engine: ValuesEngine, randomness: Randomness, report: Report = silent
+) -> Draws:
     """Draw cells of an interval, or points of the fine grid of a box."""
-    power, count = float(plan["power"]), int(plan["points"])
-    window = bounded(plan.model, plan.n, power)
-    if plan.model.dimension == 1:
-        found = _draw_cells(window, power, count, plan.draws, engine, randomness)
+    power, count, trials = task.parameters.power, task.parameters.points, task.parameters.trials
+    window = bounded(task.model, task.n, power)
+    if trials is None:
+        logs, middle = log_masses(window, power, count, engine)
+        law = Finite(tuple(logs), tuple((value,) for value in middle.tolist()))
+        values = draw_finite(law, task.draws, randomness)
     else:
-        trials = int(plan["trials"])
-        found = _draw_points(window, plan.n, power, count, trials, plan.draws, engine, randomness, report)
-    return Draws(found[None], engine.labels)
+        values = _draw_points(window, task.n, power, count, trials, task.draws, engine, randomness, report)
+    return Draws(values[None], engine.labels)
 
 
-def log_masses(window: Gibbs, power: float, count: int, engine: Any) -> tuple[list[int], Any]:
+def check(task: Task[Gibbs, Parameters], draws: Draws) -> bool:
+    """Whether draws are middles of the cells of an interval, or points of the fine grid inside the cells of a box."""
+    count, values = task.parameters.points, draws.flat()
+    if not draws.bare or not 1 <= count <= MOST_POINTS:
+        return False
+    lower, upper = corners(bounded(task.model, task.n, task.parameters.power).prior, values.shape[1])
+    finer = 1 if values.shape[1] == 1 else 1 << FINE
+    width = (upper - lower) / count / finer
+    return on_lattice(values, lower + 0.5 * width, width, np.full(values.shape[1], count * finer - 1))
+
+
+def log_masses(window: Gibbs, power: float, count: int, engine: ValuesEngine) -> tuple[list[int], Array]:
     """Logs of the masses of the cells of an interval, in units of 2^-48, and the middles of the cells."""
     (low,), (high,) = _sides(window)
     nodes = np.linspace(low, high, count + 1)
-    unit = _lattice.unit_of(window)
-    totals = engine.values(nodes[:, None], unit, _lattice.value_bound(window))
-    inner: Any = window.prior.prior  # type: ignore[attr-defined]
+    unit = loss_values.unit_of(window)
+    totals = engine.values(nodes[:, None], unit, loss_values.value_bound(window))
+    inner = untruncated(window)
     middle, half = 0.5 * (nodes[1:] + nodes[:-1]), 0.5 * (high - low) / count
     slope = inner.gradient(middle[:, None])[:, 0]
     away = middle - (0.0 if inner.start is None else inner.start[0])
@@ -227,17 +242,12 @@ def log_masses(window: Gibbs, power: float, count: int, engine: Any) -> tuple[li
     )
     spread = np.where(beta < 1e-2, 1 / 3 + 2 * beta * beta / 45, 1 - 2 * (1 / np.tanh(large) - 1 / large) / large)
     public = rise - 0.5 * away * slope - 0.5 * inner.smoothness * half * half * spread
-    scale = Fraction(power) * Fraction(unit) * _LOGS / 2
+    scale = Fraction(power) * Fraction(unit) * LOG_UNITS / 2
     logs = [
-        round(value * _LOGS) - round(scale * (a + b))
+        round(value * LOG_UNITS) - round(scale * (a + b))
         for value, a, b in zip(public.tolist(), totals[:-1], totals[1:], strict=True)
     ]
     return logs, middle
-
-
-def _draw_cells(window: Gibbs, power: float, count: int, draws: int, engine: Any, randomness: Any) -> Any:
-    logs, middle = log_masses(window, power, count, engine)
-    return draw_finite(Finite(tuple(logs), tuple((value,) for value in middle.tolist())), draws, randomness)
 
 
 def _draw_points(
@@ -247,35 +257,32 @@ def _draw_points(
     count: int,
     trials: int,
     draws: int,
-    engine: Any,
-    randomness: Any,
+    engine: ValuesEngine,
+    randomness: Randomness,
     report: Report,
-) -> Any:
+) -> Array:
     """Points of the fine grid of a box in two dimensions."""
     lower, upper = _sides(window)
-    width, unit = (upper - lower) / count, _lattice.unit_of(window)
-    inner: Any = window.prior.prior  # type: ignore[attr-defined]
+    width = (upper - lower) / count
 
-    def potential(at: Any) -> Any:
-        totals = engine.values(at, unit, _lattice.value_bound(window))
-        away = at - (0.0 if inner.start is None else np.array(inner.start))
-        return np.array(totals, dtype=np.float64) * (power * unit) + 0.5 * (away * inner.gradient(at)).sum(axis=1)
+    def potential(places: Array) -> Array:
+        return loss_values.potential(window, n, power, places, engine)
 
     grid = np.stack(np.meshgrid(np.arange(count), np.arange(count), indexing="ij"), axis=-1).reshape(-1, 2)
     levels = potential(lower + (grid + 0.5) * width)
     lowest = levels.min()
-    weights = integer_weights(log_weights(Finite(tuple(round((lowest - u) * _LOGS) for u in levels.tolist()), ())))
+    weights = integer_weights(log_weights(Finite(tuple(round((lowest - u) * LOG_UNITS) for u in levels.tolist()), ())))
     climb = _slope(window, n, power) * 0.5 * math.hypot(*(upper - lower)) / count + 2 * _value_error(window, n, power)
 
-    def propose(size: int) -> Any:
+    def propose(size: int) -> Places:
         inside = (rejection.words(randomness, 2 * size) >> np.uint64(64 - FINE)).astype(np.int64).reshape(size, 2)
         return np.column_stack([np.array(draw_cells(weights, randomness, size), dtype=np.int64), inside])
 
-    def place(chosen: Any) -> Any:
-        return lower + (grid[chosen[:, 0]] + (chosen[:, 1:] + 0.5) * 2.0**-FINE) * width
+    def place(chosen: Places) -> Array:
+        return np.asarray(lower + (grid[chosen[:, 0]] + (chosen[:, 1:] + 0.5) * 2.0**-FINE) * width)
 
-    def exponent(chosen: Any) -> Any:
-        return potential(place(chosen)) - levels[chosen[:, 0]] + climb
+    def exponent(chosen: Places) -> Array:
+        return np.asarray(potential(place(chosen)) - levels[chosen[:, 0]] + climb)
 
     centre = np.array([(count * count) // 2, 1 << (FINE - 1), 1 << (FINE - 1)], dtype=np.int64)
     return place(rejection.first_kept(propose, exponent, trials, draws, centre, randomness, report))

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from pricing import lattice_price
 from sfumato.errors import ArgumentError, ChargeRefused, FormatError, MechanismRefused, SfumatoError
-from sfumato.mechanisms import exponential
 from sfumato.theorems import sharp
 
 D, N = 4, 60
@@ -46,7 +46,7 @@ def published(steps: int) -> bytes:
 @pytest.mark.parametrize("model", [LOGISTIC, HINGE], ids=["smooth", "kinks"])
 def test_the_price_is_that_of_exact_draws_under_the_words(model):
     plan = planned(model)
-    assert plan.guarantee.curve == exponential.price(model, N, plan["power"], 1).curve
+    assert plan.guarantee.curve == lattice_price(model, N, plan["power"], 1).curve
     assert (plan.guarantee.trust, plan.guarantee.slack) == (WORDS, 0.0)
     exact = planned(model, "exact", draws=3)
     found = sharp.gibbs_draw(

@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import FormatError
-from sfumato.mechanisms import _converged, _gibbs, _kinked, langevin, langevin_path, noisy_statistics, outlook
+from sfumato.procedures import chains, envelope, kinked_grid, last_iterate, noisy_totals, path, reference_chain
 
 UNIT = 2.0**-53
 
@@ -25,44 +25,44 @@ def logistic(d: int = 3, precision: float = 2.0, radius: float = 1.0) -> sf.Gibb
 def test_a_step_error_covers_the_gradient_of_the_prior(d):
     """P (theta - mean) is a product rounded once in every coordinate, of a size of up to P times the reach."""
     model, n, power = logistic(d, precision=1e6), 1, 1e-9
-    far = _gibbs.projection_radius(model, n, power)
-    assert _gibbs.step_error(model, n, power, 1.0) >= UNIT * 1e6 * far * (d + 1)
+    far = chains.projection_radius(model, n, power)
+    assert chains.step_error(model, n, power, 1.0) >= UNIT * 1e6 * far * (d + 1)
 
 
 @pytest.mark.parametrize("d", [2, 40])
 def test_a_step_error_covers_the_roundings_of_the_scores(d):
     """A score is a sum of d products: off by d units of |x| |theta|, which the curvature of each record passes on."""
     model, n, power = logistic(d, precision=1e-3), 10**6, 1.0
-    far = _gibbs.projection_radius(model, n, power)
+    far = chains.projection_radius(model, n, power)
     scores = n * model.constants.smoothness * d * UNIT * far
-    assert _gibbs.step_error(model, n, power, 1.0) >= power * scores
+    assert chains.step_error(model, n, power, 1.0) >= power * scores
 
 
 @pytest.mark.parametrize("noise", [10.0, 1e4])
 def test_the_error_of_a_noisy_mean_covers_the_noise_that_is_added(noise):
     """The sum of a mean and a normal of deviation `noise` in d coordinates is rounded once more."""
     model, n = logistic(50), 100
-    assert _gibbs.noisy_mean_error(model, n, noise) >= UNIT * noise * math.sqrt(50)
+    assert chains.noisy_mean_error(model, n, noise) >= UNIT * noise * math.sqrt(50)
 
 
 @pytest.mark.parametrize(("d", "precision"), [(1, 1.0), (30, 0.01)])
 def test_the_reach_holds_the_mode_and_twelve_deviations(d, precision):
     model, n, power = logistic(d, precision), 200, 0.5
     mode, spread = power * n * 1.0 / precision, math.sqrt(d / precision)
-    assert _gibbs.projection_radius(model, n, power) >= mode + 12 * spread
+    assert chains.projection_radius(model, n, power) >= mode + 12 * spread
 
 
 @pytest.mark.parametrize("power", [1.0, 0.01])
 def test_a_chain_runs_until_a_hundredth_of_its_start_is_left(power):
     model, n = logistic(), 500
-    step, count = langevin.schedule(model, n, power, None)
+    step, count = last_iterate.schedule(model, n, power, None)
     left = 1 - step * model.strong_convexity(n, power)
     assert left**count <= 0.01 < left ** (count - 1)
 
 
 def test_the_grid_of_an_assumed_draw_is_far_finer_than_the_posterior():
     model, n, power = logistic(), 500, 0.3
-    grid = _converged.ending_grid(model, n, power)
+    grid = reference_chain.ending_grid(model, n, power)
     narrowest = 1 / math.sqrt(model.smoothness(n, power))
     assert 2.0**-22 * narrowest <= grid <= 2.0**-19 * narrowest
 
@@ -74,7 +74,7 @@ def test_the_grid_of_an_assumed_draw_is_far_finer_than_the_posterior():
 def test_the_window_of_a_posterior_with_kinks_holds_all_of_it(n, precision):
     """All n records alike: U = n max(0, 1 - theta) + P theta^2/2, far above its least value at both ends of the window."""
     model = sf.Gibbs(sf.losses.Hinge(1.0), sf.priors.Gaussian(precision), 1)
-    window = _kinked.bounded(model, n, 1.0).prior
+    window = kinked_grid.bounded(model, n, 1.0).prior
     theta = np.linspace(-3, 3, 60_001)
     least = (n * np.maximum(0.0, 1 - theta) + 0.5 * precision * theta**2).min()
     mode = min(1.0, n / precision)
@@ -97,9 +97,9 @@ def path_numbers(n: int, **changes: float) -> dict:
 @pytest.mark.parametrize("changes", [{"step": 0.1}, {"power": 1.0}, {"tail": 9}, {"tail": 0}, {"momentum": 1.0}])
 def test_numbers_of_a_path_that_contradict_each_other_are_refused(changes):
     model, n = logistic(), 100
-    assert langevin_path.reprice(model, n, 1, path_numbers(n)).curve.mu > 0
+    assert path.price(model, n, 1, path.Parameters(**path_numbers(n))).curve.mu > 0
     with pytest.raises(FormatError, match="contradict"):
-        langevin_path.reprice(model, n, 1, path_numbers(n, **changes))
+        path.price(model, n, 1, path.Parameters(**path_numbers(n, **changes)))
 
 
 def test_a_steep_prior_shortens_the_steps_of_a_path():
@@ -115,7 +115,7 @@ def test_a_steep_prior_shortens_the_steps_of_a_path():
 
 @pytest.mark.parametrize("deviation", [0.3, 1.0, 700.0])
 def test_the_grid_of_noisy_totals_is_a_millionth_of_the_noise(deviation):
-    grid = float(noisy_statistics.spacing(deviation))
+    grid = float(noisy_totals.spacing(deviation))
     assert deviation / 2**21 <= grid <= deviation / 2**20
     assert math.frexp(grid)[0] == 0.5  # a power of two
 
@@ -123,6 +123,6 @@ def test_the_grid_of_noisy_totals_is_a_millionth_of_the_noise(deviation):
 def test_the_work_of_trials_counts_every_draw():
     prior = sf.priors.Box(sf.priors.Gaussian(20.0), [-1.0] * 3, [1.0] * 3)
     model = sf.Gibbs(sf.losses.Logistic(1.0), prior, 3)
-    plan = {"n": 20, "draws": 5, "parameters": {"power": 0.01, "trials": 40}}
-    one = outlook.cost_of({**plan, "draws": 1}, model).passes
-    assert outlook.cost_of(plan, model).passes - one == 4 * 40
+    numbers = envelope.Parameters(0.01, 40)
+    one = envelope.cost(model, 20, 1, numbers).passes
+    assert envelope.cost(model, 20, 5, numbers).passes - one == 4 * 40

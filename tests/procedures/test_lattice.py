@@ -10,9 +10,10 @@ from scipy import sparse, special
 
 import sfumato as sf
 from goodness import LEVEL, chi_square_p
+from pricing import carried_out, lattice_price
 from sfumato.engines.opening import open_engine
 from sfumato.engines.values import ValuesEngine
-from sfumato.mechanisms import _lattice, exponential
+from sfumato.procedures import lattice, loss_values
 
 SIGNS = sf.Category([-1, 1])
 
@@ -37,9 +38,11 @@ def labelled(rows, labels, target=SIGNS, norm: float = 1.0) -> sf.Dataset:
 
 def law(model: sf.Gibbs, data: sf.Dataset, power: float, per_axis: int) -> np.ndarray:
     """Log probabilities of the lattice, from the totals that the mechanism asks for."""
-    points = _lattice.points_of(model, per_axis)
-    totals = open_engine(data, model, values=True).values(points, _lattice.unit_of(model), _lattice.value_bound(model))
-    logs = -power * _lattice.unit_of(model) * np.array(totals, dtype=np.float64)
+    points = lattice.points_of(model, per_axis)
+    totals = open_engine(data, model, values=True).values(
+        points, loss_values.unit_of(model), loss_values.value_bound(model)
+    )
+    logs = -power * loss_values.unit_of(model) * np.array(totals, dtype=np.float64)
     logs -= 0.5 * model.prior.prior.precision * (points**2).sum(axis=1)
     return logs - special.logsumexp(logs)
 
@@ -68,8 +71,8 @@ def test_totals_are_sums_of_values_rounded_record_by_record(name):
     model = sf.Gibbs(loss, ball(), 2)
     rows, labels = rows_of(300, 2)
     y = labels.astype(float) if target is SIGNS else np.round(np.random.default_rng(3).normal(size=300) * 2, 3)
-    points = _lattice.points_of(model, 9)
-    unit, reach = _lattice.unit_of(model), _lattice.value_bound(model)
+    points = lattice.points_of(model, 9)
+    unit, reach = loss_values.unit_of(model), loss_values.value_bound(model)
     wanted = value(rows @ points.T, y[:, None]).sum(axis=0)
     for kind in (rows, sparse.csr_array(rows)):
         engine = open_engine(labelled(kind, labels if target is SIGNS else y, target), model, values=True)
@@ -84,20 +87,20 @@ def test_no_order_of_the_rows_changes_a_total():
     model = hinge()
     rows, labels = rows_of(40_000, 2)
     rows[::7] *= 1e-9
-    points = _lattice.points_of(model, 5)
+    points = lattice.points_of(model, 5)
     found = set()
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(rows))
         engine = open_engine(labelled(rows[order], labels[order]), model, values=True)
-        found.add(tuple(engine.values(points, _lattice.unit_of(model), _lattice.value_bound(model))))
+        found.add(tuple(engine.values(points, loss_values.unit_of(model), loss_values.value_bound(model))))
     assert len(found) == 1
 
 
 def test_a_record_far_outside_adds_no_more_than_its_bound():
     """Labels of 1e9 leave no digits in a difference of two losses; the clip keeps the term within what is priced."""
     model = sf.Gibbs(sf.losses.Quantile(1.0, quantile=0.8), ball(), 1)
-    points = _lattice.points_of(model, 9)
-    unit, reach = _lattice.unit_of(model), _lattice.value_bound(model)
+    points = lattice.points_of(model, 9)
+    unit, reach = loss_values.unit_of(model), loss_values.value_bound(model)
     for label in (1e9, -1e9, 0.0, math.nan):
         engine = open_engine(labelled(np.array([[1.0]]), [label], sf.Number(-1e9, 1e9)), model, values=True)
         assert max(abs(total) for total in engine.values(points, unit, reach)) * unit <= reach + unit
@@ -113,9 +116,9 @@ def test_draws_follow_the_posterior_on_the_lattice(dimension):
     rows, labels = rows_of(n, dimension)
     power = 0.25
     coarse = {1: 41, 2: 9}[dimension]
-    points = _lattice.points_of(model, coarse)
+    points = lattice.points_of(model, coarse)
     engine = open_engine(labelled(rows, labels), model, values=True)
-    values = _lattice.draw(model, n, power, coarse, draws, engine, sf.seeded(5))
+    values = carried_out(lattice, model, n, draws, lattice.Parameters(power, coarse), engine, sf.seeded(5))
     assert {tuple(v) for v in values} <= {tuple(p) for p in points}
     places = {tuple(point): k for k, point in enumerate(points)}
     counts = np.bincount([places[tuple(v)] for v in values], minlength=len(points))
@@ -137,7 +140,7 @@ def test_no_pair_of_neighbours_exceeds_the_price_and_the_worst_all_but_reach_it(
     """The log ratio over the whole lattice, for random neighbours and for opposite records at the rim."""
     power = 0.4
     model = sf.Gibbs(loss, ball(), dimension)
-    price = exponential.price(model, 4, power, 1).curve.epsilon(delta=0.0)
+    price = lattice_price(model, 4, power, 1).curve.epsilon(delta=0.0)
     worst = 0.0
     for seed in range(40):
         rows, labels = rows_of(4, dimension, seed)
@@ -155,26 +158,26 @@ def test_no_pair_of_neighbours_exceeds_the_price_and_the_worst_all_but_reach_it(
 
 def test_the_price_is_twice_power_times_delta_and_rounding_adds_almost_nothing():
     model = sf.Gibbs(sf.losses.Logistic(1.0), ball(), 2)
-    curve = exponential.price(model, 100, 0.3, 1).curve
+    curve = lattice_price(model, 100, 0.3, 1).curve
     assert curve.epsilon(delta=0.0) >= 2 * 0.3 * 2.0
     assert curve.epsilon(delta=0.0) == pytest.approx(2 * 0.3 * 2.0, rel=1e-9)
-    three = exponential.price(model, 100, 0.3, 3).curve
+    three = lattice_price(model, 100, 0.3, 3).curve
     assert three.epsilon(delta=0.0) == pytest.approx(3 * 2 * 0.3 * 2.0, rel=1e-9)
     for loss in (sf.losses.Quantile(1.0, 0.5), sf.losses.GaussianMean(1.0), sf.losses.ClippedPoisson(1.0, 2.0, 9.0)):
         other = sf.Gibbs(loss, ball(), 2)
-        assert _lattice.sensitivity(other, 0.3) >= other.constants.bound
-        assert _lattice.sensitivity(other, 0.3) == pytest.approx(other.constants.bound, rel=1e-9)
+        assert lattice.sensitivity(other, 0.3) >= other.constants.bound
+        assert lattice.sensitivity(other, 0.3) == pytest.approx(other.constants.bound, rel=1e-9)
 
 
 def test_the_lattice_fills_the_domain_and_does_not_leave_it():
     for prior in (ball(centre=(0.5, -0.3)), sf.priors.Box(sf.priors.Gaussian(1.0), [-1.0, 0.0], [1.0, 3.0])):
         model = sf.Gibbs(sf.losses.Hinge(1.0), prior, 2)
-        points = _lattice.points_of(model, 21)
+        points = lattice.points_of(model, 21)
         assert (np.linalg.norm(points, axis=1) <= prior.domain_radius * (1 + 1e-15)).all()
         np.testing.assert_allclose(prior.project(points), points, atol=1e-15)
         assert len(points) > 300
-    assert [_lattice.axis_points(1, n) for n in (10, 10**6, 10**9)] == [4097, 401, 257]
-    assert [_lattice.axis_points(2, n) for n in (10, 10**5, 10**9)] == [129, 63, 33]
+    assert [lattice.axis_points(1, n) for n in (10, 10**6, 10**9)] == [4097, 401, 257]
+    assert [lattice.axis_points(2, n) for n in (10, 10**5, 10**9)] == [129, 63, 33]
 
 
 # --- the whole path --------------------------------------------------------------------------------------------------

@@ -12,9 +12,10 @@ from scipy import integrate
 
 import sfumato as sf
 from goodness import LEVEL, chi_square_p
+from pricing import carried_out
 from sfumato.engines.opening import open_engine
 from sfumato.errors import MechanismRefused, SfumatoError
-from sfumato.mechanisms import _kinked
+from sfumato.procedures import kinked_grid
 from sfumato.samplers.langevin import silent
 
 SIGNS = sf.Category([-1, 1])
@@ -44,7 +45,9 @@ def test_masses_of_cells_are_integrals_of_the_interpolated_potential(loss):
     rows, labels = sample(loss, n, 1)
     if loss.name == "quantile":
         labels[:3] = [1e11, -1e11, 40.0]
-    logs, middle = _kinked.log_masses(model, power, count, open_engine(data(loss, rows, labels), model, values=True))
+    logs, middle = kinked_grid.log_masses(
+        model, power, count, open_engine(data(loss, rows, labels), model, values=True)
+    )
     nodes = np.linspace(-2.0, 1.5, count + 1)
     values = VALUE[loss.name](rows @ nodes[None], labels[:, None]) - VALUE[loss.name](0 * nodes[None], labels[:, None])
     if loss.name == "quantile":  # the two far labels: their difference is linear, written down directly
@@ -67,12 +70,12 @@ def test_masses_of_cells_are_integrals_of_the_interpolated_potential(loss):
 def test_no_pair_of_neighbours_exceeds_the_price_and_the_worst_come_near(loss):
     n, power, count = 3, 0.5, 512
     model = sf.Gibbs(loss, sf.priors.Box(sf.priors.Gaussian(1.0), [-6.0], [6.0]), 1)
-    claim = _kinked.price(model, n, power, 1, count)
+    claim = kinked_grid.price(model, n, 1, kinked_grid.Parameters(power, 1.0, count))
     far = 1 if loss.name == "hinge" else 50.0
     worlds = [(np.array([[a], [0.1], [-0.2]]), np.array([y, far, far])) for a in (-1.0, 0.3, 1.0) for y in (-far, far)]
     laws = []
     for rows, labels in worlds:
-        logs, _ = _kinked.log_masses(model, power, count, open_engine(data(loss, rows, labels), model, values=True))
+        logs, _ = kinked_grid.log_masses(model, power, count, open_engine(data(loss, rows, labels), model, values=True))
         mass = np.exp((np.array(logs) - max(logs)) / 2.0**48)
         laws.append(mass / mass.sum())
     worst = 0.0
@@ -89,10 +92,11 @@ def test_draws_on_an_interval_follow_the_posterior_and_no_other_power():
     n, draws = 40, 20_000
     model = sf.Gibbs(HINGE, sf.priors.Gaussian(1.0), 1)
     rows, labels = sample(HINGE, n, 1)
-    plan = _kinked.plan("diffused", model, n, 0.3, 1.0, draws, None, {})
-    found = _kinked.draw(plan, open_engine(data(HINGE, rows, labels), model, values=True), sf.seeded(2), silent)
+    engine = open_engine(data(HINGE, rows, labels), model, values=True)
+    numbers = kinked_grid.at(model, n, draws, 0.3, 1.0)
+    values = carried_out(kinked_grid, model, n, draws, numbers, engine, sf.seeded(2))
     edges = np.linspace(-3, 3, 25)
-    observed = np.histogram(np.clip(found.values.ravel(), -2.999, 2.999), edges)[0]
+    observed = np.histogram(np.clip(values.ravel(), -2.999, 2.999), edges)[0]
     t = np.linspace(-8, 8, 64_001)
     for scale in (0.7, 1.0, 1.3):
         summed = VALUE["hinge"](rows @ t[None], labels[:, None]).sum(axis=0)
@@ -108,7 +112,7 @@ def test_draws_on_a_box_follow_the_posterior_and_no_other_power():
     rows, labels = sample(HINGE, n, 2)
     labels = np.where(rows[:, 0] > 0, 1, -1)
     engine = open_engine(data(HINGE, rows, labels), model, values=True)
-    values = _kinked._draw_points(model, n, power, 65, 60, draws, engine, sf.seeded(4), silent)
+    values = kinked_grid._draw_points(model, n, power, 65, 60, draws, engine, sf.seeded(4), silent)
     edges = np.linspace(-2, 2, 11)
     observed = np.histogram(values[:, 0], edges)[0]
     axis = (np.arange(400) + 0.5) / 100 - 2
@@ -130,7 +134,7 @@ def test_a_plan_with_kinks_meets_its_target_and_its_release_verifies(mechanism):
     rows, labels = sample(HINGE, n, 1)
     release = sf.publish(plan, data(HINGE, rows, labels))
     assert release.verify().draws.shape == (1, 1, 1)
-    coarser = dataclasses.replace(plan, parameters=tuple((k, 3 if k == "points" else v) for k, v in plan.parameters))
+    coarser = dataclasses.replace(plan, parameters=dataclasses.replace(plan.parameters, points=3))
     with pytest.raises(SfumatoError):
         sf.publish(coarser, data(HINGE, rows, labels))
 
@@ -144,7 +148,7 @@ def test_two_dimensions_carry_a_slack_and_their_trials():
     rows, labels = sample(QUANTILE, 60, 2)
     release = sf.publish(plan, data(QUANTILE, rows, labels)).verify()
     assert np.abs(release.draws.values).max() <= 2.0
-    fewer = dataclasses.replace(plan, parameters=tuple((k, 2 if k == "trials" else v) for k, v in plan.parameters))
+    fewer = dataclasses.replace(plan, parameters=dataclasses.replace(plan.parameters, trials=2))
     with pytest.raises(SfumatoError):
         sf.publish(fewer, data(QUANTILE, rows, labels))
 

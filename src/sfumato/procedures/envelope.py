@@ -9,22 +9,32 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sfumato.draws import Draws
+from sfumato.engines.protocol import UNIT_ROUNDOFF, Array, ValuesEngine
 from sfumato.errors import MechanismRefused
-from sfumato.mechanisms import _gibbs, _lattice
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.logistic import Logistic
-from sfumato.models.losses.protocol import ROW
 from sfumato.models.priors import Ball
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.procedures import chains, loss_values, protocol
+from sfumato.procedures.domains import corners, inside, on_lattice, untruncated
+from sfumato.procedures.outlook import Cost, Expected
+from sfumato.procedures.protocol import Task
+from sfumato.randomness import Randomness
 from sfumato.samplers import rejection
-from sfumato.samplers.langevin import Report
+from sfumato.samplers.langevin import Report, silent
+from sfumato.samplers.rejection import Places
 from sfumato.theorems import inexact
-from sfumato.theorems.exponential import logistic_map_radius
-from sfumato.theorems.rejection import ball_acceptance, box_acceptance, trials_needed
+from sfumato.theorems.exponential import exponential_mechanism, logistic_map_radius
+from sfumato.theorems.rejection import ball_acceptance, bounded_trials, box_acceptance, trials_needed
 
+NAME = "envelope"
+NEEDS = "values"
+KEEPS: tuple[str, ...] = ()
 MOST_TRIALS = 1_000_000
 _MOST_STEPS, _MOST_POINTS = 1_000_000, 1 << 20
 # A dot product of more terms would round by more than is charged for a value.
@@ -33,6 +43,14 @@ _MOST_DIMENSIONS = 1000
 _GAP = 0.02
 # Relative errors of a proposal's weight, and what lies below e^-60 of the largest, which is charged absolutely.
 _WEIGHT_ERROR, _TAIL = 2e-13, math.exp(-60)
+
+
+@dataclass(frozen=True)
+class Parameters(protocol.Parameters):
+    """The power, and the trials of a draw."""
+
+    power: float
+    trials: int
 
 
 @dataclass(frozen=True)
@@ -52,18 +70,43 @@ class Envelope:
 
 
 def refuses(model: Gibbs) -> str | None:
-    """Return why no envelope serves this model, or None."""
+    """Serve smooth convex losses with bounded labels and a strongly log-concave prior on a ball or a box."""
     if not model.prior.truncated or model.dimension is None:
-        return "it needs a bounded domain and the dimension: sf.Gibbs(loss, sf.priors.Box(...), dimension=...)"
+        return "it needs the dimension and a bounded domain: sf.Gibbs(loss, sf.priors.Box(...), dimension=...)"
     if not model.constants.convex or not math.isfinite(model.constants.smoothness):
         return "beyond two dimensions its exact draw needs a smooth convex loss; use the smoothed variant"
     if model.strong_convexity(1, 1.0) <= 0:
         return "beyond two dimensions its exact draw needs strong convexity: give the prior a positive precision"
     if model.dimension > _MOST_DIMENSIONS:
         return f"its exact draw is worked out for at most {_MOST_DIMENSIONS:,} coordinates"
-    if math.isinf(_lattice.magnitude(model)):
+    if math.isinf(loss_values.magnitude(model)):
         return "beyond two dimensions its exact draw needs bounded labels"
     return None
+
+
+def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee:
+    """2 power Delta + 4 e bounded range for each draw, e bounding the error of an exponent, and the slack of its trials."""
+    shape = envelope(model, n, parameters.power)
+    exact = exact_range(model, n, draws, parameters.power)
+    return bounded_trials(
+        exact, acceptance=shape.acceptance, trials=parameters.trials, trial_error=shape.trial_error, every_data_set=True
+    )
+
+
+def exact_range(model: Gibbs, n: int, draws: int, power: float) -> Guarantee:
+    """The bounded range without the slack of the trials."""
+    delta = model.constants.bound + 2 * log_error(model, n, power) / power
+    return exponential_mechanism(power=power, sensitivity=delta * (1 + 1e-14), draws=draws)
+
+
+def expected(model: Gibbs, n: int, parameters: Parameters) -> Expected:
+    """Asymptotic variance of a draw at this power."""
+    return chains.expected_of_power(parameters.power)
+
+
+def cost(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Cost:
+    """One pass a trial, and one a step of the descent to the mode."""
+    return Cost(parameters.trials * draws + envelope(model, n, parameters.power).descent)
 
 
 def envelope(model: Gibbs, n: int, power: float) -> Envelope:
@@ -121,18 +164,18 @@ def _points_needed(steps: tuple[int, ...]) -> str:
 
 def _sides(model: Gibbs) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Lower corner and widths of the box, or of the cube around the ball."""
-    prior: Any = model.prior
+    prior = model.prior
+    lower, upper = (tuple(side.tolist()) for side in corners(prior, model.dimension or 1))
     if isinstance(prior, Ball):
-        centre = prior.centre or (0.0,) * (model.dimension or 1)
-        return tuple(c - prior.radius for c in centre), (2 * prior.radius,) * len(centre)
-    return prior.lower, tuple(high - low for low, high in zip(prior.lower, prior.upper, strict=True))
+        return lower, (2 * prior.radius,) * len(lower)
+    return lower, tuple(high - low for low, high in zip(lower, upper, strict=True))
 
 
 def _descent(
     model: Gibbs, n: int, power: float, m: float, big_m: float, diameter: float, allowed: float
 ) -> tuple[int, float]:
     """Steps of projected descent after which 4 M a + 3 M e is at most `allowed`, and a, the distance from the minimum."""
-    error = _gibbs.step_error(model, n, power, 1.0 / big_m)
+    error = chains.step_error(model, n, power, 1.0 / big_m)
     near = (allowed - 3 * big_m * error) / (4 * big_m)
     start = near - error * big_m / m
     if start <= 0:
@@ -146,11 +189,11 @@ def _descent(
 
 def _mode_distance(model: Gibbs, n: int, power: float) -> float:
     """Bound on how far the unconstrained mode of any data set is from the ball's centre."""
-    prior: Any = model.prior
-    mean = prior.prior.start or (0.0,) * (model.dimension or 1)
-    centre = prior.centre or (0.0,) * (model.dimension or 1)
+    nowhere = (0.0,) * (model.dimension or 1)
+    mean = untruncated(model).start or nowhere
+    centre = getattr(model.prior, "centre", None) or nowhere
     size = math.hypot(*mean)
-    bound = power * n * _gibbs.steepest(model, size) / model.strong_convexity(n, power)
+    bound = power * n * chains.steepest(model, size) / model.strong_convexity(n, power)
     if isinstance(model.loss, Logistic) and size == 0:
         per_record = model.prior.strong_convexity / n
         known = logistic_map_radius(power=power, radius=model.loss.radius, precision_per_record=per_record)
@@ -182,47 +225,39 @@ def log_error(model: Gibbs, n: int, power: float) -> float:
     Points are within `_stretch` times the domain's radius; every term grows with it by at most its square.
     """
     d, far = model.dimension or 1, model.prior.domain_radius
-    reach, unit = _lattice.value_bound(model), _lattice.unit_of(model)
-    values = 2 * power * n * (0.5 * unit + _lattice.VALUE_ERROR * _lattice.magnitude(model))
-    inner: Any = model.prior.prior  # type: ignore[attr-defined]
+    largest, unit = loss_values.value_bound(model), loss_values.unit_of(model)
+    values = 2 * power * n * (0.5 * unit + loss_values.VALUE_ERROR * loss_values.magnitude(model))
+    inner = untruncated(model)
     away = far + math.hypot(*(inner.start or (0.0,)))
-    sizes = 2 * power * n * (reach + far * far) + math.sqrt(d) * inner.smoothness * away * away
-    steep = power * n * _gibbs.steepest(model, far) + math.sqrt(d) * inner.smoothness * away
+    sizes = 2 * power * n * (largest + far * far) + math.sqrt(d) * inner.smoothness * away * away
+    steep = power * n * chains.steepest(model, far) + math.sqrt(d) * inner.smoothness * away
     sizes += 2 * far * steep + model.smoothness(n, power) * 4 * far * far
-    return float((values + (d + 40) * 1.2e-16 * 4 * sizes) * _stretch(model, n, power) ** 2 + d * _WEIGHT_ERROR)
+    return float((values + (d + 40) * UNIT_ROUNDOFF * 4 * sizes) * _stretch(model, n, power) ** 2 + d * _WEIGHT_ERROR)
 
 
 class _Potential:
     """U_D less its part at 0, at lattice places; sums of values are whole numbers, all else is public."""
 
-    def __init__(self, model: Gibbs, n: int, power: float, engine: Any, shape: Envelope) -> None:
+    def __init__(self, model: Gibbs, n: int, power: float, engine: ValuesEngine, shape: Envelope) -> None:
         self.model, self.n, self.power, self.engine = model, n, power, engine
         self.lower, self.spacing = np.array(shape.lower), np.array(shape.spacing)
-        self.reach = _lattice.value_bound(model) * shape.stretch * (1 + 1e-9)
+        self.bound = loss_values.value_bound(model) * shape.stretch * (1 + 1e-9)
 
-    def points(self, places: Any) -> Any:
+    def points(self, places: Places) -> Array:
         """The lattice points at these places."""
-        return self.lower + places * self.spacing
+        return np.asarray(self.lower + places * self.spacing)
 
-    def __call__(self, points: Any) -> Any:
+    def __call__(self, points: Array) -> Array:
         """U_D at each of (points, d)."""
-        unit = _lattice.unit_of(self.model)
-        totals = self.engine.values(points, unit, self.reach)
-        found = np.array(totals, dtype=np.float64) * (self.power * unit)
-        inner: Any = self.model.prior.prior  # type: ignore[attr-defined]
-        away = points - (0.0 if inner.start is None else np.array(inner.start))
-        found = found + 0.5 * (away * inner.gradient(points)).sum(axis=1)
-        if self.model.loss.record == ROW:
-            found = found + 0.5 * self.power * self.n * (points * points).sum(axis=1)
-        return found
+        return loss_values.potential(self.model, self.n, self.power, points, self.engine, self.bound)
 
 
-def _centre(potential: _Potential, shape: Envelope) -> tuple[Any, Any]:
+def _centre(potential: _Potential, shape: Envelope) -> tuple[Places, Array]:
     """The lattice place next to the mode, and the part h of the gradient there that points into the domain."""
     model = potential.model
-    gradient = _gibbs.field(model, potential.engine, potential.power)
+    gradient = chains.field(model, potential.engine, potential.power)
     step = 1.0 / model.smoothness(potential.n, potential.power)
-    theta = _gibbs.public_start(model, 1, len(shape.lower))
+    theta = chains.public_start(model, 1, len(shape.lower))
     for _ in range(shape.descent):
         theta = model.prior.project(theta - step * gradient(theta))
     last = np.array(shape.steps)
@@ -234,10 +269,11 @@ def _centre(potential: _Potential, shape: Envelope) -> tuple[Any, Any]:
     return place, inward
 
 
-def draw(
-    model: Gibbs, n: int, power: float, count: int, draws: int, engine: Any, randomness: Any, report: Report
-) -> Any:
-    """Independent points of the lattice, shaped (draws, d), by `count` trials each."""
+def carry_out(
+    task: Task[Gibbs, Parameters], engine: ValuesEngine, randomness: Randomness, report: Report = silent
+) -> Draws:
+    """Independent points of the lattice, each the first of its trials that is kept."""
+    model, n, power = task.model, task.n, task.parameters.power
     shape = envelope(model, n, power)
     potential = _Potential(model, n, power, engine, shape)
     centre, inward = _centre(potential, shape)
@@ -247,24 +283,35 @@ def draw(
         offset = (np.arange(last + 1) - place) * spacing
         tables.append(rejection.table(-(slope * offset + 0.5 * shape.curvature * offset * offset)))
 
-    def propose(size: int) -> Any:
+    def propose(size: int) -> Places:
         return np.stack([rejection.places(found, size, randomness) for found in tables], axis=1)
 
-    def exponent(places: Any) -> Any:
+    def exponent(places: Places) -> Array:
         points, offset = potential.points(places), (places - centre) * potential.spacing
         base = offset @ inward + 0.5 * shape.curvature * (offset * offset).sum(axis=1)
-        return np.where(_inside(model, points), potential(points) - level - base + shape.gap, np.inf)
+        return np.where(_in_domain(model, points), potential(points) - level - base + shape.gap, np.inf)
 
-    start = _gibbs.public_start(model, 1, len(centre))[0]
+    start = chains.public_start(model, 1, len(centre))[0]
     otherwise = np.clip(np.rint((start - potential.lower) / potential.spacing), 0, np.array(shape.steps)).astype(
         np.int64
     )
-    return potential.points(rejection.first_kept(propose, exponent, count, draws, otherwise, randomness, report))
+    kept = rejection.first_kept(propose, exponent, task.parameters.trials, task.draws, otherwise, randomness, report)
+    return Draws(potential.points(kept)[None], engine.labels)
 
 
-def _inside(model: Gibbs, points: Any) -> Any:
+def check(task: Task[Gibbs, Parameters], draws: Draws) -> bool:
+    """Whether draws are points of the lattice; one next to the edge of a ball may lie outside by a cell."""
+    if not draws.bare:
+        return False
+    values, shape = draws.flat(), envelope(task.model, task.n, task.parameters.power)
+    fits = on_lattice(values, np.array(shape.lower), np.array(shape.spacing), np.array(shape.steps))
+    return fits and inside(task.model, values, math.hypot(*shape.spacing))
+
+
+def _in_domain(model: Gibbs, points: Array) -> NDArray[np.bool_]:
     """Whether each lattice point lies in the domain: a public question about public points."""
-    prior: Any = model.prior
+    prior = model.prior
     if not isinstance(prior, Ball):
         return np.ones(len(points), dtype=bool)
-    return np.linalg.norm(points - (0.0 if prior.centre is None else np.array(prior.centre)), axis=1) <= prior.radius
+    centre = 0.0 if prior.centre is None else np.array(prior.centre)
+    return np.asarray(np.linalg.norm(points - centre, axis=1) <= prior.radius)

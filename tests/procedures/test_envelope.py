@@ -11,10 +11,10 @@ from scipy import special
 
 import sfumato as sf
 from goodness import LEVEL, chi_square_p
+from pricing import carried_out, trials_price
 from sfumato.engines.opening import open_engine
 from sfumato.errors import MechanismRefused, SfumatoError
-from sfumato.mechanisms import _envelope, exponential
-from sfumato.samplers.langevin import silent
+from sfumato.procedures import envelope, lattice
 
 SIGNS = sf.Category([-1, 1])
 D = 3
@@ -69,7 +69,7 @@ def test_draws_follow_the_posterior_and_no_other_power(model, pull):
     n, power, draws = 40, 0.3, 3_000
     rows, labels = rows_of(n, pull)
     engine = open_engine(labelled(rows, labels), model, values=True)
-    values = _envelope.draw(model, n, power, 60, draws, engine, sf.seeded(3), silent)
+    values = carried_out(envelope, model, n, draws, envelope.Parameters(power, 60), engine, sf.seeded(3))
     half = model.prior.radius if isinstance(model.prior, sf.priors.Ball) else model.prior.upper[0]
     edges = np.linspace(-half, half, 13)
     observed = np.histogram(values[:, 0], edges)[0]
@@ -90,22 +90,22 @@ HOSTILE = {
 @pytest.mark.parametrize("model", [box(half=1.0), ball(radius=4.0)], ids=["box", "ball"])
 def test_a_trial_succeeds_at_least_as_often_as_promised_and_its_exponent_is_never_negative(model, name):
     n, power = 60, 0.3
-    shape = _envelope.envelope(model, n, power)
+    shape = envelope.envelope(model, n, power)
     rows, labels = HOSTILE[name](np.random.default_rng(0), n)
     engine = open_engine(labelled(rows, labels), model, values=True)
     seen: list[np.ndarray] = []
 
-    original = _envelope.rejection.first_kept
+    original = envelope.rejection.first_kept
 
     def watch(propose, exponent, trials, draws, otherwise, source, report):
         seen.append(exponent(propose(4_000)))
         return original(propose, exponent, 1, 1, otherwise, source, report)
 
-    _envelope.rejection.first_kept = watch
+    envelope.rejection.first_kept = watch
     try:
-        _envelope.draw(model, n, power, 1, 1, engine, sf.seeded(1), silent)
+        carried_out(envelope, model, n, 1, envelope.Parameters(power, 1), engine, sf.seeded(1))
     finally:
-        _envelope.rejection.first_kept = original
+        envelope.rejection.first_kept = original
     exponents = seen[0]
     assert exponents.min() >= 0
     chance = np.exp(-exponents)
@@ -127,7 +127,7 @@ def test_the_plan_says_its_trials_and_slack_and_meets_the_target():
 
 
 def price_at(model, n, power, trials):
-    return exponential.price_by_trials(model, n, power, 1, trials)
+    return trials_price(model, n, power, 1, trials)
 
 
 def test_a_release_verifies_and_fewer_trials_are_another_price():
@@ -137,8 +137,8 @@ def test_a_release_verifies_and_fewer_trials_are_another_price():
     release = sf.publish(plan, labelled(rows, labels))
     assert release.verify().draws.shape == (1, 2, 3)
     assert np.abs(release.draws.values).max() <= 1.5
-    fewer = dataclasses.replace(plan, parameters=(("power", plan["power"]), ("trials", 3)))
-    points = dataclasses.replace(plan, parameters=(("power", plan["power"]), ("points", 33)))
+    fewer = dataclasses.replace(plan, parameters=dataclasses.replace(plan.parameters, trials=3))
+    points = dataclasses.replace(plan, parameters=lattice.Parameters(plan["power"], 33))
     for forged in (fewer, points):
         with pytest.raises(SfumatoError):
             sf.publish(forged, labelled(rows, labels))
@@ -182,19 +182,19 @@ def test_no_exponent_is_negative_where_the_mode_lies_on_the_sphere():
     first = sf.plan(on_sphere(n * 0.0275), n, 0.1, 1e-6, mechanism="exponential")
     model = on_sphere(n * first["power"] * (1 + 1e-6))
     plan = sf.plan(model, n, 0.1, 1e-6, mechanism="exponential")
-    shape = _envelope.envelope(model, n, plan["power"])
+    shape = envelope.envelope(model, n, plan["power"])
     # The mode's first coordinate is just beyond the last half cell: it rounds to the cube's side, outside the ball.
     angle = math.acos(1 - 0.49 * shape.spacing[0])
     row = np.array([math.cos(angle), math.sin(angle) / math.sqrt(2), math.sin(angle) / math.sqrt(2)])
     schema = sf.Schema.vector(D, data_norm=1.0, target=sf.Number(-10, 10))
     data = sf.Dataset.from_arrays(np.tile(row, (n, 1)), np.full(n, 5.0), schema=schema)
-    potential = _envelope._Potential(model, n, plan["power"], open_engine(data, model, True), shape)
-    centre, _ = _envelope._centre(potential, shape)
+    potential = envelope._Potential(model, n, plan["power"], open_engine(data, model, True), shape)
+    centre, _ = envelope._centre(potential, shape)
     assert np.linalg.norm(potential.points(centre)) > 1
     level = potential(potential.points(centre)[None])[0]
     away = np.random.default_rng(0).normal(size=(400, D)) / math.sqrt(shape.curvature)
     places = np.rint((potential.points(centre) + away - potential.lower) / potential.spacing).astype(int)
-    places = places[_envelope._inside(model, potential.points(places))]
+    places = places[envelope._in_domain(model, potential.points(places))]
     offset = (places - centre) * potential.spacing
     base = 0.5 * shape.curvature * (offset**2).sum(axis=1)
 
@@ -205,6 +205,6 @@ def test_no_exponent_is_negative_where_the_mode_lies_on_the_sphere():
 
     assert least(potential) >= 0
     # The planted fault is what was once done: values clipped at what they reach inside the ball.
-    potential.reach /= shape.stretch
+    potential.bound /= shape.stretch
     assert potential(potential.points(centre)[None])[0] > level
     assert least(potential) < 0

@@ -1,0 +1,83 @@
+"""The procedures by name, and how a recorded plan is read back to the one that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, cast
+
+from sfumato.errors import ArgumentError
+from sfumato.models.model import LOSSES, TOTALS, Model
+from sfumato.models.reading import model_from_json
+from sfumato.procedures.outlook import Expected
+from sfumato.procedures.protocol import Procedure, Task
+
+# Each name is one module with the functions of `protocol.Procedure`.
+TABLE = {
+    "law": "sfumato.procedures.law",
+    "noisy-totals": "sfumato.procedures.noisy_totals",
+    "last-iterate": "sfumato.procedures.last_iterate",
+    "path": "sfumato.procedures.path",
+    "lattice": "sfumato.procedures.lattice",
+    "envelope": "sfumato.procedures.envelope",
+    "kinked-grid": "sfumato.procedures.kinked_grid",
+    "reference-chain": "sfumato.procedures.reference_chain",
+}
+# What a model must sum for an engine to answer what a procedure needs.
+_SUMS = {"totals": TOTALS, "gradients": LOSSES, "values": LOSSES}
+
+
+def named(name: str) -> Procedure[Any, Any]:
+    """Return the procedure of this name."""
+    if name not in TABLE:
+        raise ArgumentError(f"procedure must be one of {', '.join(TABLE)}; got {name!r}.")
+    return cast(Procedure[Any, Any], import_module(TABLE[name]))
+
+
+def fits(procedure: Procedure[Any, Any], model: Model) -> bool:
+    """Whether the model sums what the procedure needs."""
+    return _SUMS[procedure.NEEDS] == model.summed
+
+
+def refusal(procedure: Procedure[Any, Any], model: Model) -> str | None:
+    """Return why the procedure cannot draw this model, or None."""
+    if not fits(procedure, model):
+        served = "families with a bounded sufficient statistic" if procedure.NEEDS == "totals" else "sf.Gibbs models"
+        return f"it serves {served}; got {model!r}"
+    return procedure.refuses(model)
+
+
+def task_of(document: Mapping[str, Any]) -> tuple[Procedure[Any, Any], Task[Any, Any]]:
+    """The procedure and the task of a plan's document."""
+    model = model_from_json(document["model"])
+    procedure = named(procedure_name(document, model))
+    numbers = procedure.Parameters.from_json(document["parameters"])
+    return procedure, Task(model, document["n"], document["draws"], numbers, tuple(document["keep"]))
+
+
+def procedure_name(document: Mapping[str, Any], model: Model) -> str:
+    """The procedure of a plan's document; plans of version 1 do not name it, and it follows from what they record."""
+    if document["version"] != 1:
+        return str(document["procedure"])
+    mechanism, numbers = document["mechanism"], document["parameters"]
+    if mechanism in _OF_ONE_PROCEDURE:
+        return _OF_ONE_PROCEDURE[mechanism]
+    if model.summed == TOTALS:
+        return "law"
+    if "length" in numbers:
+        return "reference-chain"
+    if mechanism == "exponential":
+        return "envelope" if "trials" in numbers else "lattice"
+    return "kinked-grid" if "points" in numbers else "last-iterate"
+
+
+_OF_ONE_PROCEDURE = {"noisy-statistics": "noisy-totals", "langevin": "last-iterate", "langevin-path": "path"}
+
+
+def expected_of(document: Mapping[str, Any]) -> Expected:
+    """What a plan's document leads a reader to expect; of version 1, which holds words, it is computed again."""
+    said = document["expected"]
+    if document["version"] != 1:
+        return Expected(said["id"], said["value"], said["without_privacy"], model_from_json(document["model"]).quantity)
+    procedure, task = task_of(document)
+    return procedure.expected(task.model, task.n, task.parameters)

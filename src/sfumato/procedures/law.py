@@ -1,0 +1,156 @@
+"""Exact draws from a family's posterior: the law is known in closed form and is drawn on a public grid.
+
+The posterior has the natural parameter strength * prior + power * data. The family's claim names the theorem that prices
+draws of it; how far the drawn masses may be from the exact ones (`samplers.laws.log_error`) is part of the price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sfumato.draws import Draws
+from sfumato.engines.protocol import TotalsEngine
+from sfumato.errors import MechanismRefused
+from sfumato.models.families._normal import Location
+from sfumato.models.families.family import Family
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.procedures import expectations, protocol
+from sfumato.procedures.outlook import Cost, Expected
+from sfumato.procedures.protocol import Task
+from sfumato.procedures.ranges import within_range
+from sfumato.randomness import Randomness
+from sfumato.samplers import laws as exact_laws
+from sfumato.samplers import support
+from sfumato.samplers.langevin import Report, silent
+from sfumato.theorems import conjugate, finite_family, location, networks, quantile, truncated
+
+NAME = "law"
+NEEDS = "totals"
+KEEPS: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Parameters(protocol.Parameters):
+    """The power of the likelihood and the strength of the prior; both are 1 for the posterior itself."""
+
+    power: float
+    strength: float
+    positive: ClassVar[tuple[str, ...]] = ("strength",)
+
+
+def _at_strength_one(theorem: Callable[..., Guarantee]) -> Callable[..., Guarantee]:
+    """A theorem that prices the family's own prior: a plan that strengthens it is refused, not priced as if it did not."""
+
+    def priced(*, strength: float, **facts: Any) -> Guarantee:
+        if strength != 1:
+            raise MechanismRefused(f"this posterior is priced with its own prior; got strength={strength!r}.")
+        return theorem(**facts)
+
+    return priced
+
+
+# How the theorem named by a family's claim is called.
+_THEOREMS: dict[str, Callable[..., Guarantee]] = {
+    "beta-bernoulli": conjugate.beta_bernoulli,
+    "dirichlet": conjugate.dirichlet,
+    "network": conjugate.network,
+    "network-tables": networks.table_draws,
+    "trajectories": networks.trajectory_draws,
+    "truncated-network": _at_strength_one(networks.truncated_draws),
+    "gaussian-location": location.gaussian_location,
+    "logit-draw": location.logit_draw,
+    "gamma-poisson": conjugate.gamma_poisson,
+    "gamma-rate": conjugate.gamma_rate,
+    "truncated-gamma": lambda *, draws, **facts: truncated.gamma(
+        **facts, draws=draws, form="pure" if draws == 1 else "bounded range"
+    ),
+    "finite-family": _at_strength_one(finite_family.posterior_draws),
+    "quantile": _at_strength_one(quantile.quantile_draws),
+    "truncated-dirichlet": _at_strength_one(truncated.dirichlet),
+    "truncated-beta": _at_strength_one(
+        lambda *, draws, **facts: truncated.beta(**facts, draws=draws, form="pure" if draws == 1 else "bounded range")
+    ),
+}
+
+
+def refuses(model: Family) -> str | None:
+    """Serve families with a posterior whose draws a theorem prices."""
+    if not model.drawn:
+        return "this family has no posterior to draw from; use 'noisy-statistics' with goal='estimate'"
+    return None if model.priced else "no theorem here prices draws of this model; use 'noisy-statistics'"
+
+
+def at(model: Family, n: int, draws: int, power: float, strength: float | None, steps: int | None = None) -> Parameters:
+    """The numbers of a draw at this power and strength; a family has no chain whose `steps` could be chosen."""
+    return Parameters(power, 1.0 if strength is None else strength)
+
+
+def price(model: Family, n: int, draws: int, parameters: Parameters) -> Guarantee:
+    """Price of all draws of the tempered, strengthened posterior, the error of the drawn masses included."""
+    claim = model.claim(n)
+    power, strength = parameters.power, parameters.strength
+    return _THEOREMS[claim.theorem](
+        **claim.facts,
+        power=power,
+        strength=strength,
+        draws=draws,
+        log_error=drawing_error(model, n, power, strength),
+    )
+
+
+def drawing_error(model: Family, n: int, power: float, strength: float) -> float:
+    """Bound on the log error of the drawn masses, from public numbers: the law of an empty table has the same grid."""
+    return exact_laws.log_error(model.law(_nothing(model), n, power, strength))
+
+
+def _nothing(model: Family) -> list[Fraction]:
+    return [Fraction(0)] * len(model.units)
+
+
+def expected(model: Family, n: int, parameters: Parameters) -> Expected:
+    """How far a draw lies from the true parameter, averaged over the prior."""
+    return expectations.expected(model, n, parameters.power, parameters.strength)
+
+
+def cost(model: Family, n: int, draws: int, parameters: Parameters) -> Cost:
+    """One pass: all draws are made from the same totals."""
+    return Cost(1)
+
+
+def carry_out(
+    task: Task[Family, Parameters], engine: TotalsEngine, randomness: Randomness, report: Report = silent
+) -> Draws:
+    """Sum the totals exactly, then draw from the posterior that they give."""
+    numbers = task.parameters
+    totals = exact_totals(task.model, engine)
+    return drawn(task.model, totals, task.n, numbers.power, numbers.strength, task.draws, randomness)
+
+
+def exact_totals(model: Family, engine: TotalsEngine) -> list[Fraction]:
+    """The totals of all records, as fractions."""
+    return [count * unit for count, unit in zip(engine.totals(model.tally), model.units, strict=True)]
+
+
+def drawn(
+    model: Family, totals: Sequence[Fraction], n: int, power: float, strength: float, draws: int, randomness: Randomness
+) -> Draws:
+    """Exact draws of the posterior, shaped (1, draws, *shape)."""
+    values = exact_laws.draw(model.law(totals, n, power, strength), draws, randomness)
+    return Draws(values.reshape(1, draws, *model.draw_shape), model.labels)
+
+
+def check(task: Task[Family, Parameters], draws: Draws) -> bool:
+    """Whether every draw is a point of the law's public grid, within the range that n records allow."""
+    power, strength = task.parameters.power, task.parameters.strength
+    return draws.bare and possible(task.model, task.n, power, strength, draws)
+
+
+def possible(model: Family, n: int, power: float, strength: float, draws: Draws) -> bool:
+    """Whether every draw is a point of the grid of the posterior at this power and strength."""
+    values = draws.flat()
+    if isinstance(model, Location) and not within_range(model, n, power, strength, values):
+        return False
+    return support.on_grid(model.law(_nothing(model), n, power, strength), values)

@@ -1,0 +1,144 @@
+"""The sufficient statistic with Gaussian noise: one charge for any number of draws made from it.
+
+Totals are exact sums; each gets an exact sample of normal noise rounded to a public grid. What follows (totals moved to
+where some data set could have them, draws of the posterior that they give, or an estimate) is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.draws import Draws
+from sfumato.engines.protocol import Array, TotalsEngine
+from sfumato.models.families._normal import Location
+from sfumato.models.families.bounded_mean import BoundedMean
+from sfumato.models.families.family import Family
+from sfumato.models.grouped import Grouped
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.procedures import expectations, law, protocol
+from sfumato.procedures.outlook import Cost, Expected
+from sfumato.procedures.protocol import Task
+from sfumato.procedures.ranges import within_range
+from sfumato.randomness import Randomness
+from sfumato.samplers import support
+from sfumato.samplers.bits import BufferedBits
+from sfumato.samplers.langevin import Report, silent
+from sfumato.samplers.normal import rounded_normal
+from sfumato.theorems.gaussian import gaussian_mechanism
+
+NAME = "noisy-totals"
+NEEDS = "totals"
+KEEPS: tuple[str, ...] = ()
+# Steps of the public grid per standard deviation of the noise, rounded to a power of two: the rounding is not felt.
+_STEPS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Parameters(protocol.Parameters):
+    """The standard deviation of the noise, in units of the model's sensitivity."""
+
+    noise: float
+    positive: ClassVar[tuple[str, ...]] = ("noise",)
+
+
+def refuses(model: Family) -> str | None:
+    """Serve families with a bounded sufficient statistic; a utility has none."""
+    return "it has no posterior that noisy statistics could stand for; use 'exponential'" if model.utility else None
+
+
+def price(model: Family, n: int, draws: int, parameters: Parameters) -> Guarantee:
+    """The Gaussian mechanism, once: noise is counted in units of the sensitivity."""
+    return gaussian_mechanism(noise=parameters.noise, draws=draws)
+
+
+def expected(model: Family, n: int, parameters: Parameters) -> Expected:
+    """Width of the draws made from noisy totals; without a posterior, the noise of the estimate itself."""
+    deviation = parameters.noise * model.sensitivity
+    if model.drawn:
+        return expectations.expected(model, n, 1.0, 1.0, deviation)
+    return Expected("estimate-noise", model.estimate_error(n, deviation), 0.0, model.quantity)
+
+
+def cost(model: Family, n: int, draws: int, parameters: Parameters) -> Cost:
+    """One pass: all draws are made from the same noisy totals."""
+    return Cost(1)
+
+
+def spacing(deviation: float) -> Fraction:
+    """The public grid of a noisy total: a power of two, about a millionth of the noise."""
+    return Fraction(2) ** (math.frexp(deviation / _STEPS)[1] - 1)
+
+
+def carry_out(
+    task: Task[Family, Parameters], engine: TotalsEngine, randomness: Randomness, report: Report = silent
+) -> Draws:
+    """Add exact rounded normal noise to the exact totals; what follows is post-processing."""
+    model, n = task.model, task.n
+    deviation = Fraction(float(task.parameters.noise)) * Fraction(model.sensitivity)
+    grid, bits = spacing(float(deviation)), BufferedBits(randomness)
+    noisy = [rounded_normal(bits, total, deviation, grid) * grid for total in law.exact_totals(model, engine)]
+    if not model.drawn:
+        estimates = np.array(model.estimate(noisy, n)).reshape(model.draw_shape)
+        return Draws(np.broadcast_to(estimates, (1, task.draws, *model.draw_shape)), model.labels)
+    totals = np.array([float(value) for value in noisy])
+    possible = model.feasible(totals, n)
+    draws = law.drawn(model, [Fraction(float(v)) for v in possible], n, 1.0, 1.0, task.draws, randomness)
+    return replace(draws, totals=totals) if model.tells_totals else draws
+
+
+# --- verification ----------------------------------------------------------------------------------------------------
+
+
+def check(task: Task[Family, Parameters], draws: Draws) -> bool:
+    """Whether totals lie on their grid where the model releases them, and draws on the grid of the posterior."""
+    if draws.transcript is not None or not _totals_fit(task.model, task.parameters.noise, draws.totals):
+        return False
+    model, n = task.model, task.n
+    if not model.drawn:
+        return _estimates_fit(model, n, task.parameters.noise, draws.flat())
+    if isinstance(model, Grouped) and not model.priced:
+        return _groups_fit(model, n, draws.flat())
+    return law.possible(model, n, 1.0, 1.0, draws)
+
+
+def _totals_fit(model: Family, noise: float, totals: Array | None) -> bool:
+    """Whether there are noisy totals exactly where the model releases them, as many as it has and on their grid."""
+    if totals is None or not model.tells_totals:
+        return totals is None and not model.tells_totals
+    grid = float(spacing(float(noise) * model.sensitivity))
+    return totals.shape == (len(model.units),) and bool(np.isfinite(totals).all()) and support.multiples(totals, grid)
+
+
+def _groups_fit(model: Grouped, n: int, values: Array) -> bool:
+    """Whether each group's draws are possible; its grid follows from its noisy size, which is not released."""
+    own = model.model
+    parts = np.split(values, len(model.levels), axis=1)
+    if isinstance(own, Location) and not all(within_range(own, n, 1.0, 1.0, part, False) for part in parts):
+        return False
+    inner = own.law([Fraction(0)] * len(own.units), n)
+    return all(support.in_support(inner, part) for part in parts)
+
+
+def _estimates_fit(model: Family, n: int, noise: float, values: Array) -> bool:
+    """Whether estimates come from one set of noisy totals: all draws are the same, and possible."""
+    if not (values == values[0]).all():
+        return False
+    if isinstance(model, BoundedMean):
+        return _from_total(model, n, noise, float(values[0, 0]))
+    own = model.model if isinstance(model, Grouped) else None
+    if isinstance(own, BoundedMean):  # totals are clipped to what a group can have
+        return bool(((values >= own.lower) & (values <= own.upper)).all())
+    return False
+
+
+def _from_total(model: BoundedMean, n: int, noise: float, value: float) -> bool:
+    """Whether some total on its grid, put through the same exact arithmetic, gives this mean."""
+    grid = spacing(float(Fraction(float(noise)) * Fraction(model.sensitivity)))
+    low, width = Fraction(model.lower), Fraction(model.upper) - Fraction(model.lower)
+    place = round((Fraction(value) - low) * n / width / grid)
+    return any(model.estimate([(place + shift) * grid], n) == [value] for shift in (-1, 0, 1))

@@ -1,0 +1,72 @@
+"""What a plan leads a reader to expect, and the work that it asks for.
+
+Files hold the id of the expected quantity and its numbers; the words are looked up in QUANTITIES when they are printed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+# id -> (quantity, unit, how it was found); {} stands for the model's own word for what is drawn.
+QUANTITIES = {
+    "half-width": ("half-width about the true {} that holds 90 % of draws", "", "averaged over the prior"),
+    "estimate-noise": ("standard deviation of the noise in the {}", "", "from the noise"),
+    "variance-factor": ("variance of one draw", "times that of the MLE", "large-sample limit"),
+    "gradient-noise": ("noise added to the mean gradient at every step", "standard deviation", "exact"),
+    "rank-error": (
+        "9 times in 10 the rank is off by at most this much more than the best candidate's:",
+        "records",
+        "a bound for any data",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the reader will get, from public numbers alone: `without_privacy` is the same quantity at no noise."""
+
+    id: str
+    value: float
+    without_privacy: float | None = None
+    subject: str = ""
+
+    @property
+    def quantity(self) -> str:
+        """What the value is, in words."""
+        return QUANTITIES[self.id][0].format(self.subject)
+
+    @property
+    def unit(self) -> str:
+        """The unit of the value, in words."""
+        return QUANTITIES[self.id][1]
+
+    @property
+    def how(self) -> str:
+        """How the value was found."""
+        return QUANTITIES[self.id][2]
+
+    def to_json(self) -> dict[str, Any]:
+        """Id and numbers; no words."""
+        return {"id": self.id, "value": self.value, "without_privacy": self.without_privacy}
+
+    def __str__(self) -> str:
+        bare = "" if self.without_privacy is None else f"; without privacy {self.without_privacy:.4g}"
+        unit = f" {self.unit}" if self.unit else ""
+        return f"{self.quantity} {self.value:.4g}{unit}{bare} ({self.how})"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Work that the plan asks for: how many times every record is read, and in how many chains."""
+
+    passes: int
+    chains: int = 1
+
+    def to_json(self) -> dict[str, int]:
+        """The numbers by name."""
+        return {"passes": self.passes, "chains": self.chains}
+
+    def __str__(self) -> str:
+        chains = "" if self.chains == 1 else f" for {self.chains} chains at once"
+        return f"{self.passes:,} pass{'es' if self.passes > 1 else ''} over the records{chains}"

@@ -1,0 +1,115 @@
+"""What a procedure is: one way to draw, with its price, its act and the check of what it released.
+
+A mechanism chooses numbers (a power, a strength, a noise); a procedure says what is done with them. Each procedure is a
+module with the functions of `Procedure`; the table in `procedures` lists them by name. A plan names its procedure, so that
+a release is priced, checked and described again by the code that drew it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+from sfumato.draws import Draws
+from sfumato.errors import FormatError
+from sfumato.models.model import Model
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.procedures.outlook import Cost, Expected
+from sfumato.randomness import Randomness
+from sfumato.samplers.langevin import Report, silent
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The public numbers of a procedure: with the model, n and the number of draws, all that price and draws depend on.
+
+    Subclasses are frozen dataclasses of numbers; a number that is None does not apply and is not written. `dict(parameters)`
+    gives names and values.
+    """
+
+    positive: ClassVar[tuple[str, ...]] = ()  # numbers that must not be 0
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """Read the numbers of a recorded plan; missing, unknown, negative and infinite ones are refused."""
+        names = [field.name for field in fields(cls)]
+        needed = {field.name for field in fields(cls) if field.default is MISSING}
+        if not needed <= set(document) <= set(names):
+            raise FormatError(f"this procedure plans with {', '.join(names)}; the record has {', '.join(document)}.")
+        for field in fields(cls):
+            if field.name not in document:
+                continue
+            value = document[field.name]
+            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            if not number or value < 0 or (value == 0 and field.name in cls.positive):
+                raise FormatError(
+                    f"{field.name} of a plan must be a finite number of 0 or more; the record has {value!r}."
+                )
+            if field.type in ("int", "int | None") and not isinstance(value, int):
+                raise FormatError(f"{field.name} of a plan must be a whole number; the record has {value!r}.")
+        return cls(**document)
+
+    def to_json(self) -> dict[str, float | int]:
+        """The numbers by name."""
+        return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
+
+    def __iter__(self) -> Iterator[tuple[str, float | int]]:
+        return iter(self.to_json().items())
+
+
+M = TypeVar("M", bound=Model)
+P = TypeVar("P", bound=Parameters)
+M_contra = TypeVar("M_contra", bound=Model, contravariant=True)
+P_contra = TypeVar("P_contra", bound=Parameters, contravariant=True)
+
+
+@dataclass(frozen=True)
+class Task(Generic[M, P]):
+    """What is to be drawn: `draws` draws of `model` given n records, with these numbers; `keep` names what else is released."""
+
+    model: M
+    n: int
+    draws: int
+    parameters: P
+    keep: tuple[str, ...] = ()
+
+
+class Procedure(Protocol[M_contra, P_contra]):
+    """A procedure is a module with these names."""
+
+    NAME: str
+    NEEDS: str  # the sums that its engine must answer: "totals", "gradients" or "values" (engines.protocol)
+    KEEPS: tuple[str, ...]  # what it can release beside its draws
+    Parameters: type[Parameters]
+
+    def refuses(self, model: M_contra) -> str | None:
+        """Return why this model cannot be drawn this way, or None."""
+
+    def price(self, model: M_contra, n: int, draws: int, parameters: P_contra) -> Guarantee:
+        """Return the guarantee of all draws together, by a theorem whose hypotheses are checked."""
+
+    def expected(self, model: M_contra, n: int, parameters: P_contra) -> Expected:
+        """Return what the reader will get, from public numbers alone."""
+
+    def cost(self, model: M_contra, n: int, draws: int, parameters: P_contra) -> Cost:
+        """Return the work that the draws ask for, or refuse more than is ever done."""
+
+    def carry_out(self, task: Task[Any, Any], engine: Any, randomness: Randomness, report: Report = silent) -> Draws:
+        """Draw. The engine answers sums over the rows; each random number is used once.
+
+        `report(done, steps)` is called after every step of a chain, with public numbers.
+        """
+
+    def check(self, task: Task[Any, Any], draws: Draws) -> bool:
+        """Return whether the procedure could have released these draws: on their grid, in the domain, with what is kept."""
+
+
+class PoweredProcedure(Procedure[M_contra, P_contra], Protocol[M_contra, P_contra]):
+    """A procedure all of whose numbers follow from a power: what a search over powers or strengths asks for."""
+
+    def at(
+        self, model: M_contra, n: int, draws: int, power: float, strength: float | None, steps: int | None = None
+    ) -> Parameters:
+        """The numbers at this power. `strength` is that of the model's prior, None where the mechanism does not change it."""
