@@ -128,6 +128,13 @@ def _stored(sealed: bytes, ledger: Ledger, account: str, request: str, plan: Pla
     return replace(release, stored=True)
 
 
+def _needs(plan: Plan) -> tuple[str, ...]:
+    """The sums over the records that the plan's mechanism asks for."""
+    if not isinstance(plan.model, Gibbs):
+        return ("totals",)
+    return ("values",) if any(name in VALUED for name, _ in plan.parameters) else ("gradients",)
+
+
 def _drawn(
     plan: Plan,
     data: Dataset,
@@ -136,7 +143,7 @@ def _drawn(
     receipt: dict[str, Any] | None,
     progress: bool,
 ) -> Release:
-    engine = open_engine(data, plan.model, any(name in VALUED for name, _ in plan.parameters))
+    engine = open_engine(data, plan.model, _needs(plan))
     with shown(progress) as report:
         draws = named(plan.mechanism).draw(plan, engine, stream, report)
     promise = promise_of(plan.to_json(), guarantee)

@@ -31,7 +31,7 @@ def quadratic_chains(first_row: float, steps: int, seed: int, runs: int = RUNS) 
     rows[0] = first_row
     data = sf.Dataset.from_arrays(rows, schema=sf.Schema.vector(1, data_norm=RADIUS))
     return last_iterate(
-        _gibbs.field(MEAN, open_engine(data, MEAN), POWER),
+        _gibbs.field(MEAN, open_engine(data, MEAN, ("gradients",)), POWER),
         _gibbs.projection(MEAN, _gibbs.projection_radius(MEAN, N, POWER)),
         _gibbs.public_start(MEAN, runs, 1),
         STEP,

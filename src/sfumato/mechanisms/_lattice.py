@@ -48,7 +48,7 @@ def axis_points(dimension: int, n: int) -> int:
 
 def value_bound(model: Gibbs) -> float:
     """Bound on |l(theta, x) - l(0, x)|; of a mean's loss, on what depends on the record."""
-    steep = model.loss.radius if model.loss.record == ROW else model.constants.lipschitz  # type: ignore[attr-defined]
+    steep = model.loss.radius if model.loss.record == ROW else model.constants.lipschitz
     return float(steep * model.prior.domain_radius)
 
 
@@ -70,10 +70,10 @@ def magnitude(model: Gibbs) -> float:
     domain = getattr(model.loss, "label_domain", None)
     radius: float = getattr(model.loss, "radius", 1.0)
     scores = radius * model.prior.domain_radius
-    settles = getattr(model.loss, "label_reach", None)
+    limit = model.loss.label_limit(scores)
     label: float
-    if settles is not None:
-        label = settles(scores) * (1 + 1e-9)
+    if limit is not None:
+        label = limit * (1 + 1e-9)
     elif isinstance(domain, LabelInterval):
         label = max(abs(domain.lower), abs(domain.upper))
     else:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfumato import _validate
-from sfumato.errors import ArgumentError
+from sfumato.errors import ArgumentError, FormatError
 from sfumato.models._rounding import norm_up, product_up
 from sfumato.models.constants import Constants
+from sfumato.schema import Number, Schema
 
 if TYPE_CHECKING:
     from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
@@ -33,6 +34,25 @@ def radius_with_intercept(data_norm: float, intercept: float = 1.0) -> float:
 def arrays(u: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Both arguments as float arrays."""
     return np.asarray(u, dtype=np.float64), np.asarray(y, dtype=np.float64)
+
+
+def two_classes(second: FloatArray) -> FloatArray:
+    """Shares (..., 2) of the first and the second class, from those (..., 1) of the second."""
+    return np.concatenate([1 - second, second], axis=-1)
+
+
+def asymmetric_laplace(scores: FloatArray, quantile: float, rng: np.random.Generator) -> FloatArray:
+    """Random numbers with density proportional to exp(-quantile loss), whose `quantile` is the score."""
+    above, below = rng.exponential(size=(2, len(scores)))
+    return np.asarray(scores + above / quantile - below / (1 - quantile))
+
+
+def number_target(schema: Schema, kind: str) -> Number:
+    """The target's column, which must be a Number."""
+    column = schema.columns[str(schema.target)]
+    if not isinstance(column, Number):
+        raise FormatError(f"a {kind} regression needs a Number as its target; {schema.target!r} is none.")
+    return column
 
 
 def checked_radius(domain_radius: float) -> float:
@@ -75,13 +95,13 @@ def spread(
 
     This is Delta exactly, since at one theta the two records may take any two values of u. `labels` are the extreme
     ones; psi is convex in u, so its maximum lies at an end, and `turning` is where its minimum lies if inside. Never
-    above 2 * slope * reach, which the slope bound gives.
+    above 2 * slope * largest, which the slope bound gives.
     """
-    reach = product_up(loss.radius, checked_radius(domain_radius))
+    largest = product_up(loss.radius, checked_radius(domain_radius))
     simple = slope_bound(loss.radius, slope, domain_radius)
     if not 0 < simple < math.inf:
         return simple
-    points = np.array([-reach, 0.0, reach, min(max(turning, -reach), reach)])
+    points = np.array([-largest, 0.0, largest, min(max(turning, -largest), largest)])
     values = [loss.value(points, np.full(4, label)) for label in labels]
     shifted = np.concatenate([value - value[1] for value in values])
     error = _VALUE_ERROR * float(np.max(np.abs(values)))

@@ -1,7 +1,7 @@
 """The attack on a declared loss: a search for a point that breaks one of its constants.
 
 Each declared property becomes a score over (u, y) that is positive exactly where the property fails by more than
-rounding can explain. The score is evaluated on a grid (linear near 0 and near the label, geometric out to `reach`,
+rounding can explain. The score is evaluated on a grid (linear near 0 and near the label, geometric out to `search_radius`,
 random between) and then followed uphill from the worst points by shrinking grids. Every call tries the same points.
 """
 
@@ -54,20 +54,20 @@ def attack(loss: ScalarLink) -> None:
 def _points(loss: ScalarLink) -> tuple[FloatArray, FloatArray]:
     """The grid: two arrays of shape (labels, points)."""
     rng = np.random.Generator(np.random.PCG64(20240229))
-    reach = loss.reach
+    far_out = loss.search_radius
     if isinstance(loss.label_domain, LabelSet):
         labels = np.array(loss.label_domain.values)
     else:
         low, high = loss.label_domain.lower, loss.label_domain.upper
         labels = np.concatenate([np.linspace(low, high, 17), rng.uniform(low, high, 8)])
-    far = np.geomspace(1e-6, reach, 400)
+    far = np.geomspace(1e-6, far_out, 400)
     near = np.linspace(-30.0, 30.0, int(np.clip(60_000 // labels.size, 1_201, 6_001)))
-    wide = rng.uniform(-reach, reach, 400)
-    scattered = rng.choice([-1.0, 1.0], 600) * np.exp(rng.uniform(np.log(1e-3), np.log(reach), 600))
+    wide = rng.uniform(-far_out, far_out, 400)
+    scattered = rng.choice([-1.0, 1.0], 600) * np.exp(rng.uniform(np.log(1e-3), np.log(far_out), 600))
     about_zero = np.concatenate([near, far, -far, wide, scattered])
     about_label = np.concatenate([np.linspace(-6.0, 6.0, 481), far[::4], -far[::4]])
     everywhere = np.broadcast_to(about_zero, (labels.size, about_zero.size))
-    u = np.clip(np.concatenate([everywhere, labels[:, None] + about_label], axis=1), -reach, reach)
+    u = np.clip(np.concatenate([everywhere, labels[:, None] + about_label], axis=1), -far_out, far_out)
     return u, np.broadcast_to(labels[:, None], u.shape)
 
 
@@ -182,7 +182,7 @@ def _search(loss: ScalarLink, u: FloatArray, y: FloatArray, score: Score) -> Ite
         centre, label = u.flat[start], y.flat[start]
         wide, tall = 0.05 * max(1.0, abs(centre)), 0.0 if interval is None else (interval.upper - interval.lower) / 16
         for _ in range(_ROUNDS):
-            columns = np.clip(np.linspace(centre - wide, centre + wide, _FINE), -loss.reach, loss.reach)
+            columns = np.clip(np.linspace(centre - wide, centre + wide, _FINE), -loss.search_radius, loss.search_radius)
             rows = np.array([label])
             if interval is not None:
                 rows = np.clip(np.linspace(label - tall, label + tall, _FINE), interval.lower, interval.upper)

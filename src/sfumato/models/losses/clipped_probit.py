@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,8 +12,8 @@ from numpy.typing import ArrayLike
 from sfumato import _validate
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
-from sfumato.models.losses.labels import SIGNS, Labels
-from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+from sfumato.models.losses.labels import SIGNS
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
 
 
 def _steepness(margin: FloatArray) -> FloatArray:
@@ -37,7 +36,7 @@ def _clip_point(clip: float) -> float:
 
 
 @dataclass(frozen=True)
-class ClippedProbit:
+class ClippedProbit(ScalarLinkLoss):
     """phi(u, y) = -log Phi(y u), y in {-1, +1}, continued linearly where its slope exceeds c.
 
     The slope of the probit loss grows like |u| on the wrong side, so without clipping no record is bounded (Geumlek et
@@ -47,10 +46,10 @@ class ClippedProbit:
 
     radius: float
     clip: float
-    name: ClassVar[str] = "clipped-probit"
-    record: ClassVar[str] = LABELLED_ROW
-    dimension: ClassVar[int | None] = None
-    label_domain: ClassVar[Labels] = SIGNS
+    name = "clipped-probit"
+    compiled = 8, ("clip",)
+    probabilistic = True
+    label_domain = SIGNS
 
     def __post_init__(self) -> None:
         """Check the radius and the clipping level."""
@@ -77,6 +76,8 @@ class ClippedProbit:
         bound = _scalar.spread(self, self.clip, domain_radius, (-1.0, 1.0))
         return _scalar.constants_of_slope(radius=self.radius, slope=self.clip, curvature=1.0, bound=bound, convex=True)
 
-    def to_json(self) -> dict[str, Any]:
-        """{"loss": "clipped-probit", "radius": ..., "clip": ...}."""
-        return {"loss": self.name, "radius": self.radius, "clip": self.clip}
+    def predict(self, scores: FloatArray) -> FloatArray:
+        """P(y = 1) = Phi(u)."""
+        from scipy.special import ndtr
+
+        return _scalar.two_classes(np.asarray(ndtr(scores)))

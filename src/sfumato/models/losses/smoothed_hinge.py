@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,12 +14,13 @@ from sfumato import _validate
 from sfumato.models._rounding import inverse_up
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
-from sfumato.models.losses.labels import SIGNS, Labels
-from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+from sfumato.models.losses.labels import SIGNS
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
+from sfumato.schema import Schema
 
 
 @dataclass(frozen=True)
-class SmoothedHinge:
+class SmoothedHinge(ScalarLinkLoss):
     """The hinge with its kink replaced by a parabola of width w: with s = y u and y in {-1, +1},
 
         phi = 0 for s >= 1,   (1 - s)^2/(2w) for 1 - w <= s <= 1,   1 - s - w/2 below;
@@ -29,10 +31,10 @@ class SmoothedHinge:
 
     radius: float
     width: float
-    name: ClassVar[str] = "smoothed-hinge"
-    record: ClassVar[str] = LABELLED_ROW
-    dimension: ClassVar[int | None] = None
-    label_domain: ClassVar[Labels] = SIGNS
+    name = "smoothed-hinge"
+    compiled = 2, ("width",)
+    spec_name = "svm"
+    label_domain = SIGNS
 
     def __post_init__(self) -> None:
         """Check the radius and the width."""
@@ -59,6 +61,7 @@ class SmoothedHinge:
             radius=self.radius, slope=1.0, curvature=inverse_up(self.width), bound=bound, convex=True
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """{"loss": "smoothed-hinge", "radius": ..., "width": ...}."""
-        return {"loss": self.name, "radius": self.radius, "width": self.width}
+    @classmethod
+    def from_spec(cls, radius: float, schema: Schema, numbers: Mapping[str, Any]) -> SmoothedHinge:
+        """A width of half the margin."""
+        return cls(radius, width=0.5)
