@@ -1,8 +1,8 @@
 """Predictions for public rows from a released regression: the average over the draws of what each of them predicts.
 
-Rows are encoded by the release's own schema, as the private ones were: numbers outside their bounds are clipped, unknown
+Rows are encoded by the release's own schema, like the private ones: numbers outside their bounds are clipped, unknown
 levels count as the declared missing one, long rows are shortened or normalised. Averaging probabilities and then taking the
-likeliest class is Algorithm 2 for the utility "the class is right".
+likeliest class is Algorithm 2 of `respond` for the utility 1 for the right class and 0 for another.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _averaged(regression: Regression, X: Any) -> Array:
 
 
 def encoded(regression: Regression, X: Any) -> Any:
-    """The feature matrix of public rows, the intercept's constant beside it, as the loss saw the private ones."""
+    """The feature matrix of public rows, encoded like the private ones, with the intercept's constant as last column."""
     schema = regression.schema.without_target()
     design = Design.of(schema)
     columns: dict[str, list[Any]] = {}

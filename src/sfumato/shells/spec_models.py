@@ -5,20 +5,24 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError, SfumatoError
 from sfumato.schema import Boolean, Category, Number, Schema
 
+if TYPE_CHECKING:
+    from sfumato.models.families.family import Family
+    from sfumato.models.gibbs import Gibbs
+
 _KINDS = ("family", "regression", "network")
 
 
-def known_keys(file: str, found: Any, keys: tuple[str, ...], what: str) -> None:
+def known_keys(file: str, table: Any, keys: tuple[str, ...], what: str) -> None:
     """Refuse a key that the table does not have, naming the nearest one."""
-    if not isinstance(found, Mapping):
+    if not isinstance(table, Mapping):
         raise FormatError(f"{file}: {what} must be a table.")
-    for key in found:
+    for key in table:
         if key not in keys:
             near = difflib.get_close_matches(key, keys, 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -54,7 +58,7 @@ def _names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def check_columns(file: str, model: Any, schema: Schema) -> None:
+def check_columns(file: str, model: Gibbs | Family, schema: Schema) -> None:
     """Refuse a model that cannot read its columns before anything is planned."""
     from sfumato.models.gibbs import Gibbs
     from sfumato.models.regression import check_rows
@@ -65,9 +69,9 @@ def check_columns(file: str, model: Any, schema: Schema) -> None:
     try:
         model.columns(schema)
     except ArgumentError as error:
-        found = ", ".join(f"{name!r} is a {type(column).__name__}" for name, column in schema.columns.items())
+        kinds = ", ".join(f"{name!r} is a {type(column).__name__}" for name, column in schema.columns.items())
         raise FormatError(
-            f"{file}: {getattr(model, 'name', 'the model')} cannot be of these columns: {found}."
+            f"{file}: {getattr(model, 'name', 'the model')} cannot be of these columns: {kinds}."
         ) from error
 
 
@@ -127,10 +131,10 @@ def _declared(column: Any) -> dict[str, Any]:
 
 
 def _levels(schema: Schema, by: str) -> tuple[Any, ...]:
-    found = schema.columns[by]
-    if isinstance(found, Category):
-        return tuple(found.levels)
-    return (False, True) if isinstance(found, Boolean) else ()
+    column = schema.columns[by]
+    if isinstance(column, Category):
+        return tuple(column.levels)
+    return (False, True) if isinstance(column, Boolean) else ()
 
 
 def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Schema]:

@@ -1,4 +1,4 @@
-"""What the scalar-link losses share: constants from a slope bound, and the spread of values on a bounded domain."""
+"""What losses of one score share: constants from a slope bound, spreads of values, random labels and shares of classes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def constants_of_slope(
     """Constants of phi(<theta, x>, y) with |phi'| <= slope, phi'' <= curvature and |x| <= radius.
 
     The gradient is phi' x: norm at most slope r; two of them differ by at most 2 slope r; and phi'' x x' has norm at
-    most curvature r^2. The strong convexity is 0: a single record says nothing across its own direction.
+    most curvature r^2. The strong convexity is 0: one record's loss is constant in directions orthogonal to its x.
     """
     smoothness = product_up(curvature, radius, radius)
     return Constants(
