@@ -172,7 +172,7 @@ class Plain:
         return np.array([[math.fsum(s * x) for x in block["matrix"].T] for s in slopes.T])
 
 
-PLAIN = Offer("plain", frozenset({"gradients"}), lambda kind, model: kind == "dense", Plain)
+PLAIN = Offer("plain", frozenset({"gradients"}), Plain, lambda kind, model: kind == "dense")
 
 
 def test_an_engine_from_outside_is_added_by_one_line_and_serves_a_release(monkeypatch):

@@ -21,15 +21,15 @@ from sfumato.models.gibbs import Gibbs
 
 @dataclass(frozen=True)
 class Offer:
-    """An engine of the table: the sums that it answers, the rows and models that it serves, and how it is opened.
+    """An engine of the table: the sums that it answers, how it is opened, and which rows and models it serves.
 
-    `serves` takes the kind of the rows ("table", "dense" or "sparse") and the model; `open` the data set and the model.
+    `open` takes the data set and the model; `serves` the kind of the rows ("table", "dense" or "sparse") and the model.
     """
 
     name: str
     answers: frozenset[str]
-    serves: Callable[[str, Any], bool]
     open: Callable[[Dataset, Any], Engine]
+    serves: Callable[[str, Any], bool] = lambda kind, model: True
 
 
 def open_engine(dataset: Dataset, model: Model, needs: Collection[str], name: str | None = None) -> Any:
@@ -55,16 +55,8 @@ def open_engine(dataset: Dataset, model: Model, needs: Collection[str], name: st
     return engine
 
 
-def _dense(kind: str, model: Gibbs) -> bool:
-    return kind != "sparse" and kernel_arguments(model.loss) is not None
-
-
-def _sparse(kind: str, model: Gibbs) -> bool:
-    return kind == "sparse" and kernel_arguments(model.loss) is not None
-
-
-def _any(kind: str, model: Model) -> bool:
-    return True
+def _compiled(model: Gibbs) -> bool:
+    return kernel_arguments(model.loss) is not None
 
 
 def _opener(module: str, name: str) -> Callable[[Dataset, Any], Engine]:
@@ -76,11 +68,14 @@ def _opener(module: str, name: str) -> Callable[[Dataset, Any], Engine]:
     return opened
 
 
+_SUMS = frozenset({GRADIENTS})
 # The first that fits is opened, so the quicker one of two stands first.
 ENGINES: list[Offer] = [
-    Offer("codes", frozenset({TOTALS}), _any, _opener("codes", "open_codes")),
-    Offer("dense", frozenset({GRADIENTS}), _dense, _opener("dense", "DenseEngine")),
-    Offer("sparse", frozenset({GRADIENTS}), _sparse, _opener("sparse", "SparseEngine")),
-    Offer("reference", frozenset({GRADIENTS}), _any, _opener("reference", "ReferenceEngine")),
-    Offer("values", frozenset({GRADIENTS, VALUES}), _any, _opener("values", "ValuesEngine")),
+    Offer("codes", frozenset({TOTALS}), _opener("codes", "open_codes")),
+    Offer("dense", _SUMS, _opener("dense", "DenseEngine"), lambda kind, model: kind != "sparse" and _compiled(model)),
+    Offer(
+        "sparse", _SUMS, _opener("sparse", "SparseEngine"), lambda kind, model: kind == "sparse" and _compiled(model)
+    ),
+    Offer("reference", _SUMS, _opener("reference", "ReferenceEngine")),
+    Offer("values", frozenset({GRADIENTS, VALUES}), _opener("values", "ValuesEngine")),
 ]

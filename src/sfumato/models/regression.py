@@ -69,13 +69,12 @@ def label_values(model: Gibbs, schema: Schema, block: Mapping[str, Any] | None) 
     column = schema.columns[target]
     domain = model.loss.label_domain
     if isinstance(domain, LabelInterval):
-        if isinstance(column, Boolean) and model.loss.record == LABEL:
-            return np.empty(0) if block is None else np.asarray(block[target], dtype=np.float64)
-        if not isinstance(column, Number):
+        number = isinstance(column, Number) or (isinstance(column, Boolean) and model.loss.record == LABEL)
+        if not number:
             raise ArgumentError(
                 f"{model.loss.name} needs a Number as its target; {target!r} is {type(column).__name__}."
             )
-        if not (domain.lower <= column.lower and column.upper <= domain.upper):
+        if isinstance(column, Number) and not (domain.lower <= column.lower and column.upper <= domain.upper):
             raise ArgumentError(
                 f"the bounds of the target {target!r} are [{column.lower:g}, {column.upper:g}] and the loss takes labels in "
                 f"[{domain.lower:g}, {domain.upper:g}]."
@@ -93,7 +92,7 @@ def label_values(model: Gibbs, schema: Schema, block: Mapping[str, Any] | None) 
 def coordinates(model: Gibbs, schema: Schema) -> tuple[str, ...]:
     """A public name for every coordinate of the parameter; with several scores, one run of names per class."""
     if model.loss.record == LABEL:
-        return (f"log odds of {schema.target}",)
+        return (f"{model.loss.score_name} of {schema.target}",)
     names = list(Design.of(schema).features)
     if model.intercept:
         # The coefficient of a constant feature c is the intercept divided by c.

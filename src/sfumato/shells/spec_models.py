@@ -158,6 +158,7 @@ def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Sch
 def _regression(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Schema]:
     from sfumato.models import losses, priors
     from sfumato.models.gibbs import Gibbs
+    from sfumato.models.losses.protocol import Target
 
     kind = facts.pop("regression")
     known = {str(loss.spec_name): loss for loss in losses.LOSSES.values() if loss.spec_name}
@@ -179,7 +180,7 @@ def _regression(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, 
     constant = design.radius / 2 if facts.get("intercept", not levels) else 0.0
     radius = losses.radius_with_intercept(design.radius, constant) if constant else design.radius
     try:
-        loss = known[kind].from_spec(radius, part, facts)
+        loss = known[kind].from_spec(radius, Target(target, part.columns[target], {**facts, "regression": kind}))
     except FormatError as error:
         raise FormatError(f"{file}: {error}") from error
     dimension = loss.outputs * (design.dimension + (1 if constant else 0))

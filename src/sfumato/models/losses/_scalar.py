@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfumato import _validate
-from sfumato.errors import ArgumentError, FormatError
+from sfumato.errors import ArgumentError
 from sfumato.models._rounding import norm_up, product_up
 from sfumato.models.constants import Constants
-from sfumato.schema import Number, Schema
 
 if TYPE_CHECKING:
     from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
@@ -45,14 +44,6 @@ def asymmetric_laplace(scores: FloatArray, quantile: float, rng: np.random.Gener
     """Random numbers with density proportional to exp(-quantile loss), whose `quantile` is the score."""
     above, below = rng.exponential(size=(2, len(scores)))
     return np.asarray(scores + above / quantile - below / (1 - quantile))
-
-
-def number_target(schema: Schema, kind: str) -> Number:
-    """The target's column, which must be a Number."""
-    column = schema.columns[str(schema.target)]
-    if not isinstance(column, Number):
-        raise FormatError(f"a {kind} regression needs a Number as its target; {schema.target!r} is none.")
-    return column
 
 
 def checked_radius(domain_radius: float) -> float:

@@ -9,7 +9,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato import _validate
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
 from sfumato.models.losses.labels import BITS
@@ -59,14 +58,10 @@ class ClippedCloglog(ScalarLinkLoss):
     radius: float
     clip: float
     name = "clipped-cloglog"
+    positive = ("radius", "clip")
     compiled = 7, ("clip",)
     probabilistic = True
     label_domain = BITS
-
-    def __post_init__(self) -> None:
-        """Check the radius and the clipping level."""
-        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
-        object.__setattr__(self, "clip", _validate.positive("clip", self.clip))
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """The negative log-likelihood, linear beyond the clipping points."""

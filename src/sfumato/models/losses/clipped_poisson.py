@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,8 +15,7 @@ from sfumato.models._rounding import up
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
 from sfumato.models.losses.labels import LabelInterval
-from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
-from sfumato.schema import Schema
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss, Target
 
 
 @dataclass(frozen=True)
@@ -96,8 +93,7 @@ class ClippedPoisson(ScalarLinkLoss):
         return np.exp(scores if most is None else np.minimum(scores, math.log(most)))
 
     @classmethod
-    def from_spec(cls, radius: float, schema: Schema, numbers: Mapping[str, Any]) -> ClippedPoisson:
+    def from_spec(cls, radius: float, target: Target) -> ClippedPoisson:
         """The slope is clipped at the largest declared count, unless the spec gives clip."""
-        column = _scalar.number_target(schema, "poisson")
-        clip = _validate.finite("clip", numbers.get("clip", column.upper))
-        return cls(radius, clip, label_bound=column.upper)
+        most = target.number.upper
+        return cls(radius, clip=target.given("clip", most), label_bound=most)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato import _validate
 from sfumato.models._rounding import product_up, up
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
@@ -28,10 +27,6 @@ class GaussianMean(Loss):
     radius: float
     name = "gaussian-mean"
     record = ROW
-
-    def __post_init__(self) -> None:
-        """Check the radius."""
-        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
 
     def value(self, theta: ArrayLike, x: ArrayLike) -> FloatArray:
         """|theta - x|^2/2 along the last axis."""

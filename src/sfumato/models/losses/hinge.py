@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato import _validate
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
 from sfumato.models.losses.labels import SIGNS
@@ -28,10 +27,6 @@ class Hinge(ScalarLinkLoss):
     name = "hinge"
     compiled = 3, ()
     label_domain = SIGNS
-
-    def __post_init__(self) -> None:
-        """Check the radius."""
-        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """max(0, 1 - y u)."""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato import _validate
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
 from sfumato.models.losses.labels import REALS
-from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
-from sfumato.schema import Schema
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss, Target
 
 # Deviation of normal noise over the clipping level: at 1.345 deviations Huber's estimate is 95 % efficient.
 NOISE_SHARE = 1 / 1.345
@@ -33,15 +29,11 @@ class Huber(ScalarLinkLoss):
     radius: float
     clip: float
     name = "huber"
+    positive = ("radius", "clip")
     compiled = 1, ("clip",)
     spec_name = "linear"
     spec_keys = ("clip",)
     label_domain = REALS
-
-    def __post_init__(self) -> None:
-        """Check the radius and the clipping level."""
-        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
-        object.__setattr__(self, "clip", _validate.positive("clip", self.clip))
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """Half the squared residual, continued linearly beyond the clipping level."""
@@ -70,7 +62,6 @@ class Huber(ScalarLinkLoss):
         return np.asarray(scores[:, 0] + NOISE_SHARE * self.clip * rng.normal(size=len(scores)))
 
     @classmethod
-    def from_spec(cls, radius: float, schema: Schema, numbers: Mapping[str, Any]) -> Huber:
+    def from_spec(cls, radius: float, target: Target) -> Huber:
         """Residuals are clipped at half the range of the target, unless the spec gives clip."""
-        column = _scalar.number_target(schema, "linear")
-        return cls(radius, clip=_validate.finite("clip", numbers.get("clip", (column.upper - column.lower) / 2)))
+        return cls(radius, clip=target.given("clip", (target.number.upper - target.number.lower) / 2))

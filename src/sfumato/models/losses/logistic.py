@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato import _validate
 from sfumato.models._rounding import product_up
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
@@ -39,10 +38,6 @@ class Logistic(ScalarLinkLoss):
     likelihood = True
     spec_name = "logistic"
     label_domain = SIGNS
-
-    def __post_init__(self) -> None:
-        """Check the radius."""
-        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """log(1 + exp(-y u))."""

@@ -27,6 +27,8 @@ class LogitBernoulli(ScalarLinkLoss):
     record = LABEL
     dimension = 1
     radius = 1.0
+    positive = ()
+    score_name = "log odds"
     label_domain = LabelInterval(0.0, 1.0)
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:

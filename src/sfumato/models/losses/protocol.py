@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.errors import ArgumentError
+from sfumato import _validate
+from sfumato.errors import ArgumentError, FormatError
 from sfumato.models.constants import Constants
 from sfumato.models.losses.labels import LabelInterval, Labels, LabelSet
-from sfumato.schema import Schema
+from sfumato.schema import Category, Column, Number
 
 FloatArray = NDArray[np.float64]
 
@@ -27,6 +28,33 @@ FloatArray = NDArray[np.float64]
 LABELLED_ROW, LABEL, ROW = "labelled row", "label", "row"
 # Points of an interval of labels from which random labels are taken: the interval in steps of half a percent.
 _LABEL_POINTS = 201
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a spec file and its schema say of the labels: their column, its name, and numbers for the loss."""
+
+    name: str
+    column: Column
+    numbers: Mapping[str, Any]
+
+    @property
+    def number(self) -> Number:
+        """The column, which must be a Number."""
+        if not isinstance(self.column, Number):
+            raise FormatError(
+                f"a {self.numbers['regression']} regression needs a Number as its target; {self.name!r} is none."
+            )
+        return self.column
+
+    @property
+    def levels(self) -> int:
+        """How many levels a Category has; 0 for another column."""
+        return len(self.column.levels) if isinstance(self.column, Category) else 0
+
+    def given(self, key: str, default: float) -> float:
+        """A number of the spec file, which must be finite."""
+        return _validate.finite(key, self.numbers.get(key, default))
 
 
 class Loss:
@@ -41,14 +69,21 @@ class Loss:
     radius: float  # bound on |x|, intercept included
     label_domain: Labels  # the public set that labels come from; a loss of rows alone has none
     record: str = LABELLED_ROW  # what one record is
+    positive: tuple[str, ...] = ("radius",)  # fields that must be positive numbers
     dimension: int | None = None  # the parameter's dimension, where the loss fixes it
     outputs: int = 1  # scores of a record
+    score_name: str = "score"  # what a score is called where the parameter is one
     # The number of its slope in engines/kernels.py and the fields that are its parameters; None: run by NumPy.
     compiled: tuple[int, tuple[str, ...]] | None = None
     probabilistic: bool = False  # whether `predict` returns probabilities of the classes
     likelihood: bool = False  # whether it is a log-likelihood whose Hessian is the variance of a record's gradient
     spec_name: str | None = None  # regression = "..." in a spec file; None: not available there
     spec_keys: tuple[str, ...] = ()  # numbers that a spec file may give beside it
+
+    def __post_init__(self) -> None:
+        """Check the numbers that must be positive."""
+        for name in self.positive:
+            object.__setattr__(self, name, _validate.positive(name, getattr(self, name)))
 
     # --- mathematics -------------------------------------------------------------------------------------------------
 
@@ -117,8 +152,8 @@ class Loss:
     # --- documents ---------------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_spec(cls, radius: float, schema: Schema, numbers: Mapping[str, Any]) -> Loss:
-        """The loss for the target that a schema declares, with the numbers that a spec file gives."""
+    def from_spec(cls, radius: float, target: Target) -> Loss:
+        """The loss for rows of norm at most `radius` and the target of a spec file."""
         return cls(radius)  # type: ignore[call-arg]
 
     def to_json(self) -> dict[str, Any]:

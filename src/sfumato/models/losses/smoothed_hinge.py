@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato import _validate
 from sfumato.models._rounding import inverse_up
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
 from sfumato.models.losses.labels import SIGNS
-from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
-from sfumato.schema import Schema
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss, Target
 
 
 @dataclass(frozen=True)
@@ -32,14 +28,10 @@ class SmoothedHinge(ScalarLinkLoss):
     radius: float
     width: float
     name = "smoothed-hinge"
+    positive = ("radius", "width")
     compiled = 2, ("width",)
     spec_name = "svm"
     label_domain = SIGNS
-
-    def __post_init__(self) -> None:
-        """Check the radius and the width."""
-        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
-        object.__setattr__(self, "width", _validate.positive("width", self.width))
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """Integral of the smoothed slope."""
@@ -62,6 +54,6 @@ class SmoothedHinge(ScalarLinkLoss):
         )
 
     @classmethod
-    def from_spec(cls, radius: float, schema: Schema, numbers: Mapping[str, Any]) -> SmoothedHinge:
+    def from_spec(cls, radius: float, target: Target) -> SmoothedHinge:
         """A width of half the margin."""
         return cls(radius, width=0.5)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +13,7 @@ from sfumato.models._rounding import inverse_up
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
 from sfumato.models.losses.labels import REALS
-from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
-from sfumato.schema import Schema
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss, Target
 
 
 @dataclass(frozen=True)
@@ -75,8 +72,7 @@ class SmoothedQuantile(ScalarLinkLoss):
         return _scalar.asymmetric_laplace(scores[:, 0], self.quantile, rng)
 
     @classmethod
-    def from_spec(cls, radius: float, schema: Schema, numbers: Mapping[str, Any]) -> SmoothedQuantile:
+    def from_spec(cls, radius: float, target: Target) -> SmoothedQuantile:
         """The median unless the spec gives a quantile, smoothed over a tenth of the range of the target."""
-        column = _scalar.number_target(schema, "quantile")
-        quantile = _validate.finite("quantile", numbers.get("quantile", 0.5))
-        return cls(radius, quantile, width=(column.upper - column.lower) / 2 / 5)
+        half = (target.number.upper - target.number.lower) / 2
+        return cls(radius, target.given("quantile", 0.5), width=half / 5)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,8 +15,7 @@ from sfumato.models._rounding import product_up
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
 from sfumato.models.losses.labels import Labels, LabelSet
-from sfumato.models.losses.protocol import FloatArray, Loss
-from sfumato.schema import Category, Schema
+from sfumato.models.losses.protocol import FloatArray, Loss, Target
 
 # The float nearest to sqrt(2) lies above it.
 _SQRT2 = math.sqrt(2.0)
@@ -121,10 +118,8 @@ class Softmax(Loss):
         return most - least + 16 * 2.0**-53 * (most + least + 1.0)
 
     @classmethod
-    def from_spec(cls, radius: float, schema: Schema, numbers: Mapping[str, Any]) -> Softmax:
+    def from_spec(cls, radius: float, target: Target) -> Softmax:
         """A class for each level of the target, which must have three or more."""
-        column = schema.columns[str(schema.target)]
-        levels = column.levels if isinstance(column, Category) else ()
-        if len(levels) < 3:
+        if target.levels < 3:
             raise FormatError("a multinomial regression needs a Category of three levels or more as its target.")
-        return cls(radius, classes=len(levels))
+        return cls(radius, classes=target.levels)
