@@ -96,7 +96,9 @@ def engine(matrix: Any, labels: np.ndarray, classes: int = 2) -> Any:
     width = matrix.shape[1]
     data = sf.Dataset.from_arrays(matrix, labels, schema=sf.Schema.vector(width, data_norm=1.0, target=target))
     loss = sf.losses.Logistic(1.0) if classes == 2 else sf.losses.Softmax(1.0, classes=classes)
-    return open_engine(data, sf.Gibbs(loss, sf.priors.Gaussian(1.0), width * (1 if classes == 2 else classes)))
+    return open_engine(
+        data, sf.Gibbs(loss, sf.priors.Gaussian(1.0), width * (1 if classes == 2 else classes)), ("gradients",)
+    )
 
 
 def points(chains: int, width: int) -> np.ndarray:

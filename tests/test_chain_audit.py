@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -100,7 +101,7 @@ def logistic_chain(rng: np.random.Generator):
     for label in (1, -1):
         rows[0], labels[0] = radius, label
         data = sf.Dataset.from_arrays(rows.copy(), labels.copy(), schema=schema)
-        field = chains.field(model, open_engine(data, model), power)
+        field = chains.field(model, open_engine(data, model, ("gradients",)), power)
         fields.append(lambda t, field=field: field(t[:, None])[:, 0])
     step, steps = finite_chain.schedule(model, n, power, int(rng.choice([1, 2, 5, 20, 60])))
     mu = chain_price(model, n, power, 1, steps).curve.mu
@@ -146,16 +147,14 @@ def double_well(convex: bool) -> sf.losses.ScalarLink:
     )
 
 
-class ClippedSoftmax:
+@dataclass(frozen=True)
+class ClippedSoftmax(sf.losses.Loss):
     """A softmax whose gradient is scaled down per record, as its author would have to declare it: not convex."""
 
-    name, record, dimension, radius, classes = "clipped-softmax", "labelled row", None, 1.0, 3
+    name, radius, outputs = "clipped-softmax", 1.0, 3
 
     def constants(self, dimension=None, domain_radius=math.inf) -> Constants:
         return Constants(0.5, 1.0, 0.5, 0.0, math.inf, convex=False, smooth=True)
-
-    def to_json(self) -> dict:
-        return {"loss": self.name}
 
 
 def test_a_double_well_cannot_be_declared_convex_and_is_refused_when_it_is_not():
@@ -205,7 +204,7 @@ def test_tempered_and_concentrated_plans_are_run_by_the_chain_at_their_own_price
     assert "sharp" in plan.guarantee.theorem
     assert (plan["strength"] > 1) == (mechanism == "concentrated")
     release = sf.publish(plan, linear_data(1.0), randomness=sf.seeded(1)).verify()
-    twin = finite_chain.carry_out(plan.task, open_engine(linear_data(1.0), plan.model), sf.seeded(1))
+    twin = finite_chain.carry_out(plan.task, open_engine(linear_data(1.0), plan.model, ("gradients",)), sf.seeded(1))
     assert release.draws.values.tobytes() == twin.values.tobytes()
     assert release.draws.shape == (1, 1, 1)
     short = sf.plan(LINEAR, N, target=sf.Gaussian(0.8), mechanism=mechanism, steps=3)

@@ -53,7 +53,7 @@ def test_the_spread_is_the_standard_error_of_a_mean():
 
 
 def test_the_noise_of_a_huber_label_is_its_clipping_level_over_1_345():
-    labels = rehearsing._numbers(sf.losses.Huber(1.0, clip=2.0), np.full(40_000, 0.5), np.random.default_rng(1))
+    labels = sf.losses.Huber(1.0, clip=2.0).simulate(np.full((40_000, 1), 0.5), np.random.default_rng(1))
     assert labels.mean() == pytest.approx(0.5, abs=0.03)
     assert labels.std() == pytest.approx(2.0 / 1.345, rel=0.02)
 

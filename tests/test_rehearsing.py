@@ -7,7 +7,6 @@ import pytest
 from scipy import special
 
 import sfumato as sf
-from sfumato import rehearsing
 from sfumato.errors import ArgumentError
 
 N = 400
@@ -87,16 +86,17 @@ def test_the_expected_error_is_what_a_quadratic_loss_says():
 
 def test_invented_labels_follow_the_model():
     rng = np.random.default_rng(2)
-    scores = np.full(60_000, 0.7)
-    share = rehearsing._shares(LOSSES["logistic"], scores[:1])[0, 1]
+    scores = np.full((60_000, 1), 0.7)
+    share = LOSSES["logistic"].label_shares(scores[:1], np.array([-1.0, 1.0]))[0, 1]
     assert share == pytest.approx(special.expit(0.7), rel=1e-12)
-    assert rehearsing._shares(LOSSES["cloglog"], scores[:1])[0, 1] == pytest.approx(1 - np.exp(-np.exp(0.7)), rel=1e-12)
-    below = np.mean(rehearsing._numbers(LOSSES["quantile"], scores, rng) < 0.7)
+    share = LOSSES["cloglog"].label_shares(scores[:1], np.array([0.0, 1.0]))[0, 1]
+    assert share == pytest.approx(1 - np.exp(-np.exp(0.7)), rel=1e-12)
+    below = np.mean(LOSSES["quantile"].simulate(scores, rng) < 0.7)
     assert below == pytest.approx(0.8, abs=0.008)
-    counts = rehearsing._numbers(LOSSES["poisson"], scores, rng)
+    counts = LOSSES["poisson"].simulate(scores, rng)
     assert counts.mean() == pytest.approx(np.exp(0.7), rel=0.01)
     assert counts.max() <= 20
-    custom = rehearsing._numbers(LOSSES["custom"], scores, rng)
+    custom = LOSSES["custom"].simulate(scores, rng)
     assert np.abs(custom).max() <= 2
     assert (custom > 0).mean() > 0.55
 

@@ -125,7 +125,7 @@ def _drawn(
     progress: bool,
 ) -> Release:
     procedure = procedures.named(plan.procedure)
-    engine = open_engine(data, plan.model, procedure.NEEDS == "values")
+    engine = open_engine(data, plan.model, procedure.NEEDS)
     with shown(progress) as report:
         draws = procedure.carry_out(plan.task, engine, stream, report)
     promise = promise_of(plan.to_json(), guarantee)

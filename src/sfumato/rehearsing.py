@@ -1,8 +1,8 @@
 """`sf.rehearse`: the plan carried out on invented public data of the same shape, before anything is spent.
 
 A parameter is drawn from the prior; features are uniform on the sphere of the loss's radius; labels follow the model at that
-parameter, with probabilities proportional to exp(-loss). The streams are seeded, no ledger is asked, and no private record
-is near: what comes out is what the plan can be expected to get wrong if the model is right.
+parameter, with probabilities proportional to exp(-loss) unless the loss has its own way. The streams are seeded, no ledger
+is asked and no private record is read: the errors are those that the plan can be expected to make if the model is right.
 """
 
 from __future__ import annotations
@@ -21,23 +21,21 @@ from sfumato.errors import ArgumentError
 from sfumato.mechanisms.plan import Plan
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.labels import LabelSet
-from sfumato.models.losses.protocol import LABEL, ROW
-from sfumato.models.losses.softmax import Softmax
+from sfumato.models.losses.protocol import LABEL, ROW, Loss
 from sfumato.models.priors import Ball, Box, Gaussian
+from sfumato.models.regression import scores_of
 from sfumato.publishing import publish
 from sfumato.randomness import seeded
-from sfumato.schema import Boolean, Category, Number, Schema
+from sfumato.schema import Category, Number, Schema
 
 Array = NDArray[np.float64]
-# Fresh rows on which predictions are judged.
+# Fresh rows on which classifiers are compared: enough that an error rate is known to about one percent.
 _JUDGED = 2_000
-# A Huber loss is made for normal noise of this share of its clipping level.
-_HUBER = 1 / 1.345
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What to expect: mean distance of a draw from the truth, beside that of the public start, which costs nothing.
+    """Mean distance of a draw from the true parameter, and that of the public start, which costs nothing.
 
     `excess` is for classifiers: how much more often a released classifier errs than the best one. `error_spread` and
     `excess_spread` are the standard errors of the means over `runs`.
@@ -72,8 +70,8 @@ def rehearse(plan: Plan, runs: int = 20, *, dimension: int | None = None, seed: 
         raise ArgumentError("the model leaves its dimension open: give rehearse(plan, dimension=...).")
     if plan.model.dimension not in (None, given):
         raise ArgumentError(f"dimension must be the model's, {plan.model.dimension}; got {given}.")
-    found = [_one(plan, given, [first, run]) for run in range(count)]
-    errors, starts, extra = (np.array(column, dtype=np.float64) for column in zip(*found, strict=True))
+    results = [_one(plan, given, [first, run]) for run in range(count)]
+    errors, starts, extra = (np.array(column, dtype=np.float64) for column in zip(*results, strict=True))
     judged = not np.isnan(extra).any()
     return Rehearsal(
         count,
@@ -93,12 +91,12 @@ def _one(plan: Plan, dimension: int, seed: list[int]) -> tuple[float, float, flo
     """Distance of the draws, distance of the start, and excess errors (NaN where nothing is classified) of one run."""
     rng, model = np.random.default_rng(seed), plan.task.model
     truth = _parameter(model, dimension, rng)
-    data, judge = _invent(model, truth, plan.n, rng)
+    data, excess_of = _invent(model, truth, plan.n, rng)
     release = publish(plan, data, randomness=seeded(int(rng.integers(1 << 62))))
     draws = release.draws.pooled().reshape(-1, dimension)
     start = np.zeros(dimension) if model.prior.start is None else np.array(model.prior.start)
     distance = float(np.linalg.norm(draws - truth, axis=1).mean())
-    excess = math.nan if judge is None else float(np.mean([judge(theta) for theta in draws[:50]]))
+    excess = math.nan if excess_of is None else float(np.mean([excess_of(theta) for theta in draws[:50]]))
     return distance, float(np.linalg.norm(start - truth)), excess
 
 
@@ -109,18 +107,18 @@ def _parameter(model: Gibbs, dimension: int, rng: np.random.Generator) -> Array:
     if isinstance(inner, Gaussian):
         precision = np.asarray(inner.precision)
         whole = precision if precision.ndim == 2 else np.eye(dimension) * precision
-        found = np.linalg.solve(np.linalg.cholesky(whole).T, rng.normal(size=dimension))
-        found = found + (0.0 if inner.mean is None else np.array(inner.mean))
+        theta = np.linalg.solve(np.linalg.cholesky(whole).T, rng.normal(size=dimension))
+        theta = theta + (0.0 if inner.mean is None else np.array(inner.mean))
     elif isinstance(prior, Box):
-        found = rng.uniform(prior.lower, prior.upper)
+        theta = rng.uniform(prior.lower, prior.upper)
     else:
-        radius = prior.radius if isinstance(prior, Ball) else model.loss.radius  # type: ignore[attr-defined]
-        found = _on_sphere(1, dimension, radius, rng)[0] * rng.random() ** (1 / dimension)
-        found = found + np.array(getattr(prior, "centre", None) or [0.0])
-    found = prior.project(found)
+        radius = prior.radius if isinstance(prior, Ball) else model.loss.radius
+        theta = _on_sphere(1, dimension, radius, rng)[0] * rng.random() ** (1 / dimension)
+        theta = theta + np.array(getattr(prior, "centre", None) or [0.0])
+    theta = prior.project(theta)
     if model.loss.record == ROW:
-        found = found * min(1.0, model.loss.radius / 2 / max(float(np.linalg.norm(found)), 1e-300))  # type: ignore[attr-defined]
-    return np.asarray(found, dtype=np.float64)
+        theta = theta * min(1.0, model.loss.radius / 2 / max(float(np.linalg.norm(theta)), 1e-300))
+    return np.asarray(theta, dtype=np.float64)
 
 
 def _on_sphere(count: int, dimension: int, radius: float, rng: np.random.Generator) -> Array:
@@ -131,76 +129,44 @@ def _on_sphere(count: int, dimension: int, radius: float, rng: np.random.Generat
 def _invent(
     model: Gibbs, truth: Array, n: int, rng: np.random.Generator
 ) -> tuple[Dataset, Callable[[Array], float] | None]:
-    """A public data set of n records that follow the model at `truth`, and a judge of classifiers."""
-    loss: Any = model.loss
+    """A public data set of n records that follow the model at `truth`, and for classes the excess error of a parameter."""
+    loss = model.loss
     if loss.record == LABEL:
-        schema = Schema({"y": Boolean()}, target="y")
-        yes = rng.random(n) < 1 / (1 + np.exp(-np.clip(truth[0], -500, 500)))
-        return Dataset.from_table({"y": yes}, schema=schema), None
+        labels = loss.simulate(np.full((n, 1), truth[0]), rng)
+        schema = Schema({"y": Number(*_bounds(loss, labels))}, target="y")
+        return Dataset.from_table({"y": labels}, schema=schema), None
     if loss.record == ROW:
         # Rows whose mean is the parameter: it lies within half the radius, and the noise keeps within the rest.
         rows = truth + _on_sphere(n, len(truth), min(math.sqrt(len(truth)), loss.radius / 2), rng)
         return Dataset.from_arrays(rows, schema=Schema.vector(len(truth), data_norm=loss.radius)), None
-    classes = loss.classes if isinstance(loss, Softmax) else 1
-    width = len(truth) // classes - (1 if model.intercept else 0)
+    width = len(truth) // loss.outputs - (1 if model.intercept else 0)
     square = loss.radius**2 - model.intercept**2
     if width < 1 or square <= 0:
         raise ArgumentError(f"{model} leaves no room for a feature beside its intercept; nothing can be rehearsed.")
     norm = math.sqrt(square) * (1 - 1e-12)
     rows, fresh = _on_sphere(n, width, norm, rng), _on_sphere(_JUDGED, width, norm, rng)
-    values = _scores(model, rows, truth)
+    labels = loss.simulate(_scores(model, rows, truth), rng)
     if not isinstance(loss.label_domain, LabelSet):
-        labels = _numbers(loss, values, rng)
         column = Number(*_bounds(loss, labels))
         return Dataset.from_arrays(rows, labels, schema=Schema.vector(width, data_norm=norm, target=column)), None
-    shares = _shares(loss, values)
-    codes = (shares.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(0, shares.shape[1] - 1)
-    schema = Schema.vector(width, data_norm=norm, target=Category(list(range(shares.shape[1]))))
-    best = _shares(loss, _scores(model, fresh, truth))
+    values = np.array(loss.label_domain.values)
+    schema = Schema.vector(width, data_norm=norm, target=Category(list(range(len(values)))))
+    best = loss.label_shares(_scores(model, fresh, truth), values)
 
-    def judge(theta: Array) -> float:
-        chosen = _shares(loss, _scores(model, fresh, theta)).argmax(axis=1)
+    def excess(theta: Array) -> float:
+        chosen = loss.label_shares(_scores(model, fresh, theta), values).argmax(axis=1)
         return float((best.max(axis=1) - best[np.arange(_JUDGED), chosen]).mean())
 
-    return Dataset.from_arrays(rows, codes, schema=schema), judge
+    return Dataset.from_arrays(rows, np.searchsorted(values, labels), schema=schema), excess
 
 
 def _scores(model: Gibbs, rows: Array, theta: Array) -> Array:
-    """Scores of rows: one each, or one per class."""
-    whole = np.column_stack([rows, np.full(len(rows), model.intercept)]) if model.intercept else rows
-    return whole @ (theta.reshape(model.loss.classes, -1).T if isinstance(model.loss, Softmax) else theta)
+    """Scores (rows, outputs) of rows at one parameter."""
+    return scores_of(model, rows, theta[None])[:, 0]
 
 
-def _shares(loss: Any, scores: Array) -> Array:
-    """Probabilities of the labels, proportional to exp(-loss), shaped (rows, labels)."""
-    values = np.array(loss.label_domain.values)
-    if isinstance(loss, Softmax):
-        costs = np.stack([loss.value_at(scores, np.full(len(scores), value)) for value in values], axis=1)
-    else:
-        costs = np.stack([loss.value(scores, np.full(len(scores), value)) for value in values], axis=1)
-    weights = np.exp(costs.min(axis=1, keepdims=True) - costs)
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
-
-
-def _numbers(loss: Any, scores: Array, rng: np.random.Generator) -> Array:
-    """Labels that are numbers: Poisson counts, an asymmetric Laplace about a quantile, normal noise; else a grid of labels."""
-    if loss.name == "clipped-poisson":
-        counts = rng.poisson(np.exp(np.clip(scores, -30, 30)))
-        return np.minimum(counts, math.inf if loss.label_bound is None else loss.label_bound).astype(np.float64)
-    if loss.name in ("quantile", "smoothed-quantile"):
-        above, below = rng.exponential(size=(2, len(scores)))
-        return np.asarray(scores + above / loss.quantile - below / (1 - loss.quantile))
-    if loss.name == "huber":
-        return np.asarray(scores + _HUBER * loss.clip * rng.normal(size=len(scores)))
-    grid = np.linspace(loss.label_domain.lower, loss.label_domain.upper, 201)
-    costs = loss.value(scores[:, None], grid[None, :])
-    shares = np.exp(costs.min(axis=1, keepdims=True) - costs).cumsum(axis=1)
-    places = (shares < rng.random((len(scores), 1)) * shares[:, -1:]).sum(axis=1)
-    return np.asarray(grid[places.clip(0, 200)])
-
-
-def _bounds(loss: Any, labels: Array) -> tuple[float, float]:
+def _bounds(loss: Loss, labels: Array) -> tuple[float, float]:
     """Bounds of invented labels: the loss's own where it has them, else wide enough for all."""
-    domain = loss.label_domain
+    domain: Any = loss.label_domain
     lower = domain.lower if math.isfinite(domain.lower) else float(labels.min()) - 1
     return lower, domain.upper if math.isfinite(domain.upper) else float(labels.max()) + 1

@@ -18,8 +18,8 @@ import sfumato as sf
 from sfumato.engines import dense, kernels, threads
 from sfumato.engines import sparse as sparse_engine
 from sfumato.engines.dense import DenseEngine
+from sfumato.engines.design import kernel_arguments
 from sfumato.engines.kernels import slope
-from sfumato.engines.links import CODES, compiled
 from sfumato.engines.opening import open_engine
 from sfumato.engines.reference import ReferenceEngine
 from sfumato.engines.sparse import SparseEngine
@@ -87,8 +87,12 @@ def expected(name: str, rows: np.ndarray, y: np.ndarray, theta: np.ndarray, inte
 
 
 def test_every_compiled_loss_is_tested_here():
-    assert set(LOSSES) == set(CODES)
-    assert all(compiled(loss) is not None for loss, _ in LOSSES.values())
+    known = {loss.name: loss.compiled for loss in sf.losses.LOSSES.values() if loss.compiled}
+    assert set(LOSSES) == set(known)
+    assert sorted(code for code, _ in known.values()) == list(range(len(known))), (
+        "each slope of the kernels is one loss's"
+    )
+    assert all(kernel_arguments(loss) is not None for loss, _ in LOSSES.values())
 
 
 @pytest.mark.parametrize("intercept", [0.0, 0.5])
@@ -100,8 +104,8 @@ def test_dense_sparse_and_reference_agree_with_the_formula(name, intercept):
         rows, labels, coded = rows_and_labels(name, n, d)
         model = model_of(name, d, intercept)
         engines = {
-            DenseEngine: open_engine(dataset(name, rows, labels), model),
-            SparseEngine: open_engine(dataset(name, sparse.csr_array(rows), labels), model),
+            DenseEngine: open_engine(dataset(name, rows, labels), model, ("gradients",)),
+            SparseEngine: open_engine(dataset(name, sparse.csr_array(rows), labels), model, ("gradients",)),
             ReferenceEngine: ReferenceEngine(dataset(name, sparse.csr_array(rows), labels), model),
         }
         for chains in (1, 3, 4, 9):
@@ -122,8 +126,8 @@ def test_blocks_of_a_data_set_are_all_counted():
     model, theta = model_of("logistic", 3), np.array([[0.3, -1.0, 2.0], [0.0, 0.1, -0.2]])
     wanted = expected("logistic", rows, coded, theta, 0.0)
     for engine in (
-        open_engine(dataset("logistic", rows, labels), model),
-        open_engine(dataset("logistic", sparse.csr_array(rows), labels), model),
+        open_engine(dataset("logistic", rows, labels), model, ("gradients",)),
+        open_engine(dataset("logistic", sparse.csr_array(rows), labels), model, ("gradients",)),
         ReferenceEngine(dataset("logistic", rows, labels), model),
     ):
         assert engine.n == n
@@ -140,7 +144,7 @@ def test_no_number_of_threads_changes_a_bit(kind, chains, monkeypatch):
     found = set()
     for count in (1, 2, 3, 64, None):
         monkeypatch.setattr(os, "cpu_count", lambda count=count: count)
-        engine = open_engine(data, model_of("logistic", 7))
+        engine = open_engine(data, model_of("logistic", 7), ("gradients",))
         assert engine._threads == min(4 if kind == "dense" else 8, count or 1)
         found.add(engine.gradient(theta).tobytes())
     assert len(found) == 1
@@ -166,7 +170,7 @@ def labels_of(name: str) -> list[float]:
 @pytest.mark.parametrize("name", list(LOSSES))
 def test_slopes_are_the_losses_own_derivatives_at_the_ends_of_the_range(name):
     loss = LOSSES[name][0]
-    code, first, second = compiled(loss)
+    code, first, second = kernel_arguments(loss)
     for u in [s * e for e in EXTREMES for s in (1, -1)]:
         for y in labels_of(name):
             found = slope(code, u, y, first, second)
@@ -182,7 +186,7 @@ def test_slopes_are_the_losses_own_derivatives_at_the_ends_of_the_range(name):
 @pytest.mark.parametrize("name", list(LOSSES))
 def test_slopes_stay_within_the_declared_bound_and_agree_everywhere(name):
     loss = LOSSES[name][0]
-    code, first, second = compiled(loss)
+    code, first, second = kernel_arguments(loss)
 
     @given(st.floats(-1e3, 1e3) | st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(labels_of(name)))
     def check(u, y):
@@ -197,7 +201,9 @@ def test_slopes_stay_within_the_declared_bound_and_agree_everywhere(name):
 def test_the_probit_slope_is_right_on_both_sides_of_its_switch(v):
     mp.dps = 60
     exact = float(-mp.npdf(v) / mp.ncdf(v))
-    assert slope(*compiled(LOSSES["clipped-probit"][0])[:1], v, 1.0, 45.0, 0.0) == pytest.approx(exact, rel=2e-13)
+    assert slope(*kernel_arguments(LOSSES["clipped-probit"][0])[:1], v, 1.0, 45.0, 0.0) == pytest.approx(
+        exact, rel=2e-13
+    )
     two_terms = -(-v - 1 / v) if v < -30 else exact
     assert two_terms == exact or two_terms != pytest.approx(exact, rel=1e-9), "two terms of the series are not enough"
 
@@ -223,7 +229,7 @@ def tilted(name: str = "tilted") -> sf.losses.ScalarLink:
 def test_a_users_loss_runs_its_own_slope_whatever_it_is_called(name):
     rows, labels, coded = rows_and_labels("logistic", 500, 4)
     model = sf.Gibbs(tilted(name), sf.priors.Gaussian(1.0), 5, 0.5)
-    engine = open_engine(dataset("logistic", rows, labels), model)
+    engine = open_engine(dataset("logistic", rows, labels), model, ("gradients",))
     assert type(engine) is ReferenceEngine
     theta = np.random.default_rng(1).normal(size=(3, 5))
     whole = np.column_stack([rows, np.full(500, 0.5)])
@@ -243,7 +249,7 @@ def test_a_users_slope_never_leaves_what_was_declared_and_says_nothing_about_it(
     )
     rows = np.ones((4, 1))
     data = dataset("logistic", rows, np.array([-1, 1, 1, 1]))
-    engine = open_engine(data, sf.Gibbs(loss, sf.priors.Gaussian(1.0), 1))
+    engine = open_engine(data, sf.Gibbs(loss, sf.priors.Gaussian(1.0), 1), ("gradients",))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         far = engine.gradient(np.array([[1e5], [-1e5], [0.0]]))
@@ -264,7 +270,7 @@ def test_softmax_runs_through_the_reference_engine():
         shares = special.softmax(whole @ flat.reshape(4, 4).T, axis=1) - np.eye(4)[labels]
         wanted.append((shares.T @ whole).ravel())
     for kind in (rows, sparse.csr_array(rows)):
-        engine = open_engine(sf.Dataset.from_arrays(kind, labels, schema=schema), model)
+        engine = open_engine(sf.Dataset.from_arrays(kind, labels, schema=schema), model, ("gradients",))
         assert type(engine) is ReferenceEngine
         np.testing.assert_allclose(engine.gradient(theta), wanted, rtol=1e-10, atol=1e-12)
         assert engine.labels[4] == "class 1: x0"
@@ -276,12 +282,14 @@ def test_a_record_may_be_a_row_alone_or_a_label_alone():
     mean = sf.Gibbs(sf.losses.GaussianMean(1.0), sf.priors.Gaussian(1.0), 2)
     theta = rng.normal(size=(3, 2))
     for kind in (rows, sparse.csr_array(rows)):
-        engine = open_engine(sf.Dataset.from_arrays(kind, schema=sf.Schema.vector(2, data_norm=1.0)), mean)
+        engine = open_engine(
+            sf.Dataset.from_arrays(kind, schema=sf.Schema.vector(2, data_norm=1.0)), mean, ("gradients",)
+        )
         np.testing.assert_allclose(engine.gradient(theta), 3000 * theta - rows.sum(axis=0), rtol=1e-10)
     ill = rng.random(3000) < 0.2
     table = sf.Dataset.from_table({"y": ill}, schema=sf.Schema({"y": sf.Boolean()}, target="y"))
     odds = sf.Gibbs(sf.losses.LogitBernoulli(), sf.priors.Gaussian(1.0))
-    engine = open_engine(table, odds)
+    engine = open_engine(table, odds, ("gradients",))
     points = np.array([[0.0], [1.5], [-800.0]])
     np.testing.assert_allclose(engine.gradient(points), 3000 * special.expit(points) - ill.sum(), rtol=1e-10)
     assert engine.labels == ("log odds of y",)
@@ -300,7 +308,7 @@ def test_no_record_makes_an_engine_refuse_or_warn(name):
     theta = np.array([[1e6, -1e6, 1e6, 1.0], [0.0, 0.0, 0.0, 0.0]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        engine = open_engine(dataset(name, bad, [None, 7, "x", np.inf, -1e300]), model)
+        engine = open_engine(dataset(name, bad, [None, 7, "x", np.inf, -1e300]), model, ("gradients",))
         for points in (theta, theta[:1]):
             found = engine.gradient(points)
             assert np.isfinite(found).all()
@@ -332,7 +340,7 @@ def test_the_charged_rounding_error_covers_the_real_one_in_any_order():
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(n) if seed else np.arange(n)
         for kind in (rows[order], sparse.csr_array(rows[order])):
-            engine = open_engine(dataset("hinge", kind, np.ones(n)), model)
+            engine = open_engine(dataset("hinge", kind, np.ones(n)), model, ("gradients",))
             for chains in (1, 2):
                 found = engine.gradient(np.zeros((chains, 3)))[0]
                 off = [float(abs(Fraction(-value) - want)) for value, want in zip(found.tolist(), exact, strict=True)]
@@ -403,7 +411,10 @@ def test_the_charged_error_of_a_step_covers_the_real_one(name, precision):
     power = 0.7
     step = 1 / model.smoothness(n, power)
     radius = gibbs_chains.projection_radius(model, n, power)
-    field, project = gibbs_chains.field(model, open_engine(data, model), power), gibbs_chains.projection(model, radius)
+    field, project = (
+        gibbs_chains.field(model, open_engine(data, model, ("gradients",)), power),
+        gibbs_chains.projection(model, radius),
+    )
     bound = gibbs_chains.step_error(model, n, power, step)
     worst = coarse = 0.0
     for k in range(6):

@@ -38,7 +38,7 @@ def test_the_kernels_call_nothing_from_another_file_of_ours():
 
 
 @pytest.mark.parametrize(
-    "line", ["from sfumato.engines.links import slope", "from .links import slope", "import sfumato"]
+    "line", ["from sfumato.engines.slopes import slope", "from .slopes import slope", "import sfumato"]
 )
 def test_an_import_of_our_own_is_seen(line):
     assert imports_of_our_own(f"{SOURCE}\n{line}\n") != []
@@ -67,9 +67,9 @@ def test_a_slope_in_a_file_of_its_own_would_go_stale(tmp_path):
     """The planted fault: the same kernel with its slope imported answers with the old formula after a change."""
     end = SOURCE.index("@numba.njit(nogil=True")
     middle = SOURCE.index("\n\n\n", end)
-    (tmp_path / "links.py").write_text(SOURCE[:end])
-    head = "import numba, numpy as np\nfrom numpy.typing import NDArray\nfrom links import FAST, Array, slope\n\n\n"
+    (tmp_path / "slopes.py").write_text(SOURCE[:end])
+    head = "import numba, numpy as np\nfrom numpy.typing import NDArray\nfrom slopes import FAST, Array, slope\n\n\n"
     (tmp_path / "kernels.py").write_text(head + SOURCE[end:middle])
     assert asked(tmp_path) == (-0.5, 0)
-    (tmp_path / "links.py").write_text(SOURCE[:end].replace(OLD, NEW))
+    (tmp_path / "slopes.py").write_text(SOURCE[:end].replace(OLD, NEW))
     assert asked(tmp_path) == (-0.5, 1)

@@ -42,7 +42,7 @@ def test_a_replaced_record_moves_the_sum_by_no_more_than_is_charged_at_any_param
         rows = np.tile([1.0, 0.0], (6, 1))
         rows[-1] = last
         matrix = csr_array(rows) if sparse else rows
-        tables.append(open_engine(sf.Dataset.from_arrays(matrix, labels, schema=schema), model))
+        tables.append(open_engine(sf.Dataset.from_arrays(matrix, labels, schema=schema), model, ("gradients",)))
     rng = np.random.default_rng(4)
     for _ in range(60):
         theta = rng.choice(FAR, (2, 2 * classes))

@@ -148,7 +148,7 @@ def test_whole_totals_are_added_over_all_blocks_and_never_overflow(rng):
 def test_an_engine_of_values_is_opened_when_values_are_asked_for(rng):
     rows, labels, schema, model = signed(rng)
     data = sf.Dataset.from_arrays(rows, labels, schema=schema)
-    engine = open_engine(data, model, values=True)
+    engine = open_engine(data, model, ("values",))
     assert type(engine) is values.ValuesEngine
     theta = rng.normal(size=(2, WIDTH + 1))
     np.testing.assert_array_equal(engine.gradient(theta), reference.ReferenceEngine(data, model).gradient(theta))

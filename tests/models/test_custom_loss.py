@@ -354,8 +354,8 @@ ARGUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"curvature_bound": 0.0}, "curvature_bound"),
     ({"convex": "yes"}, "convex"),
     ({"name": ""}, "name"),
-    ({"reach": 0.5}, "reach"),
-    ({"reach": math.inf}, "reach"),
+    ({"search_radius": 0.5}, "search_radius"),
+    ({"search_radius": math.inf}, "search_radius"),
 ]
 
 
@@ -379,6 +379,6 @@ def test_the_document_tells_functions_apart_and_is_stable() -> None:
     assert declare(labels=LabelSet(SIGNS)) == declare()
 
 
-def test_the_bound_is_attacked_as_far_as_reach_says() -> None:
+def test_the_bound_is_attacked_as_far_as_the_search_radius() -> None:
     changes, _ = WRONG["bound broken only far out"]
-    assert declare(**changes, reach=4000.0).constants().lipschitz == 0.6
+    assert declare(**changes, search_radius=4000.0).constants().lipschitz == 0.6

@@ -68,7 +68,7 @@ def marginal(model: sf.Gibbs, rows, labels, power: float, edges: np.ndarray, poi
 def test_draws_follow_the_posterior_and_no_other_power(model, pull):
     n, power, draws = 40, 0.3, 3_000
     rows, labels = rows_of(n, pull)
-    engine = open_engine(labelled(rows, labels), model, values=True)
+    engine = open_engine(labelled(rows, labels), model, ("values",))
     values = carried_out(envelope, model, n, draws, envelope.Parameters(power, 60), engine, sf.seeded(3))
     half = model.prior.radius if isinstance(model.prior, sf.priors.Ball) else model.prior.upper[0]
     edges = np.linspace(-half, half, 13)
@@ -92,7 +92,7 @@ def test_a_trial_succeeds_at_least_as_often_as_promised_and_its_exponent_is_neve
     n, power = 60, 0.3
     shape = envelope.envelope(model, n, power)
     rows, labels = HOSTILE[name](np.random.default_rng(0), n)
-    engine = open_engine(labelled(rows, labels), model, values=True)
+    engine = open_engine(labelled(rows, labels), model, ("values",))
     seen: list[np.ndarray] = []
 
     original = envelope.rejection.first_kept
@@ -188,7 +188,7 @@ def test_no_exponent_is_negative_where_the_mode_lies_on_the_sphere():
     row = np.array([math.cos(angle), math.sin(angle) / math.sqrt(2), math.sin(angle) / math.sqrt(2)])
     schema = sf.Schema.vector(D, data_norm=1.0, target=sf.Number(-10, 10))
     data = sf.Dataset.from_arrays(np.tile(row, (n, 1)), np.full(n, 5.0), schema=schema)
-    potential = envelope._Potential(model, n, plan["power"], open_engine(data, model, True), shape)
+    potential = envelope._Potential(model, n, plan["power"], open_engine(data, model, ("values",)), shape)
     centre, _ = envelope._centre(potential, shape)
     assert np.linalg.norm(potential.points(centre)) > 1
     level = potential(potential.points(centre)[None])[0]

@@ -46,7 +46,7 @@ def test_masses_of_cells_are_integrals_of_the_interpolated_potential(loss):
     if loss.name == "quantile":
         labels[:3] = [1e11, -1e11, 40.0]
     logs, middle = kinked_grid.log_masses(
-        model, power, count, open_engine(data(loss, rows, labels), model, values=True)
+        model, power, count, open_engine(data(loss, rows, labels), model, ("values",))
     )
     nodes = np.linspace(-2.0, 1.5, count + 1)
     values = VALUE[loss.name](rows @ nodes[None], labels[:, None]) - VALUE[loss.name](0 * nodes[None], labels[:, None])
@@ -75,7 +75,7 @@ def test_no_pair_of_neighbours_exceeds_the_price_and_the_worst_come_near(loss):
     worlds = [(np.array([[a], [0.1], [-0.2]]), np.array([y, far, far])) for a in (-1.0, 0.3, 1.0) for y in (-far, far)]
     laws = []
     for rows, labels in worlds:
-        logs, _ = kinked_grid.log_masses(model, power, count, open_engine(data(loss, rows, labels), model, values=True))
+        logs, _ = kinked_grid.log_masses(model, power, count, open_engine(data(loss, rows, labels), model, ("values",)))
         mass = np.exp((np.array(logs) - max(logs)) / 2.0**48)
         laws.append(mass / mass.sum())
     worst = 0.0
@@ -92,7 +92,7 @@ def test_draws_on_an_interval_follow_the_posterior_and_no_other_power():
     n, draws = 40, 20_000
     model = sf.Gibbs(HINGE, sf.priors.Gaussian(1.0), 1)
     rows, labels = sample(HINGE, n, 1)
-    engine = open_engine(data(HINGE, rows, labels), model, values=True)
+    engine = open_engine(data(HINGE, rows, labels), model, ("values",))
     numbers = kinked_grid.at(model, n, draws, 0.3, 1.0)
     values = carried_out(kinked_grid, model, n, draws, numbers, engine, sf.seeded(2))
     edges = np.linspace(-3, 3, 25)
@@ -111,7 +111,7 @@ def test_draws_on_a_box_follow_the_posterior_and_no_other_power():
     model = sf.Gibbs(HINGE, sf.priors.Box(sf.priors.Gaussian(1.0), [-2.0, -2.0], [2.0, 2.0]), 2)
     rows, labels = sample(HINGE, n, 2)
     labels = np.where(rows[:, 0] > 0, 1, -1)
-    engine = open_engine(data(HINGE, rows, labels), model, values=True)
+    engine = open_engine(data(HINGE, rows, labels), model, ("values",))
     values = kinked_grid._draw_points(model, n, power, 65, 60, draws, engine, sf.seeded(4), silent)
     edges = np.linspace(-2, 2, 11)
     observed = np.histogram(values[:, 0], edges)[0]

@@ -39,7 +39,7 @@ def labelled(rows, labels, target=SIGNS, norm: float = 1.0) -> sf.Dataset:
 def law(model: sf.Gibbs, data: sf.Dataset, power: float, per_axis: int) -> np.ndarray:
     """Log probabilities of the lattice, from the totals that the mechanism asks for."""
     points = lattice.points_of(model, per_axis)
-    totals = open_engine(data, model, values=True).values(
+    totals = open_engine(data, model, ("values",)).values(
         points, loss_values.unit_of(model), loss_values.value_bound(model)
     )
     logs = -power * loss_values.unit_of(model) * np.array(totals, dtype=np.float64)
@@ -75,7 +75,7 @@ def test_totals_are_sums_of_values_rounded_record_by_record(name):
     unit, reach = loss_values.unit_of(model), loss_values.value_bound(model)
     wanted = value(rows @ points.T, y[:, None]).sum(axis=0)
     for kind in (rows, sparse.csr_array(rows)):
-        engine = open_engine(labelled(kind, labels if target is SIGNS else y, target), model, values=True)
+        engine = open_engine(labelled(kind, labels if target is SIGNS else y, target), model, ("values",))
         assert type(engine) is ValuesEngine
         totals = engine.values(points, unit, reach)
         assert all(isinstance(total, int) for total in totals)
@@ -91,7 +91,7 @@ def test_no_order_of_the_rows_changes_a_total():
     found = set()
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(rows))
-        engine = open_engine(labelled(rows[order], labels[order]), model, values=True)
+        engine = open_engine(labelled(rows[order], labels[order]), model, ("values",))
         found.add(tuple(engine.values(points, loss_values.unit_of(model), loss_values.value_bound(model))))
     assert len(found) == 1
 
@@ -102,7 +102,7 @@ def test_a_record_far_outside_adds_no_more_than_its_bound():
     points = lattice.points_of(model, 9)
     unit, reach = loss_values.unit_of(model), loss_values.value_bound(model)
     for label in (1e9, -1e9, 0.0, math.nan):
-        engine = open_engine(labelled(np.array([[1.0]]), [label], sf.Number(-1e9, 1e9)), model, values=True)
+        engine = open_engine(labelled(np.array([[1.0]]), [label], sf.Number(-1e9, 1e9)), model, ("values",))
         assert max(abs(total) for total in engine.values(points, unit, reach)) * unit <= reach + unit
 
 
@@ -117,7 +117,7 @@ def test_draws_follow_the_posterior_on_the_lattice(dimension):
     power = 0.25
     coarse = {1: 41, 2: 9}[dimension]
     points = lattice.points_of(model, coarse)
-    engine = open_engine(labelled(rows, labels), model, values=True)
+    engine = open_engine(labelled(rows, labels), model, ("values",))
     values = carried_out(lattice, model, n, draws, lattice.Parameters(power, coarse), engine, sf.seeded(5))
     assert {tuple(v) for v in values} <= {tuple(p) for p in points}
     places = {tuple(point): k for k, point in enumerate(points)}

@@ -84,7 +84,7 @@ def test_a_gradient_in_floats_stays_within_the_stated_error():
     data = sf.Dataset.from_arrays(rows, labels, schema=sf.Schema.vector(d, data_norm=1.0, target=SIGNS))
     model = logistic(d)
     theta = np.array([[0.3, -0.7, 0.2]])
-    found = open_engine(data, model).gradient(theta)[0]
+    found = open_engine(data, model, ("gradients",)).gradient(theta)[0]
     slopes = -labels / (1 + np.exp(labels * (rows @ theta[0])))
     exact = [math.fsum(slopes * rows[:, k]) for k in range(d)]
     step = 1 / model.smoothness(n, power)
@@ -154,7 +154,7 @@ def lattice_exponents(model: sf.Gibbs, rows, labels, power: float, monkeypatch) 
 
     monkeypatch.setattr(envelope.rejection, "first_kept", watch)
     schema = sf.Schema.vector(rows.shape[1], data_norm=1.0, target=SIGNS)
-    engine = open_engine(sf.Dataset.from_arrays(rows, labels, schema=schema), model, values=True)
+    engine = open_engine(sf.Dataset.from_arrays(rows, labels, schema=schema), model, ("values",))
     carried_out(envelope, model, len(rows), 1, envelope.Parameters(power, 1), engine, sf.seeded(1))
     return seen[0]
 

@@ -32,7 +32,7 @@ def quadratic_chains(first_row: float, steps: int, seed: int, runs: int = RUNS) 
     rows[0] = first_row
     data = sf.Dataset.from_arrays(rows, schema=sf.Schema.vector(1, data_norm=RADIUS))
     return last_iterate(
-        gibbs_chains.field(MEAN, open_engine(data, MEAN), POWER),
+        gibbs_chains.field(MEAN, open_engine(data, MEAN, ("gradients",)), POWER),
         gibbs_chains.projection(MEAN, gibbs_chains.projection_radius(MEAN, N, POWER)),
         gibbs_chains.public_start(MEAN, runs, 1),
         STEP,

@@ -1,1 +1,1 @@
-"""Where a model meets the rows: each engine answers sums of bounded per-record terms and nothing else."""
+"""Engines read the rows of a data set and answer sums of bounded per-record terms, and nothing else."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
+from typing import ClassVar
 
 from sfumato.dataset import Dataset, rows_of
-
-Tally = Callable[[Mapping[str, Any], Sequence[str]], NDArray[np.int64]]
+from sfumato.engines.protocol import Tally
+from sfumato.models.families.family import Family
 
 
 class CodesEngine:
     """Some columns of a data set, answering totals of bounded whole-number statistics and nothing else."""
+
+    additions: ClassVar[float] = 0.0  # whole numbers are added exactly
 
     def __init__(self, dataset: Dataset, columns: Sequence[str]) -> None:
         """Hold the rows; they are read when totals are asked for."""
@@ -24,11 +23,16 @@ class CodesEngine:
 
     def totals(self, tally: Tally) -> list[int]:
         """Sum over all records of whole numbers per record, in integers that cannot overflow or round."""
-        found: list[int] | None = None
+        totals: list[int] | None = None
         for block in self._rows.blocks():
             part = [int(value) for value in tally(block, self._columns)]
-            found = part if found is None else [a + b for a, b in zip(found, part, strict=True)]
-        return found or []
+            totals = part if totals is None else [a + b for a, b in zip(totals, part, strict=True)]
+        return totals or []
 
     def __repr__(self) -> str:
         return f"CodesEngine(n={self.n})"
+
+
+def open_codes(dataset: Dataset, model: Family) -> CodesEngine:
+    """The engine of the columns that a family reads."""
+    return CodesEngine(dataset, model.columns(dataset.schema))

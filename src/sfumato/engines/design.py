@@ -1,4 +1,4 @@
-"""Where a Gibbs model meets the rows: feature blocks and labels as the loss wants them, and nothing copied that need not be.
+"""Features and labels of a data set as a loss takes them; no array is copied that need not be.
 
 A vector data set's blocks are used as they lie; a table's are encoded once by the public recipe of its schema.
 """
@@ -13,27 +13,41 @@ from numpy.typing import NDArray
 
 from sfumato.dataset import Dataset, rows_of
 from sfumato.models import regression
-from sfumato.models.losses.protocol import LABEL, ROW
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses.protocol import LABEL, ROW, Loss
 from sfumato.models.regression import label_values
 from sfumato.schema.design import Design
 
 Array = NDArray[np.float64]
 
 
-def feature_blocks(dataset: Dataset, model: Any) -> Iterator[tuple[Any, Array]]:
+def feature_blocks(dataset: Dataset, model: Gibbs) -> Iterator[tuple[Any, Array]]:
     """Yield (matrix, labels) for every block of rows, in their order; labels are numbers in the loss's own coding.
 
-    What a record of the loss has not got is empty: labels for a row alone, columns for a label alone.
+    Where a record is a row alone there are no labels; where it is a label alone its only feature is the constant 1.
     """
     record = model.loss.record
     rows = rows_of(dataset)
     design = Design.of(rows.schema)
     for block in rows.blocks():
         labels = np.empty(0) if record == ROW else label_values(model, rows.schema, block)
-        yield np.empty((len(labels), 0)) if record == LABEL else design.encode(block), labels
+        yield np.broadcast_to(1.0, (len(labels), 1)) if record == LABEL else design.encode(block), labels
 
 
-def coordinates(dataset: Dataset, model: Any) -> tuple[tuple[str, ...], int]:
+def coordinates(dataset: Dataset, model: Gibbs) -> tuple[tuple[str, ...], int]:
     """A public name for every coordinate of the parameter, and their number."""
     names = regression.coordinates(model, dataset.schema)
     return names, len(names)
+
+
+def kernel_arguments(loss: Loss) -> tuple[int, float, float] | None:
+    """Number of the loss's slope in the kernels and its two parameters; None for a loss without a compiled slope.
+
+    Only what the loss's own class states counts: a subclass may have another derivative than the class it extends.
+    """
+    stated = vars(type(loss)).get("compiled")
+    if stated is None:
+        return None
+    code, names = stated
+    first, second, *_ = [float(getattr(loss, name)) for name in names] + [0.0, 0.0]
+    return code, first, second

@@ -1,8 +1,13 @@
-"""The compiled passes over the rows: link, clipped derivative and gradient sum in one read of the matrix.
+"""The compiled passes over the rows: scores, slopes and gradient sum in one read of the matrix.
 
-Kernels hold no interpreter lock and no state; which rows they see, and in which order their sums are added, is fixed by
-the engine that calls them, so that threads change nothing. All that they call stands in this file: the compiler keeps
-kernels on disk and makes them anew when this file changes, and only then.
+For rows x_i, labels y_i and a loss phi every kernel adds to `out` the sum over its rows
+
+    sum_i phi'(u_i, y_i) (x_i, c),   u_i = <x_i, theta_1..d> + c theta_d+1,
+
+c being the constant feature of the intercept, without which (c = 0) the last coordinate is absent. Kernels release the
+interpreter lock and keep no state. The engine that calls them fixes which rows they see and in which order their sums are
+added, so that threads change nothing. All functions that they call stand in this file: numba keeps compiled kernels on disk
+and compiles them again only when the file that holds them changes.
 """
 
 from __future__ import annotations
@@ -14,21 +19,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-# A compiler may reorder sums and contract products, which moves a dot product by roundings that are charged; it must keep
-# infinities and NaN, so "fast" as a whole is not allowed.
+# The compiler may reorder sums and fuse products with additions: the price covers the roundings of any order. It must keep
+# infinities and NaN, so numba's fastmath=True is not allowed.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-# Sums over scattered places are written out instead: left to reorder them, a compiler takes the processor's gather
-# instructions, which are three times as slow as plain loads where they are mended against speculation.
+# Sums over the scattered entries of sparse rows are unrolled by hand: if it may reorder them, the compiler uses the
+# processor's gather instructions, measured to be three times as slow as plain loads on processors with the microcode fixes
+# against speculative execution.
 SCATTERED = {"contract", "nsz", "arcp"}
-# Rows of a tile: what stays in the cache while every chain passes over it.
+# Rows of a tile: few enough that they stay in the cache while every chain passes over them.
 _TILE = 32
 
 
 @numba.njit(inline="always", fastmath=FAST)
 def slope(code: int, u: float, y: float, first: float, second: float) -> float:
-    """phi'(u, y) of the loss with this code; a value that could leave its bound by a rounding is clipped to it.
+    """phi'(u, y) of the loss whose `compiled` names this code, with its parameters; clipped to the loss's bound.
 
-    A score that is no number (0 times an overflowed parameter) has slope 0: otherwise one record would show in every sum.
+    The formula is that of the loss's own `derivative`. A score that is NaN (0 times an overflowed parameter) has slope 0:
+    otherwise one record would make every sum NaN.
     """
     if math.isnan(u):
         return 0.0
@@ -67,7 +74,7 @@ def slope(code: int, u: float, y: float, first: float, second: float) -> float:
 def dense_gradient(
     rows: Array, labels: Array, theta: Array, intercept: float, code: int, first: float, second: float, out: Array
 ) -> None:
-    """Add to `out` the sum over rows of phi'(<x, theta>, y) x; with an intercept the last feature is that constant."""
+    """Add to `out`, shaped (d,), the sum over dense rows of phi'(u_i, y_i) (x_i, c) for one parameter theta."""
     n, d = rows.shape
     bias = float(theta[d]) * intercept if intercept != 0.0 else 0.0
     total = 0.0
@@ -104,7 +111,7 @@ def dense_gradient(
 
 @numba.njit(nogil=True, fastmath=FAST, cache=True)
 def _four_scores(rows: Array, theta: Array, scores: Array) -> None:
-    """scores[c, i] = <row i, theta[c]> for four chains, two rows at a time: each number that is read is used in full."""
+    """scores[c, i] = <x_i, theta_c> for four chains, two rows at a time, so that each number read is used eight times."""
     n, d = rows.shape
     for i in range(0, n - 1, 2):
         a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
@@ -131,7 +138,7 @@ def _four_scores(rows: Array, theta: Array, scores: Array) -> None:
 
 @numba.njit(nogil=True, fastmath=FAST, cache=True)
 def _four_sums(rows: Array, slopes: Array, out: Array) -> None:
-    """Add to out[c] the sum over rows of slopes[c, i] times row i for four chains, four rows at a time."""
+    """out[c] += sum_i slopes[c, i] x_i for four chains, four rows at a time, so that `out` is read once for four rows."""
     n, d = rows.shape
     for i in range(0, n - 3, 4):
         a0, a1, a2, a3 = slopes[0, i], slopes[0, i + 1], slopes[0, i + 2], slopes[0, i + 3]
@@ -154,7 +161,10 @@ def _four_sums(rows: Array, slopes: Array, out: Array) -> None:
 def dense_gradients(
     rows: Array, labels: Array, theta: Array, intercept: float, code: int, first: float, second: float, out: Array
 ) -> None:
-    """The same for theta and out of shape (chains, d): four chains at a time over each tile of rows, the rest one by one."""
+    """out[c] += sum_i phi'(u_ci, y_i) (x_i, c) for theta and out shaped (chains, d).
+
+    Over each tile of rows four chains are computed at a time, and chains beyond a multiple of four one by one.
+    """
     n, d = rows.shape
     chains = len(theta)
     fours = chains - chains % 4
@@ -167,9 +177,9 @@ def dense_gradients(
                 bias = theta[k + c, d] * intercept if intercept != 0.0 else 0.0
                 total = 0.0
                 for i in range(len(tile)):
-                    found = slope(code, slopes[c, i] + bias, known[i], first, second)
-                    slopes[c, i] = found
-                    total += found
+                    steep = slope(code, slopes[c, i] + bias, known[i], first, second)
+                    slopes[c, i] = steep
+                    total += steep
                 if intercept != 0.0:
                     out[k + c, d] += total * intercept
             _four_sums(tile, slopes, out[k : k + 4])
@@ -190,7 +200,7 @@ def sparse_gradient(
     second: float,
     out: Array,
 ) -> None:
-    """The same for the rows of a CSR matrix that `indptr` delimits, one chain."""
+    """Add to `out`, shaped (d,), the same sum over rows of a CSR matrix: row i is data[p] at columns[p], p from indptr[i]."""
     d = len(theta) - 1
     bias = theta[d] * intercept if intercept != 0.0 else 0.0
     total = 0.0
@@ -226,7 +236,7 @@ def sparse_gradients(
     second: float,
     out: Array,
 ) -> None:
-    """The same for theta and out of shape (d, chains), so that what one entry meets lies side by side."""
+    """The sum over CSR rows for theta and out shaped (d, chains): the numbers that meet one entry lie side by side."""
     last, chains = len(theta) - 1, theta.shape[1]
     slopes = np.empty(chains)
     for i in range(len(indptr) - 1):

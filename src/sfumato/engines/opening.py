@@ -1,32 +1,81 @@
-"""Which engine serves a data set and a model: chosen by what is summed, the kind of the rows and what the kernels know."""
+"""Which engine serves a data set and a model: the first of a table that answers the sums that are needed.
+
+An engine from outside the package is one more entry: `ENGINES.insert(0, Offer(...))` puts it first for all that it serves;
+appended, it is opened when it is asked for by name.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from sfumato.dataset import Dataset, rows_of
+from sfumato.engines.design import kernel_arguments
+from sfumato.engines.protocol import GRADIENTS, TOTALS, VALUES, Engine, most_additions
+from sfumato.errors import ArgumentError
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.reading import AnyModel
 
 
-def open_engine(dataset: Dataset, model: Any, values: bool = False) -> Any:
-    """Return the engine: exact totals for families; sums of gradients, or of values, for Gibbs models."""
-    if hasattr(model, "tally"):
-        from sfumato.engines.codes import CodesEngine
+@dataclass(frozen=True)
+class Offer:
+    """An engine of the table: the sums that it answers, how it is opened, and which rows and models it serves.
 
-        return CodesEngine(dataset, model.columns(dataset.schema))
-    if values:
-        from sfumato.engines.values import ValuesEngine
+    `open` takes the data set and the model; `serves` the kind of the rows ("table", "dense" or "sparse") and the model.
+    """
 
-        return ValuesEngine(dataset, model)
-    from sfumato.engines.links import compiled
+    name: str
+    answers: frozenset[str]
+    open: Callable[[Dataset, Any], Engine]
+    serves: Callable[[str, Any], bool] = lambda kind, model: True
 
-    if compiled(model.loss) is None:
-        from sfumato.engines.reference import ReferenceEngine
 
-        return ReferenceEngine(dataset, model)
-    if rows_of(dataset).kind == "sparse":
-        from sfumato.engines.sparse import SparseEngine
+def open_engine(dataset: Dataset, model: AnyModel, needs: Collection[str], name: str | None = None) -> Any:
+    """Return an engine that answers all of `needs`, of "totals", "gradients" and "values": the first, or the one named.
 
-        return SparseEngine(dataset, model)
-    from sfumato.engines.dense import DenseEngine
+    An engine whose gradient sums may be rounded more often than prices assume is refused.
+    """
+    kind, summed = rows_of(dataset).kind, {TOTALS} if model.summed == TOTALS else {GRADIENTS, VALUES}
+    possible = ENGINES if set(needs) <= summed else []
+    fitting = [offer for offer in possible if set(needs) <= offer.answers and offer.serves(kind, model)]
+    chosen = next((offer for offer in fitting if name in (None, offer.name)), None)
+    if chosen is None:
+        raise ArgumentError(
+            f"no engine{f' named {name!r}' if name else ''} answers {', '.join(sorted(needs))} for {model!r} on {kind} rows; "
+            f"those that do: {', '.join(offer.name for offer in fitting) or 'none'}."
+        )
+    engine = chosen.open(dataset, model)
+    if not engine.additions <= most_additions(engine.n):
+        raise ArgumentError(
+            f"engine {chosen.name!r} adds a term up to {engine.additions:,.0f} times and prices assume at most "
+            f"{most_additions(engine.n):,.0f}: its rounding errors are not paid for. Let it start a new sum after fewer rows."
+        )
+    return engine
 
-    return DenseEngine(dataset, model)
+
+def _compiled(model: Gibbs) -> bool:
+    return kernel_arguments(model.loss) is not None
+
+
+def _opener(module: str, name: str) -> Callable[[Dataset, Any], Engine]:
+    """A function that imports an engine when it is first opened: the compiler of two of them takes a second to load."""
+
+    def opened(dataset: Dataset, model: Any) -> Any:
+        return getattr(import_module(f"sfumato.engines.{module}"), name)(dataset, model)
+
+    return opened
+
+
+_SUMS = frozenset({GRADIENTS})
+# The first that fits is opened, so the quicker one of two stands first.
+ENGINES: list[Offer] = [
+    Offer("codes", frozenset({TOTALS}), _opener("codes", "open_codes")),
+    Offer("dense", _SUMS, _opener("dense", "DenseEngine"), lambda kind, model: kind != "sparse" and _compiled(model)),
+    Offer(
+        "sparse", _SUMS, _opener("sparse", "SparseEngine"), lambda kind, model: kind == "sparse" and _compiled(model)
+    ),
+    Offer("reference", _SUMS, _opener("reference", "ReferenceEngine")),
+    Offer("values", frozenset({GRADIENTS, VALUES}), _opener("values", "ValuesEngine")),
+]

@@ -5,6 +5,9 @@ A plan is priced before any engine is opened, so the price rests on what every e
 - `totals` and `values` are sums of whole numbers, exact, whatever the order of the rows;
 - `gradient` is a float sum in which no term takes part in more than `most_additions(n)` additions. A sum of terms of norm
   at most L is then off by at most 2 u L n most_additions(n), u being the unit roundoff (`gradient_error`).
+
+An engine states in `additions` the most additions that a term of its gradient sums takes part in; `open_engine` refuses one
+that states more than prices assume. An engine that answers no gradients states 0.
 """
 
 from __future__ import annotations
@@ -17,27 +20,35 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Tally = Callable[[Mapping[str, Any], Sequence[str]], NDArray[np.int64]]
+# The sums that procedures may need of an engine.
+TOTALS, GRADIENTS, VALUES = "totals", "gradients", "values"
 # Most rows that an engine adds up before it starts a new sum.
 PART_ROWS = 8192
 # Half an ulp of 1 is 1.11e-16; the rest covers second-order terms.
 UNIT_ROUNDOFF = 1.2e-16
 # Additions beside those of a part's rows: the accumulators of a kernel, and those of the sum over parts.
-_IN_A_PART, _OVER_PARTS = 8, 16
+IN_A_PART, _OVER_PARTS = 8, 16
 
 
-class TotalsEngine(Protocol):
-    """Exact totals of whole numbers per record: what families ask for."""
+class Engine(Protocol):
+    """The records of one data set, as one model reads them."""
 
     n: int
+    additions: float
+
+    # An engine has one or more of the methods below; the table of engines states which.
+
+
+class TotalsEngine(Engine, Protocol):
+    """Exact totals of whole numbers per record: what families ask for."""
 
     def totals(self, tally: Tally) -> list[int]:
         """Sum of `tally` over all records."""
 
 
-class GradientEngine(Protocol):
+class GradientEngine(Engine, Protocol):
     """Sums of one loss's gradients: what chains ask for."""
 
-    n: int
     labels: tuple[str, ...]
     dimension: int
 
@@ -54,7 +65,7 @@ class ValuesEngine(GradientEngine, Protocol):
 
 def most_additions(n: int) -> float:
     """Most additions that one term of a gradient sum over n records takes part in: within its part, then over the parts."""
-    return (PART_ROWS + _IN_A_PART) + n / PART_ROWS + _OVER_PARTS
+    return (PART_ROWS + IN_A_PART) + n / PART_ROWS + _OVER_PARTS
 
 
 def gradient_error(n: int, largest: float) -> float:

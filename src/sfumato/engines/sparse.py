@@ -1,4 +1,4 @@
-"""The sparse engine: the fused pass over CSR rows, reading their entries alone."""
+"""The sparse engine: the fused pass over CSR rows, which reads the stored entries alone."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from numpy.typing import NDArray
 
 from sfumato.dataset import Dataset
 from sfumato.engines import kernels
-from sfumato.engines.design import coordinates, feature_blocks
-from sfumato.engines.links import compiled
-from sfumato.engines.threads import sum_in_order
+from sfumato.engines.design import coordinates, feature_blocks, kernel_arguments
+from sfumato.engines.protocol import PART_ROWS
+from sfumato.engines.threads import additions, sum_in_order
+from sfumato.models.gibbs import Gibbs
 
 Array = NDArray[np.float64]
-# Rows of a part, whatever they hold: how many entries a row has is private.
-_PART = 4096
+# Rows of a part, the same for all data: a number that followed the entries of the rows would tell of them. Half of what
+# prices assume, so that threads share the work of a block evenly.
+_PART = PART_ROWS // 2
 
 
 class SparseEngine:
-    """Gradient sums over CSR rows for the losses that the kernels know."""
+    """Gradient sums over CSR rows for the losses that have a compiled slope."""
 
-    def __init__(self, dataset: Dataset, model: Any) -> None:
+    def __init__(self, dataset: Dataset, model: Gibbs) -> None:
         """Hold views of the rows, cut into parts; nothing is copied."""
-        self._loss = compiled(model.loss)
+        self._loss = kernel_arguments(model.loss)
         self._intercept = float(model.intercept)
         self._parts = [
             (rows.data, _unsigned(rows.indices), rows.indptr[start : start + _PART + 1], labels[start : start + _PART])
@@ -33,6 +35,7 @@ class SparseEngine:
         ]
         self.n: int = dataset.n
         self.labels, self.dimension = coordinates(dataset, model)
+        self.additions = additions(_PART, len(self._parts))
         self._threads = min(len(self._parts), os.cpu_count() or 1)
 
     def gradient(self, theta: Array) -> Array:

@@ -1,7 +1,8 @@
-"""One pool of threads per process, made when first needed and made anew after a fork; sums in an order that it cannot change."""
+"""One pool of threads per process, made on first use and made anew after a fork; sums in an order that it cannot change."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,21 +11,23 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.engines.protocol import IN_A_PART
+
 Part = TypeVar("Part")
 
 _POOLS: dict[int, ThreadPoolExecutor] = {}
-# Parts whose sums are held at a time. A term takes part in the additions of its part, of its run of parts and of the runs:
-# fewer than if all rows were added in parts of 8,192, which is what the price of a rounding assumes.
+# Parts whose sums are held at a time. It bounds the memory, and with it a term takes part in far fewer additions than in
+# one sum over all parts (`additions`).
 _RUN = 64
 
 
 def in_order(work: Callable[[Part], Any], parts: Iterable[Part], threads: int) -> list[Any]:
-    """Results of `work` on every part, in the order of the parts, whoever computed them."""
+    """Results of `work` on every part, in the order of the parts, whichever thread computed them."""
     if threads == 1:
         return [work(part) for part in parts]
     process = os.getpid()
     if process not in _POOLS:
-        # A pool does not survive a fork: its threads are gone, and a child that waited for them would wait for ever.
+        # A pool does not survive a fork: its threads are gone, and a child process that used it would hang.
         _POOLS.clear()
         _POOLS[process] = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="sfumato")
     return list(_POOLS[process].map(work, parts))
@@ -37,7 +40,12 @@ def sum_in_order(
     total = np.zeros(shape)
     for first in range(0, len(parts), _RUN):
         inside = np.zeros(shape)
-        for found in in_order(work, parts[first : first + _RUN], threads):
-            inside += found
+        for part in in_order(work, parts[first : first + _RUN], threads):
+            inside += part
         total += inside
     return total
+
+
+def additions(rows: int, parts: int) -> float:
+    """Most additions that a term of `sum_in_order` takes part in: of the rows of its part, of its run, and of the runs."""
+    return rows + IN_A_PART + min(parts, _RUN) + math.ceil(parts / _RUN)

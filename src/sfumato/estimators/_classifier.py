@@ -140,14 +140,6 @@ def _check_seeded_labels(found: int, classes: int) -> None:
         )
 
 
-def probabilities(scores: Array) -> Array:
-    """Probabilities of the classes from log odds (rows,) or scores (rows, classes)."""
-    if scores.ndim == 1:
-        scores = np.column_stack([np.zeros(len(scores)), scores])
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
-
-
 def one_score(loss: Callable[..., Loss], **parameters: float) -> tuple[Any, int]:
     """A loss of one score per row, as a function of the radius."""
     return lambda radius: loss(radius=radius, **parameters), 1

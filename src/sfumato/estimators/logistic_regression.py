@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.estimators._classifier import PrivateClassifier, one_score, probabilities
+from sfumato.estimators._classifier import PrivateClassifier, one_score
 from sfumato.models.losses import Logistic, Softmax
 
 Array = NDArray[np.float64]
@@ -41,4 +41,5 @@ class PrivateLogisticRegression(PrivateClassifier):
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, in the order of `classes_`."""
-        return probabilities(self.decision_function(X))
+        scores = self._linear(X)
+        return np.asarray(self.plan_.task.model.loss.predict(scores))

@@ -54,7 +54,7 @@ class Request(Generic[M]):
         )
 
     def planned(
-        self, mechanism: str, procedure: Procedure[Any, Any], numbers: Parameters, model: Model | None = None
+        self, mechanism: str, procedure: Procedure[Any, Any], numbers: Parameters, model: AnyModel | None = None
     ) -> Plan:
         """The plan that draws this request with these numbers; `model` replaces one whose prior was strengthened."""
         drawn = self.model if model is None else model

@@ -42,7 +42,9 @@ class Gibbs:
     def __post_init__(self) -> None:
         """Check that loss, prior and dimension fit, and that the posterior can be normalised."""
         if not isinstance(self.loss, Loss):
-            raise ArgumentError(f"loss must be one of sf.losses; got {self.loss!r}.")
+            raise ArgumentError(
+                f"loss must be one of sf.losses, or of a class that extends sf.losses.Loss; got {self.loss!r}."
+            )
         if not isinstance(self.prior, Prior):
             raise ArgumentError(f"prior must be one of sf.priors; got {self.prior!r}.")
         given = None if self.dimension is None else _validate.whole("dimension", self.dimension)

@@ -1,4 +1,4 @@
-"""What a Gibbs model asks of a schema: a radius that the loss declared, and labels in the loss's own coding.
+"""How the rows of a schema become the records of a Gibbs model: radius, labels, coordinates and scores.
 
 A record is a row with a label; for the quadratic loss of a mean it is the row alone, and for the log odds of a rate the
 label alone (`record` of the loss).
@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from sfumato.errors import ArgumentError
 from sfumato.models._rounding import norm_up
 from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses.gaussian_mean import GaussianMean
 from sfumato.models.losses.labels import LabelInterval
-from sfumato.models.losses.protocol import LABEL, LABELLED_ROW
+from sfumato.models.losses.protocol import LABEL, LABELLED_ROW, ROW
 from sfumato.schema import Boolean, Category, Number, Schema
 from sfumato.schema.design import Design
 
@@ -30,11 +31,13 @@ def check_rows(model: Gibbs, schema: Schema) -> int:
     record = model.loss.record
     if model.intercept and record != LABELLED_ROW:
         raise ArgumentError(f"{model.loss.name} has no features beside which an intercept could stand; leave it 0.")
+    if record == ROW and not isinstance(model.loss, GaussianMean):
+        raise ArgumentError(f"rows without labels are served by GaussianMean alone; {model.loss.name} is another loss.")
     if record == LABEL:
         label_values(model, schema, None)
         return 1
     design = Design.of(schema)
-    radius = model.loss.radius  # type: ignore[attr-defined]
+    radius = model.loss.radius
     if not _longest_row_fits(design.radius, model.intercept, radius):
         with_one = f" and the intercept feature {model.intercept:g}" if model.intercept else ""
         needed = norm_up(design.radius, model.intercept) if math.isfinite(design.radius) else math.inf
@@ -42,8 +45,7 @@ def check_rows(model: Gibbs, schema: Schema) -> int:
             f"the loss was made for rows of norm at most {radius!r}, and schema {schema.name!r} allows {needed!r} "
             f"(data_norm{with_one}). Give the loss radius={needed!r} or declare a smaller data_norm."
         )
-    width = design.dimension + (1 if model.intercept else 0)
-    wanted = width * getattr(model.loss, "classes", 1)
+    wanted = model.loss.outputs * (design.dimension + (1 if model.intercept else 0))
     if model.dimension is not None and model.dimension != wanted:
         raise ArgumentError(f"the model has dimension {model.dimension} and schema {schema.name!r} gives {wanted}.")
     if record == LABELLED_ROW:
@@ -64,15 +66,14 @@ def label_values(model: Gibbs, schema: Schema, block: Mapping[str, Any] | None) 
     if target is None:
         raise ArgumentError(f"{model.loss.name} needs labels: declare target='...' in schema {schema.name!r}.")
     column = schema.columns[target]
-    domain = model.loss.label_domain  # type: ignore[attr-defined]
+    domain = model.loss.label_domain
     if isinstance(domain, LabelInterval):
-        if isinstance(column, Boolean) and model.loss.record == LABEL:
-            return np.empty(0) if block is None else np.asarray(block[target], dtype=np.float64)
-        if not isinstance(column, Number):
+        number = isinstance(column, Number) or (isinstance(column, Boolean) and model.loss.record == LABEL)
+        if not number:
             raise ArgumentError(
                 f"{model.loss.name} needs a Number as its target; {target!r} is {type(column).__name__}."
             )
-        if not (domain.lower <= column.lower and column.upper <= domain.upper):
+        if isinstance(column, Number) and not (domain.lower <= column.lower and column.upper <= domain.upper):
             raise ArgumentError(
                 f"the bounds of the target {target!r} are [{column.lower:g}, {column.upper:g}] and the loss takes labels in "
                 f"[{domain.lower:g}, {domain.upper:g}]."
@@ -88,12 +89,22 @@ def label_values(model: Gibbs, schema: Schema, block: Mapping[str, Any] | None) 
 
 
 def coordinates(model: Gibbs, schema: Schema) -> tuple[str, ...]:
-    """A public name for every coordinate of the parameter; a softmax has one row per class."""
+    """A public name for every coordinate of the parameter; with several scores, one run of names per class."""
     if model.loss.record == LABEL:
-        return (f"log odds of {schema.target}",)
+        return (f"{model.loss.score_name} of {schema.target}",)
     names = list(Design.of(schema).features)
     if model.intercept:
         # The coefficient of a constant feature c is the intercept divided by c.
         names.append("intercept" if model.intercept == 1 else f"intercept / {model.intercept:.6g}")
-    classes = getattr(model.loss, "classes", 1)
-    return tuple([f"class {k}: {name}" for k in range(classes) for name in names] if classes > 1 else names)
+    outputs = model.loss.outputs
+    return tuple([f"class {k}: {name}" for k in range(outputs) for name in names] if outputs > 1 else names)
+
+
+def scores_of(model: Gibbs, rows: Any, points: Array) -> Array:
+    """Scores (rows, points, outputs) of features (rows, width) at parameters (points, d), the intercept's included."""
+    matrix = points.reshape(len(points) * model.loss.outputs, -1)
+    width = rows.shape[1]
+    scores = np.asarray(rows @ matrix[:, :width].T)
+    if model.intercept:
+        scores = scores + matrix[:, width] * model.intercept
+    return scores.reshape(rows.shape[0], len(points), model.loss.outputs)

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from sfumato.errors import ArgumentError
-from sfumato.models.model import LOSSES, TOTALS, Model
+from sfumato.models.model import TOTALS, Model
 from sfumato.models.reading import model_from_json
 from sfumato.procedures.outlook import Expected
 from sfumato.procedures.protocol import Procedure, Task
@@ -23,8 +23,6 @@ TABLE = {
     "kinked-grid": "sfumato.procedures.kinked_grid",
     "reference-chain": "sfumato.procedures.reference_chain",
 }
-# What a model must sum for an engine to answer what a procedure needs.
-_SUMS = {"totals": TOTALS, "gradients": LOSSES, "values": LOSSES}
 
 
 def named(name: str) -> Procedure[Any, Any]:
@@ -36,13 +34,13 @@ def named(name: str) -> Procedure[Any, Any]:
 
 def fits(procedure: Procedure[Any, Any], model: Model) -> bool:
     """Whether the model sums what the procedure needs."""
-    return _SUMS[procedure.NEEDS] == model.summed
+    return ("totals" in procedure.NEEDS) == (model.summed == TOTALS)
 
 
 def refusal(procedure: Procedure[Any, Any], model: Model) -> str | None:
     """Return why the procedure cannot draw this model, or None."""
     if not fits(procedure, model):
-        served = "families with a bounded sufficient statistic" if procedure.NEEDS == "totals" else "sf.Gibbs models"
+        served = "families with a bounded sufficient statistic" if "totals" in procedure.NEEDS else "sf.Gibbs models"
         return f"it serves {served}; got {model!r}"
     return procedure.refuses(model)
 

@@ -73,7 +73,7 @@ def step_error(model: Gibbs, n: int, power: float, step: float) -> float:
     centres = (model.prior.start or (0.0,), getattr(untruncated, "mean", None) or (0.0,))
     far = projection_radius(model, n, power) + sum(math.hypot(*centre) for centre in centres)
     d = model.dimension or _WIDEST
-    radius: float = model.loss.radius  # type: ignore[attr-defined]
+    radius: float = model.loss.radius
     scores = n * model.constants.smoothness * UNIT_ROUNDOFF * ((d + 4) * far + 8 / radius)
     # The entries of a precision matrix in absolute value have a norm of up to sqrt(d) times its own.
     prior = max(8.0, math.sqrt(d)) * (d + 4) * UNIT_ROUNDOFF * model.prior.smoothness * far

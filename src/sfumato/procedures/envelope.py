@@ -17,7 +17,6 @@ from sfumato.draws import Draws
 from sfumato.engines.protocol import UNIT_ROUNDOFF, Array, ValuesEngine
 from sfumato.errors import MechanismRefused
 from sfumato.models.gibbs import Gibbs
-from sfumato.models.losses.logistic import Logistic
 from sfumato.models.priors import Ball
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import chains, loss_values, protocol
@@ -29,11 +28,11 @@ from sfumato.samplers import rejection
 from sfumato.samplers.langevin import Report, silent
 from sfumato.samplers.rejection import Places
 from sfumato.theorems import inexact
-from sfumato.theorems.exponential import exponential_mechanism, logistic_map_radius
+from sfumato.theorems.exponential import exponential_mechanism
 from sfumato.theorems.rejection import ball_acceptance, bounded_trials, box_acceptance, trials_needed
 
 NAME = "envelope"
-NEEDS = "values"
+NEEDS = ("values", "gradients")
 KEEPS: tuple[str, ...] = ()
 MOST_TRIALS = 1_000_000
 _MOST_STEPS, _MOST_POINTS = 1_000_000, 1 << 20
@@ -194,10 +193,8 @@ def _mode_distance(model: Gibbs, n: int, power: float) -> float:
     centre = getattr(model.prior, "centre", None) or nowhere
     size = math.hypot(*mean)
     bound = power * n * chains.steepest(model, size) / model.strong_convexity(n, power)
-    if isinstance(model.loss, Logistic) and size == 0:
-        per_record = model.prior.strong_convexity / n
-        known = logistic_map_radius(power=power, radius=model.loss.radius, precision_per_record=per_record)
-        bound = min(bound, known)
+    known = model.loss.mode_bound(power, n, model.prior.strong_convexity) if size == 0 else None
+    bound = bound if known is None else min(bound, known)
     return (bound + math.dist(mean, centre)) * (1 + 1e-12)
 
 

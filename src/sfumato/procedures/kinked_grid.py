@@ -20,7 +20,6 @@ from sfumato.engines.protocol import UNIT_ROUNDOFF, Array, ValuesEngine
 from sfumato.errors import MechanismRefused
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.laws import Finite
-from sfumato.models.losses.hinge import Hinge
 from sfumato.models.losses.protocol import ROW
 from sfumato.models.priors import Ball, Box
 from sfumato.privacy.guarantee import Guarantee
@@ -40,7 +39,7 @@ from sfumato.theorems import interpolated
 from sfumato.theorems.rejection import bounded_trials, trials_needed
 
 NAME = "kinked-grid"
-NEEDS = "values"
+NEEDS = ("values",)
 KEEPS: tuple[str, ...] = ()
 # Nodes of an interval, and evaluations that a draw may ask for.
 _FEWEST, _MOST, _WORK = 257, 1 << 14, 400_000_000
@@ -85,8 +84,8 @@ def bounded(model: Gibbs, n: int, power: float) -> Gibbs:
     m = inner.strong_convexity
     mean = np.array(inner.start or (0.0,) * (model.dimension or 1))
     mode = power * n * model.constants.lipschitz / m
-    if isinstance(model.loss, Hinge) and not mean.any():
-        mode = min(mode, math.sqrt(power * n / m))  # at the mode m |theta|^2 <= power sum_i max(-u phi'(u)) <= power n
+    known = None if mean.any() else model.loss.mode_bound(power, n, m)
+    mode = mode if known is None else min(mode, known)
     half_width = mode + 12 / math.sqrt(m)
     low, high = mean - half_width, mean + half_width
     if model.prior.truncated:

@@ -28,7 +28,7 @@ from sfumato.samplers.langevin import Report, silent
 from sfumato.theorems import finite_step
 
 NAME = "last-iterate"
-NEEDS = "gradients"
+NEEDS = ("gradients",)
 KEEPS: tuple[str, ...] = ()
 # The share of the start that is left in the last iterate: the chain has then forgotten 99 % of where it began.
 _REMAINDER = 0.01

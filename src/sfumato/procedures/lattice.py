@@ -28,7 +28,7 @@ from sfumato.samplers.langevin import Report, silent
 from sfumato.theorems.exponential import exponential_mechanism
 
 NAME = "lattice"
-NEEDS = "values"
+NEEDS = ("values",)
 KEEPS: tuple[str, ...] = ()
 # Evaluations that a draw may ask for, and the points of an axis that they are spent on, for one dimension and for two.
 _WORK = 400_000_000

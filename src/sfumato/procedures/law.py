@@ -28,7 +28,7 @@ from sfumato.samplers.langevin import Report, silent
 from sfumato.theorems import conjugate, finite_family, location, networks, quantile, truncated
 
 NAME = "law"
-NEEDS = "totals"
+NEEDS = ("totals",)
 KEEPS: tuple[str, ...] = ()
 
 

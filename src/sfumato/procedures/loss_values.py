@@ -28,7 +28,7 @@ LOG_UNITS = 1 << 48
 
 def value_bound(model: Gibbs) -> float:
     """Bound on |l(theta, x) - l(0, x)|; of a mean's loss, on what depends on the record."""
-    steep = model.loss.radius if model.loss.record == ROW else model.constants.lipschitz  # type: ignore[attr-defined]
+    steep = model.loss.radius if model.loss.record == ROW else model.constants.lipschitz
     return float(steep * model.prior.domain_radius)
 
 
@@ -42,10 +42,10 @@ def magnitude(model: Gibbs) -> float:
     domain = getattr(model.loss, "label_domain", None)
     radius: float = getattr(model.loss, "radius", 1.0)
     scores = radius * model.prior.domain_radius
-    settles = getattr(model.loss, "label_reach", None)
+    limit = model.loss.label_limit(scores)
     label: float
-    if settles is not None:
-        label = settles(scores) * (1 + 1e-9)
+    if limit is not None:
+        label = limit * (1 + 1e-9)
     elif isinstance(domain, LabelInterval):
         label = max(abs(domain.lower), abs(domain.upper))
     else:

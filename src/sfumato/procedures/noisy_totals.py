@@ -32,7 +32,7 @@ from sfumato.samplers.normal import rounded_normal
 from sfumato.theorems.gaussian import gaussian_mechanism
 
 NAME = "noisy-totals"
-NEEDS = "totals"
+NEEDS = ("totals",)
 KEEPS: tuple[str, ...] = ()
 # Steps of the public grid per standard deviation of the noise, rounded to a power of two: the rounding is not felt.
 _STEPS = 1 << 20

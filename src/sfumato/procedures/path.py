@@ -28,7 +28,7 @@ from sfumato.samplers.support import multiples
 from sfumato.theorems.path import whole_path
 
 NAME = "path"
-NEEDS = "gradients"
+NEEDS = ("gradients",)
 KEEPS = ("transcript",)
 # A step below this has lost its digits: its square, which the formulas use, would underflow.
 _SMALLEST = 1e-200

@@ -31,7 +31,7 @@ from sfumato.samplers.support import multiples
 from sfumato.theorems.exponential import exponential_mechanism
 
 NAME = "reference-chain"
-NEEDS = "values"
+NEEDS = ("values", "gradients")
 KEEPS: tuple[str, ...] = ()
 TRUST = "assumes converged"
 # Steps of warm-up and of the chain after it, where the caller asks for no other number: usual lengths for NUTS.
@@ -136,7 +136,7 @@ def _value(model: Gibbs, n: int, power: float, engine: ValuesEngine) -> Callable
         if not np.isfinite(point).all() or not np.allclose(model.prior.project(point), point, rtol=1e-12, atol=0):
             return math.inf
         size = float(np.linalg.norm(theta)) + 1e-300
-        bound = size * (model.loss.radius if model.loss.record == ROW else steep)  # type: ignore[attr-defined]
+        bound = size * (model.loss.radius if model.loss.record == ROW else steep)
         total = engine.values(point, bound * fine, bound)[0] * (bound * fine) * power
         if model.loss.record == ROW:
             total += 0.5 * power * n * size * size

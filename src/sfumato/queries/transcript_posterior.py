@@ -39,8 +39,6 @@ from sfumato.schema import Category, Number, Schema
 Array = NDArray[np.float64]
 
 INCLUDED = ("privacy and sampling", "privacy")
-# Log-likelihoods with the canonical link: the variance of a record's gradient is its Hessian.
-_LIKELIHOODS = ("logistic",)
 _WIDEST = 30
 _DRAWS = 400
 _NEWTON = 8
@@ -234,9 +232,9 @@ def _convex(matrices: Array) -> Array:
 
 def _squares(model: Gibbs, records: PseudoRecords, weights: Array, hessian: Array) -> Array:
     """V, the mean of the squared per-record gradients, as the loss bounds it."""
-    if model.loss.name in _LIKELIHOODS:
+    if model.loss.likelihood:
         return _convex(hessian)
-    slope = model.constants.lipschitz / model.loss.radius  # type: ignore[attr-defined]
+    slope = model.constants.lipschitz / model.loss.radius
     return np.asarray(slope**2 * _convex(records.moments(weights)))
 
 

@@ -5,21 +5,24 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError, SfumatoError
 from sfumato.schema import Boolean, Category, Number, Schema
 
+if TYPE_CHECKING:
+    from sfumato.models.families.family import Family
+    from sfumato.models.gibbs import Gibbs
+
 _KINDS = ("family", "regression", "network")
-_REGRESSIONS = ("logistic", "multinomial", "svm", "linear", "quantile", "poisson")
 
 
-def known_keys(file: str, found: Any, keys: tuple[str, ...], what: str) -> None:
+def known_keys(file: str, table: Any, keys: tuple[str, ...], what: str) -> None:
     """Refuse a key that the table does not have, naming the nearest one."""
-    if not isinstance(found, Mapping):
+    if not isinstance(table, Mapping):
         raise FormatError(f"{file}: {what} must be a table.")
-    for key in found:
+    for key in table:
         if key not in keys:
             near = difflib.get_close_matches(key, keys, 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -55,7 +58,7 @@ def _names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def check_columns(file: str, model: Any, schema: Schema) -> None:
+def check_columns(file: str, model: Gibbs | Family, schema: Schema) -> None:
     """Refuse a model that cannot read its columns before anything is planned."""
     from sfumato.models.gibbs import Gibbs
     from sfumato.models.regression import check_rows
@@ -66,9 +69,9 @@ def check_columns(file: str, model: Any, schema: Schema) -> None:
     try:
         model.columns(schema)
     except ArgumentError as error:
-        found = ", ".join(f"{name!r} is a {type(column).__name__}" for name, column in schema.columns.items())
+        kinds = ", ".join(f"{name!r} is a {type(column).__name__}" for name, column in schema.columns.items())
         raise FormatError(
-            f"{file}: {getattr(model, 'name', 'the model')} cannot be of these columns: {found}."
+            f"{file}: {getattr(model, 'name', 'the model')} cannot be of these columns: {kinds}."
         ) from error
 
 
@@ -128,10 +131,10 @@ def _declared(column: Any) -> dict[str, Any]:
 
 
 def _levels(schema: Schema, by: str) -> tuple[Any, ...]:
-    found = schema.columns[by]
-    if isinstance(found, Category):
-        return tuple(found.levels)
-    return (False, True) if isinstance(found, Boolean) else ()
+    column = schema.columns[by]
+    if isinstance(column, Category):
+        return tuple(column.levels)
+    return (False, True) if isinstance(column, Boolean) else ()
 
 
 def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Schema]:
@@ -155,11 +158,14 @@ def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Sch
 def _regression(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Schema]:
     from sfumato.models import losses, priors
     from sfumato.models.gibbs import Gibbs
+    from sfumato.models.losses.protocol import Target
 
     kind = facts.pop("regression")
-    if kind not in _REGRESSIONS:
-        raise FormatError(f"{file}: regression must be one of {', '.join(_REGRESSIONS)}; got {kind!r}.")
-    known_keys(file, facts, ("target", "features", "intercept", "quantile", "clip"), "[model] of a regression")
+    known = {str(loss.spec_name): loss for loss in losses.LOSSES.values() if loss.spec_name}
+    if kind not in known:
+        raise FormatError(f"{file}: regression must be one of {', '.join(known)}; got {kind!r}.")
+    numbers = dict.fromkeys(key for loss in known.values() for key in loss.spec_keys)
+    known_keys(file, facts, ("target", "features", "intercept", *numbers), "[model] of a regression")
     target = facts.get("target", schema.target)
     if target is None:
         raise FormatError(f'{file}: [model] needs target = "...", the column to be predicted.')
@@ -169,41 +175,14 @@ def _regression(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, 
     part = schema.only([*features, target], target)
     design = part.design()
     # Half of the longest row, as the estimators choose it: a constant as long as a usual row.
-    # The levels of a category hold the constant already: beside them it could not be told apart.
+    # The indicators of a category's levels sum to the constant already: its coefficient beside theirs is undetermined.
     levels = any(isinstance(part.columns[each], Category) for each in features)
     constant = design.radius / 2 if facts.get("intercept", not levels) else 0.0
-    loss = _loss(
-        file, kind, facts, losses.radius_with_intercept(design.radius, constant) if constant else design.radius, part
-    )
-    outputs = getattr(loss, "classes", 1)
-    dimension = outputs * (design.dimension + (1 if constant else 0))
+    radius = losses.radius_with_intercept(design.radius, constant) if constant else design.radius
+    try:
+        loss = known[kind].from_spec(radius, Target(target, part.columns[target], {**facts, "regression": kind}))
+    except FormatError as error:
+        raise FormatError(f"{file}: {error}") from error
+    dimension = loss.outputs * (design.dimension + (1 if constant else 0))
     precision = loss.constants(dimension).smoothness / 25
     return Gibbs(loss, priors.Gaussian(precision), dimension, constant), part
-
-
-def _loss(file: str, kind: str, facts: Mapping[str, Any], radius: float, schema: Schema) -> Any:
-    from sfumato.models import losses
-
-    column = schema.columns[str(schema.target)]
-    if kind == "logistic":
-        return losses.Logistic(radius)
-    if kind == "svm":
-        return losses.SmoothedHinge(radius, width=0.5)
-    if kind == "multinomial":
-        levels = column.levels if isinstance(column, Category) else ()
-        if len(levels) < 3:
-            raise FormatError(
-                f"{file}: a multinomial regression needs a Category of three levels or more as its target."
-            )
-        return losses.Softmax(radius, classes=len(levels))
-    if not isinstance(column, Number):
-        raise FormatError(f"{file}: a {kind} regression needs a Number as its target; {schema.target!r} is none.")
-    if kind == "poisson":
-        clip = _validate.finite("clip", facts.get("clip", column.upper))
-        return losses.ClippedPoisson(radius, clip=clip, label_bound=column.upper)
-    half = (column.upper - column.lower) / 2
-    if kind == "linear":
-        return losses.Huber(radius, clip=_validate.finite("clip", facts.get("clip", half)))
-    return losses.SmoothedQuantile(
-        radius, quantile=_validate.finite("quantile", facts.get("quantile", 0.5)), width=half / 5
-    )

@@ -21,13 +21,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sfumato.models.losses.logistic import map_radius
 from sfumato.privacy.curves import BoundedRange
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.theorems._hypotheses import Hypotheses
-
-# W(1/e), Lambert: the largest value of u sigma(-u), reached at u = 1 + W(1/e).
-LOGISTIC_PEAK = 0.27846454276107379
 
 
 def exponential_mechanism(
@@ -135,19 +133,7 @@ def logistic_map_radius(*, power: float, radius: float, precision_per_record: fl
     """
     h = Hypotheses("ball that holds the MAP", "stationarity of the penalised likelihood")
     rho, c, b = _map_constants(h, power, radius, precision_per_record)
-    flat = math.sqrt(LOGISTIC_PEAK * rho / b)
-    if c * flat >= 1 + LOGISTIC_PEAK:
-        return flat * (1 + 16 * UNIT)
-    low, high = 0.0, min(flat, 0.5 * rho * c / b) * (1 + 16 * UNIT)
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            break
-        if middle * (1 + math.exp(c * middle)) >= rho * c / b:
-            high = middle
-        else:
-            low = middle
-    return high * (1 + 16 * UNIT)
+    return map_radius(rho, c, b)
 
 
 def scalar_link_map_radius(

@@ -1,4 +1,4 @@
-"""What the scalar-link losses share: constants from a slope bound, and the spread of values on a bounded domain."""
+"""What losses of one score share: constants from a slope bound, spreads of values, random labels and shares of classes."""
 
 from __future__ import annotations
 
@@ -35,6 +35,17 @@ def arrays(u: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     return np.asarray(u, dtype=np.float64), np.asarray(y, dtype=np.float64)
 
 
+def two_classes(second: FloatArray) -> FloatArray:
+    """Shares (..., 2) of the first and the second class, from those (..., 1) of the second."""
+    return np.concatenate([1 - second, second], axis=-1)
+
+
+def asymmetric_laplace(scores: FloatArray, quantile: float, rng: np.random.Generator) -> FloatArray:
+    """Random numbers with density proportional to exp(-quantile loss), whose `quantile` is the score."""
+    above, below = rng.exponential(size=(2, len(scores)))
+    return np.asarray(scores + above / quantile - below / (1 - quantile))
+
+
 def checked_radius(domain_radius: float) -> float:
     """Return the largest |theta| of the domain, or raise; `math.inf` means unbounded."""
     radius = _validate.real("domain_radius", domain_radius)
@@ -49,7 +60,7 @@ def constants_of_slope(
     """Constants of phi(<theta, x>, y) with |phi'| <= slope, phi'' <= curvature and |x| <= radius.
 
     The gradient is phi' x: norm at most slope r; two of them differ by at most 2 slope r; and phi'' x x' has norm at
-    most curvature r^2. The strong convexity is 0: a single record says nothing across its own direction.
+    most curvature r^2. The strong convexity is 0: one record's loss is constant in directions orthogonal to its x.
     """
     smoothness = product_up(curvature, radius, radius)
     return Constants(
@@ -75,13 +86,13 @@ def spread(
 
     This is Delta exactly, since at one theta the two records may take any two values of u. `labels` are the extreme
     ones; psi is convex in u, so its maximum lies at an end, and `turning` is where its minimum lies if inside. Never
-    above 2 * slope * reach, which the slope bound gives.
+    above 2 * slope * largest, which the slope bound gives.
     """
-    reach = product_up(loss.radius, checked_radius(domain_radius))
+    largest = product_up(loss.radius, checked_radius(domain_radius))
     simple = slope_bound(loss.radius, slope, domain_radius)
     if not 0 < simple < math.inf:
         return simple
-    points = np.array([-reach, 0.0, reach, min(max(turning, -reach), reach)])
+    points = np.array([-largest, 0.0, largest, min(max(turning, -largest), largest)])
     values = [loss.value(points, np.full(4, label)) for label in labels]
     shifted = np.concatenate([value - value[1] for value in values])
     error = _VALUE_ERROR * float(np.max(np.abs(values)))

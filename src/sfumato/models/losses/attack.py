@@ -1,7 +1,7 @@
-"""The attack on a declared loss: a search for a point that breaks one of its constants.
+"""The attack on a declared loss: a search for a point that contradicts one of its constants.
 
 Each declared property becomes a score over (u, y) that is positive exactly where the property fails by more than
-rounding can explain. The score is evaluated on a grid (linear near 0 and near the label, geometric out to `reach`,
+rounding can explain. The score is evaluated on a grid (linear near 0 and near the label, geometric out to `search_radius`,
 random between) and then followed uphill from the worst points by shrinking grids. Every call tries the same points.
 """
 
@@ -19,13 +19,15 @@ from sfumato.models.losses.protocol import FloatArray
 if TYPE_CHECKING:
     from sfumato.models.losses.scalar_link import ScalarLink
 
-# A score answers at (u, y): how far the property is broken, what was found there, and what was allowed.
+# A score returns, at (u, y), by how much the property is broken, the number that breaks it, and the number allowed.
 Finding = tuple[FloatArray, FloatArray, FloatArray]
 Score = Callable[[FloatArray, FloatArray], Finding]
 
 _GAPS = (1e-6, 1e-4, 1e-2, 1e-1)  # widths of difference quotients, relative to max(1, |u|)
 _SLOPE_ERROR = 1e-12  # rounding error allowed in a derivative, relative to its bound
 _VALUE_ERROR = 1e-12  # rounding error allowed in a value, relative to 1 + |value|
+# Points from which the search climbs, refinements of each, and points of a refined axis; a refinement is 8 times finer, so
+# that seven end at 0.05 / 8^6, two parts in ten million.
 _STARTS, _ROUNDS, _FINE = 4, 7, 33
 
 
@@ -37,7 +39,7 @@ def attack(loss: ScalarLink) -> None:
         remedy = "Declare a larger derivative_bound, or clip the derivative."
         _reject(loss, u, y, _slope_score(loss), "bound on the derivative", "|phi'(u, y)|", remedy)
         if loss.convex:
-            # First of all: between the points that are tried, a monotone derivative cannot hide much.
+            # Before the other properties: a derivative that is monotone at the points tried is nearly known between them.
             remedy = "Change the loss so that phi' never falls, or declare convex=False and price the whole path."
             for gap in _GAPS:
                 _reject(loss, u, y, _monotone_score(loss, gap), "convexity", "phi'(u + h, y) - phi'(u, y)", remedy)
@@ -54,39 +56,39 @@ def attack(loss: ScalarLink) -> None:
 def _points(loss: ScalarLink) -> tuple[FloatArray, FloatArray]:
     """The grid: two arrays of shape (labels, points)."""
     rng = np.random.Generator(np.random.PCG64(20240229))
-    reach = loss.reach
+    far_out = loss.search_radius
     if isinstance(loss.label_domain, LabelSet):
         labels = np.array(loss.label_domain.values)
     else:
         low, high = loss.label_domain.lower, loss.label_domain.upper
         labels = np.concatenate([np.linspace(low, high, 17), rng.uniform(low, high, 8)])
-    far = np.geomspace(1e-6, reach, 400)
+    far = np.geomspace(1e-6, far_out, 400)
     near = np.linspace(-30.0, 30.0, int(np.clip(60_000 // labels.size, 1_201, 6_001)))
-    wide = rng.uniform(-reach, reach, 400)
-    scattered = rng.choice([-1.0, 1.0], 600) * np.exp(rng.uniform(np.log(1e-3), np.log(reach), 600))
+    wide = rng.uniform(-far_out, far_out, 400)
+    scattered = rng.choice([-1.0, 1.0], 600) * np.exp(rng.uniform(np.log(1e-3), np.log(far_out), 600))
     about_zero = np.concatenate([near, far, -far, wide, scattered])
     about_label = np.concatenate([np.linspace(-6.0, 6.0, 481), far[::4], -far[::4]])
     everywhere = np.broadcast_to(about_zero, (labels.size, about_zero.size))
-    u = np.clip(np.concatenate([everywhere, labels[:, None] + about_label], axis=1), -reach, reach)
+    u = np.clip(np.concatenate([everywhere, labels[:, None] + about_label], axis=1), -far_out, far_out)
     return u, np.broadcast_to(labels[:, None], u.shape)
 
 
 def _finite(loss: ScalarLink, u: FloatArray, y: FloatArray) -> None:
     for symbol, function in (("phi(u, y)", loss.value), ("phi'(u, y)", loss.derivative)):
         try:
-            found = function(u, y)
+            answer = function(u, y)
         except Exception as error:
             raise _rejected(loss, "function of arrays", symbol, "a function of two arrays", repr(error), "") from error
-        if found.shape != u.shape:
+        if answer.shape != u.shape:
             required = "an array of the shape of its arguments"
-            raise _rejected(loss, "function of arrays", symbol, required, f"shape {found.shape} for {u.shape}", "")
-        bad = np.flatnonzero(~np.isfinite(found))
+            raise _rejected(loss, "function of arrays", symbol, required, f"shape {answer.shape} for {u.shape}", "")
+        bad = np.flatnonzero(~np.isfinite(answer))
         if bad.size:
             i = bad[0]
-            given = f"{found.flat[i]} at u = {float(u.flat[i])!r}, y = {float(y.flat[i])!r}"
+            given = f"{answer.flat[i]} at u = {float(u.flat[i])!r}, y = {float(y.flat[i])!r}"
             remedy = "Use a form that does not overflow (np.logaddexp)."
             raise _rejected(loss, "finiteness", symbol, "finite", given, remedy)
-        if not np.array_equal(found, function(u, y)):
+        if not np.array_equal(answer, function(u, y)):
             raise _rejected(loss, "purity", symbol, "the same at every call", "two answers", "Remove the state.")
 
 
@@ -96,11 +98,11 @@ def _broken(score: FloatArray) -> FloatArray:
 
 
 def _slope_score(loss: ScalarLink) -> Score:
-    """|phi'| - bound, with no allowance: a bound is what the floats must keep."""
+    """|phi'| - bound, without allowance for rounding: computed slopes must keep the bound."""
 
     def score(u: FloatArray, y: FloatArray) -> Finding:
-        found = np.abs(loss.derivative(u, y))
-        return _broken(found - loss.derivative_bound), found, np.full(u.shape, loss.derivative_bound)
+        steep = np.abs(loss.derivative(u, y))
+        return _broken(steep - loss.derivative_bound), steep, np.full(u.shape, loss.derivative_bound)
 
     return score
 
@@ -174,15 +176,15 @@ def _reject(
 
 
 def _search(loss: ScalarLink, u: FloatArray, y: FloatArray, score: Score) -> Iterator[tuple[FloatArray, ...]]:
-    """Yield (broken, found, allowed, u, y) on the grid, then on ever finer grids around its worst points."""
-    found = score(u, y)
-    yield *found, u, y
+    """Yield (broken, seen, allowed, u, y) on the grid, then on ever finer grids around its worst points."""
+    coarse = score(u, y)
+    yield *coarse, u, y
     interval = None if isinstance(loss.label_domain, LabelSet) else loss.label_domain
-    for start in np.argsort(found[0].ravel())[::-1][:_STARTS]:
+    for start in np.argsort(coarse[0].ravel())[::-1][:_STARTS]:
         centre, label = u.flat[start], y.flat[start]
         wide, tall = 0.05 * max(1.0, abs(centre)), 0.0 if interval is None else (interval.upper - interval.lower) / 16
         for _ in range(_ROUNDS):
-            columns = np.clip(np.linspace(centre - wide, centre + wide, _FINE), -loss.reach, loss.reach)
+            columns = np.clip(np.linspace(centre - wide, centre + wide, _FINE), -loss.search_radius, loss.search_radius)
             rows = np.array([label])
             if interval is not None:
                 rows = np.clip(np.linspace(label - tall, label + tall, _FINE), interval.lower, interval.upper)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato import _validate
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
-from sfumato.models.losses.labels import BITS, Labels
-from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+from sfumato.models.losses.labels import BITS
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
 
 # For y = 1, phi'' = t (t e^t - e^t + 1)/(e^t - 1)^2 with t = e^u is largest at t = 1.8605: 0.41253161891..., rounded
 # up.
@@ -49,7 +47,7 @@ def _positive_clip_point(clip: float) -> float:
 
 
 @dataclass(frozen=True)
-class ClippedCloglog:
+class ClippedCloglog(ScalarLinkLoss):
     """P(y = 1) = 1 - exp(-e^u): phi(u, 0) = e^u and phi(u, 1) = -log(1 - exp(-e^u)), slopes clipped at c.
 
     For y = 1, -1 < phi' < 0 and phi'' <= 0.41254; for y = 0 phi' = phi'' = e^u has no bound, so phi is continued
@@ -59,15 +57,11 @@ class ClippedCloglog:
 
     radius: float
     clip: float
-    name: ClassVar[str] = "clipped-cloglog"
-    record: ClassVar[str] = LABELLED_ROW
-    dimension: ClassVar[int | None] = None
-    label_domain: ClassVar[Labels] = BITS
-
-    def __post_init__(self) -> None:
-        """Check the radius and the clipping level."""
-        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
-        object.__setattr__(self, "clip", _validate.positive("clip", self.clip))
+    name = "clipped-cloglog"
+    positive = ("radius", "clip")
+    compiled = 7, ("clip",)
+    probabilistic = True
+    label_domain = BITS
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """The negative log-likelihood, linear beyond the clipping points."""
@@ -95,6 +89,6 @@ class ClippedCloglog:
             convex=True,
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """{"loss": "clipped-cloglog", "radius": ..., "clip": ...}."""
-        return {"loss": self.name, "radius": self.radius, "clip": self.clip}
+    def predict(self, scores: FloatArray) -> FloatArray:
+        """P(y = 1) = 1 - exp(-e^u)."""
+        return _scalar.two_classes(-np.expm1(-np.exp(np.minimum(scores, 7.0))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,12 +14,12 @@ from sfumato import _validate
 from sfumato.models._rounding import up
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
-from sfumato.models.losses.labels import LabelInterval, Labels
-from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+from sfumato.models.losses.labels import LabelInterval
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss, Target
 
 
 @dataclass(frozen=True)
-class ClippedPoisson:
+class ClippedPoisson(ScalarLinkLoss):
     """phi(u, y) = e^u - y u (the log-likelihood without log y!), slope e^u - y clipped to [-c, c].
 
     phi is continued linearly above u = log(y + c) and, where y > c, below u = log(y - c). L = c r, G/power = 2 c r
@@ -30,9 +30,10 @@ class ClippedPoisson:
     radius: float
     clip: float
     label_bound: float | None = None
-    name: ClassVar[str] = "clipped-poisson"
-    record: ClassVar[str] = LABELLED_ROW
-    dimension: ClassVar[int | None] = None
+    name = "clipped-poisson"
+    compiled = 6, ("clip",)
+    spec_name = "poisson"
+    spec_keys = ("clip",)
 
     def __post_init__(self) -> None:
         """Check the radius, the clipping level and the label bound."""
@@ -41,8 +42,8 @@ class ClippedPoisson:
         if self.label_bound is not None:
             object.__setattr__(self, "label_bound", _validate.positive("label_bound", self.label_bound))
 
-    @property
-    def label_domain(self) -> Labels:
+    @cached_property
+    def label_domain(self) -> LabelInterval:  # type: ignore[override]
         """[0, label_bound], or every number from 0 on."""
         return LabelInterval(0.0, math.inf if self.label_bound is None else self.label_bound)
 
@@ -81,6 +82,18 @@ class ClippedPoisson:
             radius=self.radius, slope=self.clip, curvature=curvature, bound=bound, convex=True
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """{"loss": "clipped-poisson", "radius": ..., "clip": ..., "label_bound": ...}."""
-        return {"loss": self.name, "radius": self.radius, "clip": self.clip, "label_bound": self.label_bound}
+    def simulate(self, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Poisson counts of mean e^u, at most the label bound."""
+        counts = rng.poisson(np.exp(np.clip(scores[:, 0], -30, 30)))
+        return np.minimum(counts, self.label_domain.upper).astype(np.float64)
+
+    def predict(self, scores: FloatArray) -> FloatArray:
+        """The mean count e^u, at most the label bound."""
+        most = self.label_bound
+        return np.exp(scores if most is None else np.minimum(scores, math.log(most)))
+
+    @classmethod
+    def from_spec(cls, radius: float, target: Target) -> ClippedPoisson:
+        """The slope is clipped at the largest declared count, unless the spec gives clip."""
+        most = target.number.upper
+        return cls(radius, clip=target.given("clip", most), label_bound=most)

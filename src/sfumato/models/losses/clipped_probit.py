@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato import _validate
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
-from sfumato.models.losses.labels import SIGNS, Labels
-from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+from sfumato.models.losses.labels import SIGNS
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
 
 
 def _steepness(margin: FloatArray) -> FloatArray:
@@ -37,7 +35,7 @@ def _clip_point(clip: float) -> float:
 
 
 @dataclass(frozen=True)
-class ClippedProbit:
+class ClippedProbit(ScalarLinkLoss):
     """phi(u, y) = -log Phi(y u), y in {-1, +1}, continued linearly where its slope exceeds c.
 
     The slope of the probit loss grows like |u| on the wrong side, so without clipping no record is bounded (Geumlek et
@@ -47,15 +45,11 @@ class ClippedProbit:
 
     radius: float
     clip: float
-    name: ClassVar[str] = "clipped-probit"
-    record: ClassVar[str] = LABELLED_ROW
-    dimension: ClassVar[int | None] = None
-    label_domain: ClassVar[Labels] = SIGNS
-
-    def __post_init__(self) -> None:
-        """Check the radius and the clipping level."""
-        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
-        object.__setattr__(self, "clip", _validate.positive("clip", self.clip))
+    name = "clipped-probit"
+    positive = ("radius", "clip")
+    compiled = 8, ("clip",)
+    probabilistic = True
+    label_domain = SIGNS
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """-log Phi(y u), linear with slope c beyond the clipping point."""
@@ -77,6 +71,8 @@ class ClippedProbit:
         bound = _scalar.spread(self, self.clip, domain_radius, (-1.0, 1.0))
         return _scalar.constants_of_slope(radius=self.radius, slope=self.clip, curvature=1.0, bound=bound, convex=True)
 
-    def to_json(self) -> dict[str, Any]:
-        """{"loss": "clipped-probit", "radius": ..., "clip": ...}."""
-        return {"loss": self.name, "radius": self.radius, "clip": self.clip}
+    def predict(self, scores: FloatArray) -> FloatArray:
+        """P(y = 1) = Phi(u)."""
+        from scipy.special import ndtr
+
+        return _scalar.two_classes(np.asarray(ndtr(scores)))

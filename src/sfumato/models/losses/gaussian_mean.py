@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato import _validate
 from sfumato.models._rounding import product_up, up
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
-from sfumato.models.losses.protocol import ROW, FloatArray
+from sfumato.models.losses.protocol import ROW, FloatArray, Loss
 
 
 @dataclass(frozen=True)
-class GaussianMean:
+class GaussianMean(Loss):
     """l(theta, x) = |theta - x|^2/2, |x| <= r (Minami Theorem 15).
 
     The gradient theta - x has no bound on R^d (L = r + R on |theta| <= R), but two of them differ by x' - x whatever
@@ -26,13 +25,8 @@ class GaussianMean:
     """
 
     radius: float
-    name: ClassVar[str] = "gaussian-mean"
-    record: ClassVar[str] = ROW
-    dimension: ClassVar[int | None] = None
-
-    def __post_init__(self) -> None:
-        """Check the radius."""
-        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
+    name = "gaussian-mean"
+    record = ROW
 
     def value(self, theta: ArrayLike, x: ArrayLike) -> FloatArray:
         """|theta - x|^2/2 along the last axis."""
@@ -45,19 +39,23 @@ class GaussianMean:
         parameter, row = _scalar.arrays(theta, x)
         return parameter - row
 
+    def gradient_sum(self, rows: Any, theta: FloatArray) -> FloatArray:
+        """Sum over the rows of theta - x at each of (points, d) parameters."""
+        return np.asarray(rows.shape[0] * theta - np.asarray(rows.sum(axis=0)).ravel(), dtype=np.float64)
+
+    def row_values(self, rows: Any, points: FloatArray) -> FloatArray:
+        """-<theta, x>, shaped (rows, points): what depends on the record; |theta|^2/2 is public and left out."""
+        return -np.asarray(rows @ points.T)
+
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = r + R, G/power = 2 r, m_l = M_l = 1, Delta = 2 r R."""
-        reach = _scalar.checked_radius(domain_radius)
+        largest = _scalar.checked_radius(domain_radius)
         return Constants(
-            lipschitz=reach if math.isinf(reach) else up(Fraction(self.radius) + Fraction(reach)),
+            lipschitz=largest if math.isinf(largest) else up(Fraction(self.radius) + Fraction(largest)),
             difference=product_up(2.0, self.radius),
             smoothness=1.0,
             strong_convexity=1.0,
-            bound=product_up(2.0, self.radius, reach),
+            bound=product_up(2.0, self.radius, largest),
             convex=True,
             smooth=True,
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """{"loss": "gaussian-mean", "radius": ...}."""
-        return {"loss": self.name, "radius": self.radius}

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato import _validate
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
-from sfumato.models.losses.labels import SIGNS, Labels
-from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+from sfumato.models.losses.labels import SIGNS
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
 
 
 @dataclass(frozen=True)
-class Hinge:
+class Hinge(ScalarLinkLoss):
     """phi(u, y) = max(0, 1 - y u), y in {-1, +1}; `derivative` is the subgradient -y [y u < 1].
 
     L = r, G/power = 2 r (at theta = 0). Convex but not smooth: the sharp theorem covers it, since strong convexity
@@ -26,14 +24,9 @@ class Hinge:
     """
 
     radius: float
-    name: ClassVar[str] = "hinge"
-    record: ClassVar[str] = LABELLED_ROW
-    dimension: ClassVar[int | None] = None
-    label_domain: ClassVar[Labels] = SIGNS
-
-    def __post_init__(self) -> None:
-        """Check the radius."""
-        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
+    name = "hinge"
+    compiled = 3, ()
+    label_domain = SIGNS
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """max(0, 1 - y u)."""
@@ -50,6 +43,6 @@ class Hinge:
         bound = _scalar.spread(self, 1.0, domain_radius, (-1.0, 1.0))
         return _scalar.constants_of_slope(radius=self.radius, slope=1.0, curvature=math.inf, bound=bound, convex=True)
 
-    def to_json(self) -> dict[str, Any]:
-        """{"loss": "hinge", "radius": ...}."""
-        return {"loss": self.name, "radius": self.radius}
+    def mode_bound(self, power: float, n: int, precision: float) -> float | None:
+        """Return sqrt(power n/m): at the mode m |theta|^2 = power sum_i -u_i phi'(u_i), and -u phi'(u) <= 1."""
+        return math.sqrt(power * n / precision)

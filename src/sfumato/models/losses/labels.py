@@ -22,10 +22,10 @@ class LabelSet:
 
     def __init__(self, values: Iterable[float]) -> None:
         """Keep the distinct values in increasing order."""
-        found = [_validate.finite("a label", value) for value in values]
-        if not found or len(set(found)) < len(found):
-            raise ArgumentError(f"labels must be a list of distinct numbers, at least one; got {found!r}.")
-        object.__setattr__(self, "values", tuple(sorted(found)))
+        labels = [_validate.finite("a label", value) for value in values]
+        if not labels or len(set(labels)) < len(labels):
+            raise ArgumentError(f"labels must be a list of distinct numbers, at least one; got {labels!r}.")
+        object.__setattr__(self, "values", tuple(sorted(labels)))
 
     def contains(self, labels: ArrayLike) -> NDArray[np.bool_]:
         """Return which labels belong to the set; NaN never does."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,23 +11,25 @@ from numpy.typing import ArrayLike
 from sfumato.errors import ArgumentError
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
-from sfumato.models.losses.labels import LabelInterval, Labels
-from sfumato.models.losses.protocol import LABEL, FloatArray
+from sfumato.models.losses.labels import LabelInterval
+from sfumato.models.losses.protocol import LABEL, FloatArray, ScalarLinkLoss
 
 
 @dataclass(frozen=True)
-class LogitBernoulli:
+class LogitBernoulli(ScalarLinkLoss):
     """l(theta, x) = -x theta + log(1 + e^theta), theta real, x in [0, 1]: the log odds of a rate (Minami Example 17).
 
     A scalar link whose record is its own label and whose only feature is the constant 1. |l'| = |sigma(theta) - x| <= 1
     and l'' <= 1/4. Two records differ by (x' - x) theta, so G/power = 1, not 2, and Delta = R on |theta| <= R.
     """
 
-    name: ClassVar[str] = "logit-bernoulli"
-    record: ClassVar[str] = LABEL
-    dimension: ClassVar[int | None] = 1
-    radius: ClassVar[float] = 1.0
-    label_domain: ClassVar[Labels] = LabelInterval(0.0, 1.0)
+    name = "logit-bernoulli"
+    record = LABEL
+    dimension = 1
+    radius = 1.0
+    positive = ()
+    score_name = "log odds"
+    label_domain = LabelInterval(0.0, 1.0)
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """Return y log(1 + e^-u) + (1 - y) log(1 + e^u), which is log(1 + e^u) - y u."""
@@ -49,6 +50,7 @@ class LogitBernoulli:
             radius=1.0, slope=1.0, curvature=0.25, bound=bound, difference=1.0, convex=True
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """{"loss": "logit-bernoulli"}."""
-        return {"loss": self.name}
+    def simulate(self, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Labels 1 with probability sigma(u), else 0."""
+        share = 1 / (1 + np.exp(-np.clip(scores[:, 0], -500, 500)))
+        return (rng.random(len(scores)) < share).astype(np.float64)

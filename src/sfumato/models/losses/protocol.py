@@ -1,70 +1,186 @@
-"""What a loss must answer. Losses are frozen dataclasses that fit these protocols; none inherits from another."""
+"""What a loss answers about itself: the base classes that every loss, in this package or outside it, starts from.
+
+A loss is a frozen dataclass in a file of its own and one line in the table `LOSSES`. Planning reads its constants, engines
+its values and slopes, rehearsals its random labels, releases its predictions, and spec files its name; no other file knows
+which losses there are.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato import _validate
+from sfumato.errors import ArgumentError, FormatError
 from sfumato.models.constants import Constants
-from sfumato.models.losses.labels import Labels
+from sfumato.models.losses.labels import LabelInterval, Labels, LabelSet
+from sfumato.schema import Category, Column, Number
 
 FloatArray = NDArray[np.float64]
 
-# What one record is: features with a label, a number that plays the label with the constant 1 as its only feature,
-# or a vector of the parameter's own dimension.
+# What one record is: features with a label; a label alone, whose only feature is the constant 1; or a vector of the
+# parameter's own dimension.
 LABELLED_ROW, LABEL, ROW = "labelled row", "label", "row"
+# Points of an interval of labels from which random labels are taken: the interval in steps of half a percent.
+_LABEL_POINTS = 201
 
 
-@runtime_checkable
-class Loss(Protocol):
+@dataclass(frozen=True)
+class Target:
+    """What a spec file and its schema say of the labels: their column, its name, and numbers for the loss."""
+
+    name: str
+    column: Column
+    numbers: Mapping[str, Any]
+
+    @property
+    def number(self) -> Number:
+        """The column, which must be a Number."""
+        if not isinstance(self.column, Number):
+            raise FormatError(
+                f"a {self.numbers['regression']} regression needs a Number as its target; {self.name!r} is none."
+            )
+        return self.column
+
+    @property
+    def levels(self) -> int:
+        """How many levels a Category has; 0 for another column."""
+        return len(self.column.levels) if isinstance(self.column, Category) else 0
+
+    def given(self, key: str, default: float) -> float:
+        """A number of the spec file, which must be finite."""
+        return _validate.finite(key, self.numbers.get(key, default))
+
+
+class Loss:
     """The loss l(theta, x) of one record, with constants that hold for every record.
 
-    `record` is one of "labelled row", "label" and "row"; `dimension` is the parameter's dimension where the loss fixes
-    it, else None. `constants(dimension, domain_radius)` may use the parameter's dimension and the largest |theta| of
-    the prior's domain to say something sharper.
+    The loss of a record with features x and label y depends on theta through its scores: with theta cut into `outputs`
+    vectors of equal length, the scores are their inner products with x. Arrays of scores have the shape (..., outputs).
+    What stands below is what most losses answer; each file changes what differs.
     """
 
-    @property
-    def name(self) -> str:
-        """The loss's key in documents."""
+    name: str  # in documents, and the key in LOSSES
+    radius: float  # bound on |x|, intercept included
+    label_domain: Labels  # the public set that labels come from; a loss of rows alone has none
+    record: str = LABELLED_ROW  # what one record is
+    positive: tuple[str, ...] = ("radius",)  # fields that must be positive numbers
+    dimension: int | None = None  # the parameter's dimension, where the loss fixes it
+    outputs: int = 1  # scores of a record
+    score_name: str = "score"  # what a score is called where the parameter is one
+    # The number of its slope in engines/kernels.py and the fields that are its parameters; None: run by NumPy.
+    compiled: tuple[int, tuple[str, ...]] | None = None
+    probabilistic: bool = False  # whether `predict` returns probabilities of the classes
+    likelihood: bool = False  # whether it is a log-likelihood whose Hessian is the variance of a record's gradient
+    spec_name: str | None = None  # regression = "..." in a spec file; None: not available there
+    spec_keys: tuple[str, ...] = ()  # numbers that a spec file may give beside it
 
-    @property
-    def record(self) -> str:
-        """What one record is."""
+    def __post_init__(self) -> None:
+        """Check the numbers that must be positive."""
+        for name in self.positive:
+            object.__setattr__(self, name, _validate.positive(name, getattr(self, name)))
 
-    @property
-    def dimension(self) -> int | None:
-        """The parameter's dimension, where the loss fixes it."""
+    # --- mathematics -------------------------------------------------------------------------------------------------
 
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
-        """Return the constants of one record's loss at power 1."""
+        """Return the constants of one record's loss at power 1.
+
+        The parameter's dimension and the largest |theta| of the prior's domain may make them smaller.
+        """
+        raise NotImplementedError
+
+    def value_at(self, scores: FloatArray, y: ArrayLike) -> FloatArray:
+        """The loss at scores (..., outputs) and labels (...)."""
+        raise NotImplementedError
+
+    def slope_at(self, scores: FloatArray, y: ArrayLike) -> FloatArray:
+        """Derivatives of the loss in each score, shaped (..., outputs); the gradient is their outer product with x."""
+        raise NotImplementedError
+
+    def label_limit(self, largest_score: float) -> float | None:
+        """Size from which on all labels of one sign give the same slopes at all |scores| <= largest_score, or None."""
+        return None
+
+    def mode_bound(self, power: float, n: int, precision: float) -> float | None:
+        """Bound on the norm of the mode of n records under the prior N(0, I/precision), where the loss knows a sharp one.
+
+        Every loss has the bound power n L/precision; None says that it knows no smaller one.
+        """
+        return None
+
+    # --- what is invented and predicted ------------------------------------------------------------------------------
+
+    def label_shares(self, scores: FloatArray, labels: FloatArray) -> FloatArray:
+        """Probabilities proportional to exp(-loss), shaped (n, labels), of labels at scores (n, outputs)."""
+        costs = self.value_at(scores[:, None, :], labels[None, :])
+        weights = np.exp(costs.min(axis=1, keepdims=True) - costs)
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def simulate(self, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Random labels (n,) of invented records with scores (n, outputs), with probabilities from `label_shares`."""
+        domain = self.label_domain
+        if isinstance(domain, LabelInterval) and not domain.bounded:
+            raise ArgumentError(
+                f"labels of the {self.name} loss have no bounds, so random ones need a method of its own: define "
+                "simulate(scores, rng) in its class."
+            )
+        if isinstance(domain, LabelSet):
+            labels = np.array(domain.values)
+        else:
+            labels = np.linspace(domain.lower, domain.upper, _LABEL_POINTS)
+        shares = self.label_shares(scores, labels)
+        places = (shares.cumsum(axis=1) < rng.random((len(scores), 1))).sum(axis=1)
+        return np.asarray(labels[places.clip(0, len(labels) - 1)])
+
+    def predict(self, scores: FloatArray) -> FloatArray:
+        """What one parameter predicts for rows with these scores: a number (..., 1), or shares of the classes (..., classes).
+
+        Unless a loss says otherwise, the number is the score, and the class of least loss has all of the share, the first
+        at a tie.
+        """
+        domain = self.label_domain
+        if isinstance(domain, LabelInterval):
+            return scores
+        costs = self.value_at(scores[..., None, :], np.array(domain.values))
+        return np.asarray(np.eye(len(domain.values))[costs.argmin(axis=-1)])
+
+    # --- documents ---------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_spec(cls, radius: float, target: Target) -> Loss:
+        """The loss for rows of norm at most `radius` and the target of a spec file."""
+        return cls(radius)  # type: ignore[call-arg]
 
     def to_json(self) -> dict[str, Any]:
-        """Return {"loss": name, ...parameters}."""
+        """{"loss": name, ...fields}: LOSSES[name](**fields) is the loss again."""
+        return {"loss": self.name, **{field.name: getattr(self, field.name) for field in fields(self)}}  # type: ignore[arg-type]
 
 
-@runtime_checkable
-class ScalarLinkLoss(Loss, Protocol):
-    """l(theta, (x, y)) = phi(<theta, x>, y) with |x| <= radius: the gradient is phi'(u, y) x.
+class ScalarLinkLoss(Loss):
+    """l(theta, (x, y)) = phi(<theta, x>, y) with |x| <= radius: one score, and the gradient is phi'(u, y) x.
 
     `value` is phi and `derivative` is phi' in u, both vectorised over u and y. Where a loss is clipped, phi' is the
     clipped derivative and phi its antiderivative: the loss IS the clipped one, and it is convex because a clipped
-    non-decreasing function is non-decreasing. `radius` is the norm that the loss sees, intercept included.
+    non-decreasing function is non-decreasing.
     """
-
-    @property
-    def radius(self) -> float:
-        """Bound on |x|, intercept included."""
-
-    @property
-    def label_domain(self) -> Labels:
-        """The public set that labels come from."""
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """phi(u, y)."""
+        raise NotImplementedError
 
     def derivative(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """The derivative of phi in u."""
+        raise NotImplementedError
+
+    def value_at(self, scores: FloatArray, y: ArrayLike) -> FloatArray:
+        """The link at the only score."""
+        return self.value(scores[..., 0], y)
+
+    def slope_at(self, scores: FloatArray, y: ArrayLike) -> FloatArray:
+        """The link's derivative at the only score."""
+        return self.derivative(scores[..., 0], y)[..., None]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,12 +11,12 @@ from numpy.typing import ArrayLike
 from sfumato import _validate
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
-from sfumato.models.losses.labels import REALS, Labels
-from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+from sfumato.models.losses.labels import REALS
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
 
 
 @dataclass(frozen=True)
-class Quantile:
+class Quantile(ScalarLinkLoss):
     """With e = u - y, y any real number and quantile tau: phi = -tau e for e < 0, (1 - tau) e for e >= 0.
 
     Its mean is least where u is the tau-quantile of y. |phi'| <= s = max(tau, 1 - tau): L = s r and G/power = 2 s r,
@@ -26,10 +25,9 @@ class Quantile:
 
     radius: float
     quantile: float
-    name: ClassVar[str] = "quantile"
-    record: ClassVar[str] = LABELLED_ROW
-    dimension: ClassVar[int | None] = None
-    label_domain: ClassVar[Labels] = REALS
+    name = "quantile"
+    compiled = 4, ("quantile",)
+    label_domain = REALS
 
     def __post_init__(self) -> None:
         """Check the radius and the quantile."""
@@ -53,10 +51,10 @@ class Quantile:
         bound = _scalar.slope_bound(self.radius, slope, domain_radius)
         return _scalar.constants_of_slope(radius=self.radius, slope=slope, curvature=math.inf, bound=bound, convex=True)
 
-    def label_reach(self, scores: float) -> float:
-        """At scores of at most this size a label beyond it acts like one at it: every score lies on the same side."""
-        return scores
+    def label_limit(self, largest_score: float) -> float:
+        """Where every score lies on the same side of the label: the largest score."""
+        return largest_score
 
-    def to_json(self) -> dict[str, Any]:
-        """{"loss": "quantile", "radius": ..., "quantile": ...}."""
-        return {"loss": self.name, "radius": self.radius, "quantile": self.quantile}
+    def simulate(self, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Asymmetric Laplace labels, whose tau-quantile is the score."""
+        return _scalar.asymmetric_laplace(scores[:, 0], self.quantile, rng)

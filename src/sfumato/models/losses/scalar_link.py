@@ -1,4 +1,4 @@
-"""A user's own scalar-link loss, attacked before it is believed."""
+"""A user's own scalar-link loss, whose declared constants are attacked before it is accepted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,21 +17,21 @@ from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
 from sfumato.models.losses.attack import attack
 from sfumato.models.losses.labels import LabelInterval, Labels, LabelSet
-from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
 
 Link = Callable[[FloatArray, FloatArray], ArrayLike]
 
 
 @dataclass(frozen=True)
-class ScalarLink:
+class ScalarLink(ScalarLinkLoss):
     """l(theta, (x, y)) = value(<theta, x>, y), |x| <= radius, with constants that you declare and construction attacks.
 
     `value` and `derivative` (of value, in u) take two arrays of one shape and return an array of that shape. `labels`
     is a finite list of numbers, or a bounded `LabelInterval`. You declare |derivative| <= derivative_bound, that the
     derivative is non-decreasing (`convex`) and that its difference quotients are at most curvature_bound (None: not
-    smooth). Construction searches |u| <= reach and the labels for a witness against each of these, and raises
-    `LossRejected` with it. A search is no proof: what lies between its points and beyond `reach` is yours to answer
-    for.
+    smooth). Construction searches |u| <= search_radius and the labels for a witness against each of these, and raises
+    `LossRejected` with it. A search is no proof: between its points and beyond `search_radius` the declaration is
+    trusted.
 
     L = derivative_bound r, G/power = 2 derivative_bound r, M_l = curvature_bound r^2, Delta = 2 derivative_bound r R.
     """
@@ -44,9 +44,7 @@ class ScalarLink:
     curvature_bound: float | None
     convex: bool
     name: str
-    reach: float
-    record: ClassVar[str] = LABELLED_ROW
-    dimension: ClassVar[int | None] = None
+    search_radius: float
 
     def __init__(
         self,
@@ -59,7 +57,7 @@ class ScalarLink:
         *,
         convex: bool,
         name: str = "custom",
-        reach: float = 1e4,
+        search_radius: float = 1e4,
     ) -> None:
         """Check the arguments, then attack the loss."""
         if not callable(value) or not callable(derivative):
@@ -68,8 +66,8 @@ class ScalarLink:
             raise ArgumentError(f"convex must be True or False; got {convex!r}.")
         if not isinstance(name, str) or not name:
             raise ArgumentError(f"name must be a non-empty string; got {name!r}.")
-        if not (isinstance(reach, (int, float)) and reach >= 1):
-            raise ArgumentError(f"reach must be 1 or greater; got {reach!r}.")
+        if not (isinstance(search_radius, (int, float)) and search_radius >= 1):
+            raise ArgumentError(f"search_radius must be 1 or greater; got {search_radius!r}.")
         curvature = None if curvature_bound is None else _validate.positive("curvature_bound", curvature_bound)
         parts = {
             "value_function": value,
@@ -80,7 +78,7 @@ class ScalarLink:
             "curvature_bound": curvature,
             "convex": convex,
             "name": name,
-            "reach": _validate.finite("reach", reach),
+            "search_radius": _validate.finite("search_radius", search_radius),
         }
         for field, part in parts.items():
             object.__setattr__(self, field, part)
@@ -108,15 +106,15 @@ class ScalarLink:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the derivative at fixed points to nine digits, so that a plan's digest tells two functions apart."""
+        """Hash of the derivative at fixed points to nine digits, so that two functions give plans of different digests."""
         ends = (
             self.label_domain.values
             if isinstance(self.label_domain, LabelSet)
             else (self.label_domain.lower, self.label_domain.upper)
         )
-        u = np.concatenate([np.linspace(-5.0, 5.0, 41), [-self.reach, self.reach]])
-        found = [f"{slope:.9g}" for label in ends for slope in self.derivative(u, np.full(u.shape, label))]
-        return hashlib.sha256(",".join(found).encode()).hexdigest()
+        u = np.concatenate([np.linspace(-5.0, 5.0, 41), [-self.search_radius, self.search_radius]])
+        slopes = [f"{slope:.9g}" for label in ends for slope in self.derivative(u, np.full(u.shape, label))]
+        return hashlib.sha256(",".join(slopes).encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
         """Return what was declared; the functions themselves are not stored, only their fingerprint."""
@@ -128,7 +126,7 @@ class ScalarLink:
             "derivative_bound": self.derivative_bound,
             "curvature_bound": self.curvature_bound,
             "convex": self.convex,
-            "reach": self.reach,
+            "search_radius": self.search_radius,
             "fingerprint": self.fingerprint,
         }
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato import _validate
 from sfumato.models._rounding import inverse_up
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
-from sfumato.models.losses.labels import SIGNS, Labels
-from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+from sfumato.models.losses.labels import SIGNS
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss, Target
 
 
 @dataclass(frozen=True)
-class SmoothedHinge:
+class SmoothedHinge(ScalarLinkLoss):
     """The hinge with its kink replaced by a parabola of width w: with s = y u and y in {-1, +1},
 
         phi = 0 for s >= 1,   (1 - s)^2/(2w) for 1 - w <= s <= 1,   1 - s - w/2 below;
@@ -29,15 +27,11 @@ class SmoothedHinge:
 
     radius: float
     width: float
-    name: ClassVar[str] = "smoothed-hinge"
-    record: ClassVar[str] = LABELLED_ROW
-    dimension: ClassVar[int | None] = None
-    label_domain: ClassVar[Labels] = SIGNS
-
-    def __post_init__(self) -> None:
-        """Check the radius and the width."""
-        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
-        object.__setattr__(self, "width", _validate.positive("width", self.width))
+    name = "smoothed-hinge"
+    positive = ("radius", "width")
+    compiled = 2, ("width",)
+    spec_name = "svm"
+    label_domain = SIGNS
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """Integral of the smoothed slope."""
@@ -59,6 +53,7 @@ class SmoothedHinge:
             radius=self.radius, slope=1.0, curvature=inverse_up(self.width), bound=bound, convex=True
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """{"loss": "smoothed-hinge", "radius": ..., "width": ...}."""
-        return {"loss": self.name, "radius": self.radius, "width": self.width}
+    @classmethod
+    def from_spec(cls, radius: float, target: Target) -> SmoothedHinge:
+        """A width of half the margin."""
+        return cls(radius, width=0.5)

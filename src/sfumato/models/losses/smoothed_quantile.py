@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,12 +12,12 @@ from sfumato import _validate
 from sfumato.models._rounding import inverse_up
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
-from sfumato.models.losses.labels import REALS, Labels
-from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+from sfumato.models.losses.labels import REALS
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss, Target
 
 
 @dataclass(frozen=True)
-class SmoothedQuantile:
+class SmoothedQuantile(ScalarLinkLoss):
     """With e = u - y, y any real number: phi' = clip(e/w, -tau, 1 - tau), phi its integral from 0.
 
     The Moreau envelope of the quantile loss: the kink becomes a parabola on [-tau w, (1 - tau) w] and the least value
@@ -29,10 +28,11 @@ class SmoothedQuantile:
     radius: float
     quantile: float
     width: float
-    name: ClassVar[str] = "smoothed-quantile"
-    record: ClassVar[str] = LABELLED_ROW
-    dimension: ClassVar[int | None] = None
-    label_domain: ClassVar[Labels] = REALS
+    name = "smoothed-quantile"
+    compiled = 5, ("quantile", "width")
+    spec_name = "quantile"
+    spec_keys = ("quantile",)
+    label_domain = REALS
 
     def __post_init__(self) -> None:
         """Check the radius, the quantile and the width."""
@@ -63,10 +63,16 @@ class SmoothedQuantile:
             radius=self.radius, slope=slope, curvature=curvature, bound=bound, convex=True
         )
 
-    def label_reach(self, scores: float) -> float:
-        """At scores of at most this size a label beyond this acts like one at it: every slope is at an end."""
-        return scores + self.width
+    def label_limit(self, largest_score: float) -> float:
+        """Where every slope is -tau or 1 - tau: the largest score plus w."""
+        return largest_score + self.width
 
-    def to_json(self) -> dict[str, Any]:
-        """{"loss": "smoothed-quantile", "radius": ..., "quantile": ..., "width": ...}."""
-        return {"loss": self.name, "radius": self.radius, "quantile": self.quantile, "width": self.width}
+    def simulate(self, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Asymmetric Laplace labels, whose tau-quantile is the score."""
+        return _scalar.asymmetric_laplace(scores[:, 0], self.quantile, rng)
+
+    @classmethod
+    def from_spec(cls, radius: float, target: Target) -> SmoothedQuantile:
+        """The median unless the spec gives a quantile, smoothed over a tenth of the range of the target."""
+        half = (target.number.upper - target.number.lower) / 2
+        return cls(radius, target.given("quantile", 0.5), width=half / 5)

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sfumato import _validate
-from sfumato.errors import ArgumentError
+from sfumato.errors import ArgumentError, FormatError
 from sfumato.models._rounding import product_up
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
 from sfumato.models.losses.labels import Labels, LabelSet
-from sfumato.models.losses.protocol import LABELLED_ROW, FloatArray
+from sfumato.models.losses.protocol import FloatArray, Loss, Target
 
 # The float nearest to sqrt(2) lies above it.
 _SQRT2 = math.sqrt(2.0)
 
 
 @dataclass(frozen=True)
-class Softmax:
+class Softmax(Loss):
     """l(Theta, (x, y)) = log sum_k exp(s_k) - s_y, scores s = Theta x, Theta of shape (classes, features).
 
     The parameter is Theta flattened, so its dimension is classes * features. The gradient is (p - e_y) x' and
@@ -35,19 +35,24 @@ class Softmax:
 
     radius: float
     classes: int
-    name: ClassVar[str] = "softmax"
-    record: ClassVar[str] = LABELLED_ROW
-    dimension: ClassVar[int | None] = None
+    name = "softmax"
+    probabilistic = True
+    spec_name = "multinomial"
 
     def __post_init__(self) -> None:
         """Check the radius and the number of classes."""
         object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
         object.__setattr__(self, "classes", _validate.whole("classes", self.classes, minimum=2))
 
-    @property
-    def label_domain(self) -> Labels:
+    @cached_property
+    def label_domain(self) -> Labels:  # type: ignore[override]
         """0, ..., classes - 1."""
         return LabelSet(range(self.classes))
+
+    @cached_property
+    def outputs(self) -> int:  # type: ignore[override]
+        """One score for each class."""
+        return self.classes
 
     def value_at(self, scores: ArrayLike, y: ArrayLike) -> FloatArray:
         """Return log sum_k exp(s_k) - s_y, the last axis of `scores` running over the classes."""
@@ -62,6 +67,15 @@ class Softmax:
         weights = np.exp(s - s.max(axis=-1, keepdims=True))
         difference: FloatArray = weights / weights.sum(axis=-1, keepdims=True) - self._indicator(y)
         return difference
+
+    def slope_at(self, scores: FloatArray, y: ArrayLike) -> FloatArray:
+        """The residual p - e_y."""
+        return self.residual(scores, y)
+
+    def predict(self, scores: FloatArray) -> FloatArray:
+        """P(y = k) = exp(s_k)/sum_j exp(s_j)."""
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
     def _indicator(self, y: ArrayLike) -> FloatArray:
         return np.asarray(np.asarray(y)[..., None] == np.arange(self.classes), dtype=np.float64)
@@ -94,15 +108,18 @@ class Softmax:
         The scores have norm at most r R, so no s_k - s_y exceeds a; and by Jensen's inequality sum_{k != y} exp(s_k -
         s_y) is at least (K-1) exp(mean_{k != y} s_k - s_y) >= (K-1) exp(-b).
         """
-        reach = product_up(self.radius, domain_radius)
-        if not 0 < reach < math.inf:
-            return reach
+        longest = product_up(self.radius, domain_radius)
+        if not 0 < longest < math.inf:
+            return longest
         others = self.classes - 1
-        a, b = _SQRT2 * reach, reach * math.sqrt(self.classes / others)
+        a, b = _SQRT2 * longest, longest * math.sqrt(self.classes / others)
         most, least = float(np.logaddexp(0.0, math.log(others) + a)), float(np.logaddexp(0.0, math.log(others) - b))
         # An absolute error of a few ulp of the larger term covers logaddexp, log and the products.
         return most - least + 16 * 2.0**-53 * (most + least + 1.0)
 
-    def to_json(self) -> dict[str, Any]:
-        """{"loss": "softmax", "radius": ..., "classes": ...}."""
-        return {"loss": self.name, "radius": self.radius, "classes": self.classes}
+    @classmethod
+    def from_spec(cls, radius: float, target: Target) -> Softmax:
+        """A class for each level of the target, which must have three or more."""
+        if target.levels < 3:
+            raise FormatError("a multinomial regression needs a Category of three levels or more as its target.")
+        return cls(radius, classes=target.levels)
