@@ -26,7 +26,6 @@ from sfumato.progress import shown
 from sfumato.randomness import Randomness
 from sfumato.release import Release
 from sfumato.schema import Schema
-from sfumato.wording import promise_of
 
 
 def publish(
@@ -139,7 +138,6 @@ def _drawn(
     engine = open_engine(data, plan.model, any(name in VALUED for name, _ in plan.parameters))
     with shown(progress) as report:
         draws = named(plan.mechanism).draw(plan, engine, stream, report)
-    promise = promise_of(plan.to_json(), guarantee)
     kind = "estimate" if plan.goal == "estimate" else "draws"
     schema = {
         "name": data.schema.name,
@@ -147,4 +145,4 @@ def _drawn(
         "digest": data.schema.digest,
         "document": json.dumps(data.schema.to_json()),  # as text: the order of the columns counts
     }
-    return Release(draws, kind, plan.to_json(), plan.digest, guarantee, promise, schema, receipt)
+    return Release(draws, kind, plan.to_json(), plan.digest, guarantee, schema, receipt)

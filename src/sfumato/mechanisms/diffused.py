@@ -8,7 +8,6 @@ drawn exactly on a public grid, in one or two dimensions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from sfumato.calibrate import Target, largest
@@ -19,6 +18,7 @@ from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.samplers.langevin import Report, silent
+from sfumato.theorems import finite_step
 
 NAME = "diffused"
 
@@ -83,14 +83,7 @@ def price(model: Gibbs, n: int, power: float, draws: int, steps: int | None, ste
         return _kinked.price(model, n, power, draws)
     exact = _gibbs.sharp_price(model, n, power, draws)
     chain = langevin.price(model, n, power, draws, steps, step)
-    dearer = max(exact, chain, key=lambda found: found.curve.mu or 0.0)
-    return replace(
-        chain,
-        curve=dearer.curve,
-        theorem=f"{chain.theorem}, not below the {exact.theorem}",
-        source=f"{chain.source}; {exact.source}",
-        assumptions=chain.assumptions + tuple(a for a in exact.assumptions if a not in chain.assumptions),
-    )
+    return finite_step.at_least_exact(chain, exact)
 
 
 def chain_plan(

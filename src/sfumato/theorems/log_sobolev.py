@@ -21,13 +21,58 @@ from sfumato.errors import ArgumentError, AssumptionError
 from sfumato.privacy.gaussian_tail import TINY, UNIT, gaussian_mu
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.profiles import Profile
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import POSITIVE
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 from sfumato.theorems.sharp import gaussian_mean
 
 PAPER = "Minami et al. 2016"
 _SHARP = "Use sharp.gibbs_draw, whose curve holds at every epsilon and is never worse."
 # Largest relative corrections tried when a closed form is rounded to the private side.
 _SHRINKS = tuple(10.0**-k for k in range(15, 5, -1))
+
+
+_CONSTANTS = (
+    Hypothesis(
+        "convex",
+        "convexity of every loss",
+        "convex",
+        "True",
+        "Use a convex loss; without it the posterior need not be log-concave.",
+        "loss",
+    ),
+    Hypothesis(
+        "lipschitz",
+        "Lipschitz constant of the loss",
+        "L",
+        POSITIVE,
+        "Declare a bound on the rows (data_norm, radius) or use a clipped loss.",
+        "loss",
+    ),
+    Hypothesis(
+        "strong-convexity",
+        "strong convexity of the potential",
+        "m",
+        POSITIVE,
+        "Give the prior a positive precision: sf.priors.Gaussian(precision=...).",
+        "prior",
+    ),
+)
+_DIVERGENCE = (
+    *_CONSTANTS,
+    Hypothesis("power", "power", "beta", POSITIVE, "Choose a positive power."),
+)
+
+
+theorem(
+    "log_sobolev.tail_condition",
+    "tail of the log ratio (Theorem 5)",
+    f"{PAPER}, Theorem 5",
+    Hypothesis(
+        "every-ordered-pair", "tail bound for every ordered pair", "D, D'", "True", "Bound both directions.", "declared"
+    ),
+    Hypothesis("epsilon", "epsilon", "eps", POSITIVE, "Ask for a positive epsilon."),
+    Hypothesis("tail", "tail of the log ratio", "delta", "in [0, 1]", "Give a probability."),
+)
 
 
 def tail_condition(
@@ -38,10 +83,10 @@ def tail_condition(
     For an event A: P_D(A) <= P_D(A, ratio < e^eps) + delta <= e^eps P_D'(A) + delta. `tail` is that delta, and
     `every_ordered_pair` declares that it bounds both directions of every pair. Only this one point is claimed.
     """
-    h = Hypotheses("tail of the log ratio (Theorem 5)", f"{PAPER}, Theorem 5")
-    h.flag(every_ordered_pair, "tail bound for every ordered pair", "D, D'", "True", "Bound both directions.")
-    eps = h.number(epsilon, "epsilon", "eps", "finite and greater than 0", "Ask for a positive epsilon.")
-    delta = h.number(tail, "tail of the log ratio", "delta", "in [0, 1]", "Give a probability.")
+    h = Hypotheses("log_sobolev.tail_condition")
+    h.flag(every_ordered_pair, "every-ordered-pair")
+    eps = h.number(epsilon, "epsilon")
+    delta = h.number(tail, "tail")
     return h.guarantee(Profile("approximate", {"epsilon": eps, "delta": delta}), adjacency, unit)
 
 
@@ -57,10 +102,29 @@ def concentration(*, lipschitz: float, log_sobolev: float, deviation: float) -> 
     return _exp_up(t / big_l * (t / big_l) / (2 * big_d))
 
 
+theorem("log_sobolev.kl_bound", "divergence by log-Sobolev (24)", f"{PAPER}, equation (24)", *_DIVERGENCE)
+
+
 def kl_bound(*, power: float, lipschitz: float, strong_convexity: float, convex: bool) -> float:
     """(24): KL(G_D, G_D') <= 2 L^2 beta^2/m, rounded up: (18) applied to the square root of the density ratio."""
-    h = Hypotheses("divergence by log-Sobolev (24)", f"{PAPER}, equation (24)")
+    h = Hypotheses("log_sobolev.kl_bound")
     return _divergence(h, power, lipschitz, strong_convexity, convex)
+
+
+theorem(
+    "log_sobolev.tail_bound",
+    "tail bound (Theorem 7)",
+    f"{PAPER}, Theorem 7 with Theorem 5",
+    *_DIVERGENCE,
+    Hypothesis("epsilon", "epsilon", "eps", POSITIVE, "Ask for a positive epsilon."),
+    Hypothesis(
+        "epsilon-beyond",
+        "epsilon beyond the divergence bound",
+        "eps > 2 L^2 beta^2/m",
+        "greater than {}",
+        f"Lower the power: (6) says nothing here. {_SHARP}",
+    ),
+)
 
 
 def tail_bound(
@@ -78,17 +142,10 @@ def tail_bound(
     `strong_convexity` is m of U_D for every D (the prior's m_pi suffices), `lipschitz` is L of one record's loss. The
     paper's beta <= 1 and non-negative loss are not used by its proof and not asked for.
     """
-    h = Hypotheses("tail bound (Theorem 7)", f"{PAPER}, Theorem 7 with Theorem 5")
+    h = Hypotheses("log_sobolev.tail_bound")
     k = _divergence(h, power, lipschitz, strong_convexity, convex)
-    eps = h.number(epsilon, "epsilon", "eps", "finite and greater than 0", "Ask for a positive epsilon.")
-    h.holds(
-        eps > k,
-        "epsilon beyond the divergence bound",
-        "eps > 2 L^2 beta^2/m",
-        f"greater than {k:.9g}",
-        eps,
-        f"Lower the power: (6) says nothing here. {_SHARP}",
-    )
+    eps = h.number(epsilon, "epsilon")
+    h.holds(eps > k, "epsilon-beyond", given=eps, bound=f"{k:.9g}")
     return h.guarantee(Profile("approximate", {"epsilon": eps, "delta": _tail(eps, k)}), adjacency, unit)
 
 
@@ -103,6 +160,9 @@ def eta(*, epsilon: float, delta: float) -> float:
     return root * root * (1 - 16 * UNIT)
 
 
+theorem("log_sobolev.largest_power_tail_bound", "largest power of the tail bound", f"{PAPER}, Theorem 7", *_CONSTANTS)
+
+
 def largest_power_tail_bound(
     *, epsilon: float, delta: float, lipschitz: float, strong_convexity: float, convex: bool
 ) -> float:
@@ -111,7 +171,7 @@ def largest_power_tail_bound(
     `strong_convexity` must not depend on the power: it is m_pi, of -log prior.
     """
     k = eta(epsilon=epsilon, delta=delta)
-    h = Hypotheses("largest power of the tail bound", f"{PAPER}, Theorem 7")
+    h = Hypotheses("log_sobolev.largest_power_tail_bound")
     big_l, m = _constants(h, lipschitz, strong_convexity, convex)
     return _shrunk(math.sqrt(0.5 * k * m) / big_l, lambda beta: _tail(epsilon, _k(beta, big_l, m)) <= delta)
 
@@ -126,13 +186,16 @@ def corollary_8_limit(*, delta: float) -> float:
     return 2.0 / (1.0 + math.sqrt(2 * log_inverse / (1 + 2 * log_inverse))) * (1 - 8 * UNIT)
 
 
+theorem("log_sobolev.corollary_8", "Corollary 8(ii)", f"{PAPER}, Corollary 8, with its missing condition", *_CONSTANTS)
+
+
 def corollary_8(*, epsilon: float, delta: float, lipschitz: float, strong_convexity: float, convex: bool) -> float:
     """Corollary 8(ii), (7): beta = eps/(2L) sqrt(m_pi/(1 + 2 log(1/delta))), rounded down, eps <= corollary_8_limit.
 
     Printed for every eps; it is false from eps = 8.08, 8.99, 9.34 at delta = 1e-3, 1e-5, 1e-6 (linear losses, Gaussian
     prior), so beyond what (6) proves it is refused.
     """
-    h = Hypotheses("Corollary 8(ii)", f"{PAPER}, Corollary 8, with its missing condition")
+    h = Hypotheses("log_sobolev.corollary_8")
     big_l, m = _constants(h, lipschitz, strong_convexity, convex)
     eps, log_inverse = _target(h, epsilon, delta)
     limit = corollary_8_limit(delta=delta)
@@ -163,13 +226,16 @@ def corollary_8_workshop(*, epsilon: float) -> NoReturn:
     )
 
 
+theorem("log_sobolev.theorem_10", "Theorem 10", f"{PAPER}, Theorem 10", *_DIVERGENCE)
+
+
 def theorem_10(*, power: float, lipschitz: float, strong_convexity: float, convex: bool) -> NoReturn:
     """Theorem 10 and Corollary 11: refused, the universal constant C in (9) has no stated value.
 
     Assumption 9(i) is also reversed (the ball must be large, R >= kappa + alpha sqrt(d/m_pi)). The sharp theorem covers
     the same posterior, restricted to any convex K, with no constant; the refusal quotes its price.
     """
-    h = Hypotheses("Theorem 10", f"{PAPER}, Theorem 10")
+    h = Hypotheses("log_sobolev.theorem_10")
     mu = math.sqrt(2 * _divergence(h, power, lipschitz, strong_convexity, convex))
     raise AssumptionError(
         h.theorem,
@@ -285,37 +351,16 @@ def _target(h: Hypotheses, epsilon: float, delta: float) -> tuple[float, float]:
 
 def _constants(h: Hypotheses, lipschitz: float, strong_convexity: float, convex: bool) -> tuple[float, float]:
     """Check Assumption 6 as far as the proof uses it, and return L and m."""
-    h.flag(
-        convex,
-        "convexity of every loss",
-        "convex",
-        "True",
-        "Use a convex loss; without it the posterior need not be log-concave.",
-        origin="loss",
-    )
-    big_l = h.number(
-        lipschitz,
-        "Lipschitz constant of the loss",
-        "L",
-        "finite and greater than 0",
-        "Declare a bound on the rows (data_norm, radius) or use a clipped loss.",
-        origin="loss",
-    )
-    m = h.number(
-        strong_convexity,
-        "strong convexity of the potential",
-        "m",
-        "finite and greater than 0",
-        "Give the prior a positive precision: sf.priors.Gaussian(precision=...).",
-        origin="prior",
-    )
+    h.flag(convex, "convex")
+    big_l = h.number(lipschitz, "lipschitz")
+    m = h.number(strong_convexity, "strong-convexity")
     return big_l, m
 
 
 def _divergence(h: Hypotheses, power: float, lipschitz: float, strong_convexity: float, convex: bool) -> float:
     """Check the constants and return k = 2 L^2 beta^2/m, rounded up."""
     big_l, m = _constants(h, lipschitz, strong_convexity, convex)
-    beta = h.number(power, "power", "beta", "finite and greater than 0", "Choose a positive power.")
+    beta = h.number(power, "power")
     return _k(beta, big_l, m)
 
 

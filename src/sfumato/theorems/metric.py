@@ -23,10 +23,51 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.metric import Metric
 from sfumato.privacy.profiles import Profile
 from sfumato.privacy.renyi import Renyi
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import DRAWS, NOT_NEGATIVE, POSITIVE
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 _PAPER = "Dimitrakakis et al. 2017, "
 _UP = 1 + 1e-12  # covers the rounding of the few operations behind each number
+
+
+_UNIFORM = (
+    Hypothesis(
+        "lipschitz",
+        "uniform Lipschitz constant",
+        "L",
+        NOT_NEGATIVE,
+        "Exclude the parameters at which some data set has probability 0, or use Assumption 2 (stochastic_draws).",
+        "likelihood",
+    ),
+    Hypothesis("power", "power", "r", POSITIVE, "Choose a positive power."),
+)
+_STOCHASTIC = (
+    Hypothesis(
+        "concentration",
+        "concentration of the prior on smooth parameters",
+        "c",
+        POSITIVE,
+        "Give less prior mass to sensitive parameters (sfumato.theorems.metric_finite.smooth_prior).",
+        "prior",
+    ),
+    Hypothesis("offset", "Lipschitz offset", "L0", NOT_NEGATIVE, "Give 0 or more.", "prior"),
+    Hypothesis(
+        "log-ratio",
+        "log ratio of maximal and marginal likelihood",
+        "ln C",
+        NOT_NEGATIVE,
+        "Bound sup p_theta(x)/phi(x) for the WHOLE data set; it is at least 1 and grows with n.",
+        "prior and likelihood",
+    ),
+    Hypothesis("power", "power", "r", POSITIVE, "Choose a positive power."),
+)
+_DISTANCE = (
+    Hypothesis("distance", "distance between data sets", "rho", "a name such as '|x - y|'", "Say which one is meant."),
+)
+_RADIUS = (Hypothesis("rho", "largest distance between neighbours", "rho", NOT_NEGATIVE, "Bound the rows.", "schema"),)
+
+
+theorem("metric.posterior_draws", "uniform Lipschitz theorem", _PAPER + "Theorem 8(1)", *_UNIFORM, *_DISTANCE, DRAWS)
 
 
 def posterior_draws(
@@ -37,11 +78,21 @@ def posterior_draws(
     `lipschitz` is L of Assumption 1 for the whole data set (by Lemma 5 that of one record, under the summed distance of
     the records), `distance` names rho, `power` is r. Theorem 8(1) and Corollary 10(1), with the power added.
     """
-    h = Hypotheses("uniform Lipschitz theorem", _PAPER + "Theorem 8(1)")
+    h = Hypotheses("metric.posterior_draws")
     slope = _uniform(h, lipschitz, power)
     name = _distance(h, distance)
     n = _draws(h, draws)
     return h.guarantee(Metric(2 * n * slope * _UP, 0.0, name), "metric", unit, draws=n)
+
+
+theorem(
+    "metric.posterior_draws_within",
+    "uniform Lipschitz theorem (bounded range)",
+    _PAPER + "Theorem 8(1), with Cesar and Rogers 2021",
+    *_UNIFORM,
+    *_RADIUS,
+    DRAWS,
+)
 
 
 def posterior_draws_within(
@@ -58,11 +109,14 @@ def posterior_draws_within(
     Bounded range gives N (r L rho)^2/2-zCDP and a whole (eps, delta) curve, where the paper has pure 2 N r L rho only.
     `rho` is the largest distance between two data sets that differ as `adjacency` says. Theorem 8(1), sharpened.
     """
-    h = Hypotheses("uniform Lipschitz theorem (bounded range)", _PAPER + "Theorem 8(1), with Cesar and Rogers 2021")
+    h = Hypotheses("metric.posterior_draws_within")
     slope = _uniform(h, lipschitz, power)
     radius = _radius(h, rho)
     n = _draws(h, draws)
     return h.guarantee(n * BoundedRange(2 * slope * radius * _UP), adjacency, unit, draws=n)
+
+
+theorem("metric.divergence", "robustness under Assumption 1", _PAPER + "Theorem 7(1)", *_UNIFORM, *_RADIUS)
 
 
 def divergence(*, lipschitz: float, rho: float, power: float = 1.0) -> float:
@@ -70,9 +124,27 @@ def divergence(*, lipschitz: float, rho: float, power: float = 1.0) -> float:
 
     Theorem 7(1) is the first term; the second is eta^2/8 for a log ratio within an interval of length eta = 2 r L rho.
     """
-    h = Hypotheses("robustness under Assumption 1", _PAPER + "Theorem 7(1)")
+    h = Hypotheses("metric.divergence")
     reach = _uniform(h, lipschitz, power) * _radius(h, rho)
     return min(2 * reach, reach * reach / 2) * _UP
+
+
+theorem(
+    "metric.restricted_prior_draws",
+    "restricted prior (Corollary 9 as it holds)",
+    _PAPER + "Theorem 17(a)",
+    Hypothesis(
+        "prior-restricted",
+        "prior restricted to Theta_L",
+        "xi(Theta_L)",
+        "True",
+        "Set the prior to 0 outside Theta_L, or claim metric.stochastic_renyi_within; Corollary 9 is false as printed.",
+        "prior",
+    ),
+    *_UNIFORM,
+    *_DISTANCE,
+    DRAWS,
+)
 
 
 def restricted_prior_draws(
@@ -85,19 +157,17 @@ def restricted_prior_draws(
     parameter outside Theta_L breaks it. Restriction (or rejection until the draw is in Theta_L) is public and costs
     nothing more. Without it, `stochastic_renyi_within` gives the honest tail.
     """
-    h = Hypotheses("restricted prior (Corollary 9 as it holds)", _PAPER + "Theorem 17(a)")
-    h.flag(
-        prior_restricted,
-        "prior restricted to Theta_L",
-        "xi(Theta_L)",
-        "True",
-        "Set the prior to 0 outside Theta_L, or claim metric.stochastic_renyi_within; Corollary 9 is false as printed.",
-        origin="prior",
-    )
+    h = Hypotheses("metric.restricted_prior_draws")
+    h.flag(prior_restricted, "prior-restricted")
     slope = _uniform(h, lipschitz, power)
     name = _distance(h, distance)
     n = _draws(h, draws)
     return h.guarantee(Metric(2 * n * slope * _UP, 0.0, name), "metric", unit, draws=n)
+
+
+theorem(
+    "metric.stochastic_divergence", "robustness under Assumption 2", _PAPER + "Theorem 7(2)", *_STOCHASTIC, *_RADIUS
+)
 
 
 def stochastic_divergence(
@@ -109,9 +179,19 @@ def stochastic_divergence(
     `log_ratio` ln C. Replaces Theorem 7(2): never above C (L0 + 1/c) rho, which for c > 1 is less than half of what is
     printed, and it needs neither c > 1 nor a chain of intermediate data sets.
     """
-    h = Hypotheses("robustness under Assumption 2", _PAPER + "Theorem 7(2)")
+    h = Hypotheses("metric.stochastic_divergence")
     c, shift, log_c = _stochastic(h, concentration, offset, log_ratio, power)
     return _jeffreys(c, shift, log_c, _radius(h, rho))
+
+
+theorem(
+    "metric.stochastic_draws",
+    "stochastic Lipschitz theorem",
+    _PAPER + "Theorem 8(2)",
+    *_STOCHASTIC,
+    *_DISTANCE,
+    DRAWS,
+)
 
 
 def stochastic_draws(
@@ -130,13 +210,23 @@ def stochastic_draws(
     rho, so no distance has to be declared. Vacuous at distance 1 when delta >= 1 (`Guarantee.vacuous`). Theorem 8(2)
     and Corollary 10(2) with explicit and smaller constants; N enters as sqrt(N) and not as N.
     """
-    h = Hypotheses("stochastic Lipschitz theorem", _PAPER + "Theorem 8(2)")
+    h = Hypotheses("metric.stochastic_draws")
     c, shift, log_c = _stochastic(h, concentration, offset, log_ratio, power)
     name = _distance(h, distance)
     n = _draws(h, draws)
     mass = 2.0 if log_c >= math.log(2) else math.exp(log_c)
     slope = mass * _mean_of_top(c, shift, log_c, mass)
     return h.guarantee(Metric(0.0, 0.5 * math.sqrt(n * slope) * _UP, f"sqrt({name})"), "metric", unit, draws=n)
+
+
+theorem(
+    "metric.stochastic_draws_within",
+    "stochastic Lipschitz theorem (total variation)",
+    _PAPER + "Theorem 8(2)",
+    *_STOCHASTIC,
+    *_RADIUS,
+    DRAWS,
+)
 
 
 def stochastic_draws_within(
@@ -154,12 +244,29 @@ def stochastic_draws_within(
 
     Total variation v nearly linear in rho for small rho, where Theorem 8(2) has its square root.
     """
-    h = Hypotheses("stochastic Lipschitz theorem (total variation)", _PAPER + "Theorem 8(2)")
+    h = Hypotheses("metric.stochastic_draws_within")
     c, shift, log_c = _stochastic(h, concentration, offset, log_ratio, power)
     total = _jeffreys(c, shift, log_c, _radius(h, rho))
     n = _draws(h, draws)
     curve = Profile("approximate", {"epsilon": 0.0, "delta": total_variation(jeffreys=n * total)})
     return h.guarantee(curve, adjacency, unit, draws=n)
+
+
+theorem(
+    "metric.stochastic_renyi_within",
+    "stochastic Lipschitz theorem (Renyi)",
+    _PAPER + "Assumption 2; docs/proofs/metric.md",
+    *_STOCHASTIC,
+    *_RADIUS,
+    DRAWS,
+    Hypothesis(
+        "orders",
+        "distance small against the concentration",
+        "rho/c",
+        "at most 1e12",
+        "Use a closer neighbour relation or a prior that puts less mass on sensitive parameters.",
+    ),
+)
 
 
 def stochastic_renyi_within(
@@ -179,7 +286,7 @@ def stochastic_renyi_within(
     for one draw and L >= L0, eps = rho [L + L0 + (1 + ln C)/c] with delta = C exp(-c (L - L0)): the shape that
     Corollary 9 was after. Nothing is claimed at orders of 1 + c/rho and above. Not in the paper.
     """
-    h = Hypotheses("stochastic Lipschitz theorem (Renyi)", _PAPER + "Assumption 2; docs/proofs/metric.md")
+    h = Hypotheses("metric.stochastic_renyi_within")
     c, shift, log_c = _stochastic(h, concentration, offset, log_ratio, power)
     radius = _radius(h, rho)
     n = _draws(h, draws)
@@ -191,14 +298,7 @@ def stochastic_renyi_within(
         s = (order - 1) * radius / c * _UP  # again from the rounded order, so that the pair listed is one that holds
         if 0 < s < 1 and order < math.inf:
             curve[order] = n * radius / c * (2 * c * shift + 2 * log_c + 1 - math.log1p(-s) / s) * _UP
-    h.holds(
-        bool(curve),
-        "distance small against the concentration",
-        "rho/c",
-        "at most 1e12",
-        radius / c,
-        "Use a closer neighbour relation or a prior that puts less mass on sensitive parameters.",
-    )
+    h.holds(bool(curve), "orders", given=radius / c)
     return h.guarantee(Renyi(curve.keys(), curve.values()), adjacency, unit, draws=n)
 
 
@@ -237,53 +337,30 @@ def _jeffreys(c: float, shift: float, log_c: float, rho: float) -> float:
 
 
 def _uniform(h: Hypotheses, lipschitz: float, power: float) -> float:
-    slope = h.number(
-        lipschitz,
-        "uniform Lipschitz constant",
-        "L",
-        "finite and 0 or greater",
-        "Exclude the parameters at which some data set has probability 0, or use Assumption 2 (stochastic_draws).",
-        origin="likelihood",
-    )
-    return slope * h.number(power, "power", "r", "finite and greater than 0", "Choose a positive power.")
+    slope = h.number(lipschitz, "lipschitz")
+    return slope * h.number(power, "power")
 
 
 def _stochastic(
     h: Hypotheses, concentration: float, offset: float, log_ratio: float, power: float
 ) -> tuple[float, float, float]:
     """Check (c, L0, ln C) and return them for the likelihood raised to the power."""
-    c = h.number(
-        concentration,
-        "concentration of the prior on smooth parameters",
-        "c",
-        "finite and greater than 0",
-        "Give less prior mass to sensitive parameters (sfumato.theorems.metric_finite.smooth_prior).",
-        origin="prior",
-    )
-    shift = h.number(offset, "Lipschitz offset", "L0", "finite and 0 or greater", "Give 0 or more.", origin="prior")
-    log_c = h.number(
-        log_ratio,
-        "log ratio of maximal and marginal likelihood",
-        "ln C",
-        "finite and 0 or greater",
-        "Bound sup p_theta(x)/phi(x) for the WHOLE data set; it is at least 1 and grows with n.",
-        origin="prior and likelihood",
-    )
-    r = h.number(power, "power", "r", "finite and greater than 0", "Choose a positive power.")
+    c = h.number(concentration, "concentration")
+    shift = h.number(offset, "offset")
+    log_c = h.number(log_ratio, "log-ratio")
+    r = h.number(power, "power")
     return c / r, shift * r, log_c * max(1.0, r)
 
 
 def _distance(h: Hypotheses, distance: str) -> str:
     named = isinstance(distance, str) and bool(distance.strip())
-    h.holds(named, "distance between data sets", "rho", "a name such as '|x - y|'", distance, "Say which one is meant.")
+    h.holds(named, "distance", given=distance)
     return distance
 
 
 def _radius(h: Hypotheses, rho: float) -> float:
-    return h.number(
-        rho, "largest distance between neighbours", "rho", "finite and 0 or greater", "Bound the rows.", origin="schema"
-    )
+    return h.number(rho, "rho")
 
 
 def _draws(h: Hypotheses, draws: int) -> int:
-    return h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    return h.count(draws, "draws")
