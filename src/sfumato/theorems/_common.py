@@ -32,3 +32,7 @@ DIFFERENCE = Hypothesis(
     "Declare a bound on the rows (data_norm, radius) or use a clipped loss.",
     "loss",
 )
+DISTANCE = Hypothesis(
+    "distance", "distance between data sets", "rho", "a name such as '|x - y|'", "Say which one is meant."
+)
+RADIUS = Hypothesis("rho", "largest distance between neighbours", "rho", NOT_NEGATIVE, "Bound the rows.", "schema")

@@ -128,6 +128,11 @@ class Hypotheses:
         """Check LOG_ERROR: the bound on how far the log of a drawn point's mass is from the exact one."""
         return self.number(log_error, "log-error")
 
+    def distance(self, name: str) -> str:
+        """Check DISTANCE: the distance between data sets has a name."""
+        self.holds(isinstance(name, str) and bool(name.strip()), "distance", given=name)
+        return name
+
     def float_error(self, bound: float) -> float:
         """Check FLOAT_ERROR: the bound on the rounding error of one step, and that float64 normals are taken for exact ones.
 
