@@ -64,7 +64,7 @@ class Hypotheses:
         `name` is the id of a declared hypothesis, whose words are then used, or a name in words. `bound` is the number that
         a declared requirement such as "at most {}" depends on.
         """
-        about = self._about(name, symbol, required, remedy, origin)
+        about = self._about(name, *((symbol, required, remedy, origin) if symbol else ()))
         shown = f"{given:.6g}" if isinstance(given, float) else str(given)
         needed = about.required.replace("{}", bound)
         if not condition:
@@ -72,10 +72,10 @@ class Hypotheses:
         id = f"{self.id}/{about.id}" if about.id else ""
         self.checked.append(Assumption(about.name, about.symbol, needed, shown, about.origin, id, bound))
 
-    def _about(self, name: str, symbol: str, required: str, remedy: str, origin: str) -> Hypothesis:
-        """The declared hypothesis with this id; where words are given, these."""
-        if symbol:
-            return Hypothesis("", name, symbol, required, remedy, origin)
+    def _about(self, name: str, *words: str) -> Hypothesis:
+        """The declared hypothesis with this id; where words are given (symbol, required, remedy, origin), these."""
+        if words:
+            return Hypothesis("", name, words[0], words[1], words[2], words[3])
         entry = declared(self.id)
         about = None if entry is None else entry.hypothesis(name)
         if about is None:
@@ -83,20 +83,13 @@ class Hypotheses:
         return about
 
     def number(
-        self,
-        value: object,
-        name: str,
-        symbol: str = "",
-        required: str = "",
-        remedy: str = "",
-        origin: str = "argument",
+        self, value: object, name: str, symbol: str = "", rule: str = "", remedy: str = "", origin: str = "argument"
     ) -> float:
         """Check a real number against one of the named rules ("finite and greater than 0", ...) and return it."""
         real = isinstance(value, (int, float)) or hasattr(value, "__float__")
         number = float(value) if real and not isinstance(value, bool) and value is not None else math.nan  # type: ignore[arg-type]
-        rule = self._about(name, symbol, required, remedy, origin).required
-        given = value if math.isnan(number) else number
-        self.holds(_RULES[rule](number), name, symbol, required, given, remedy, origin)
+        fits = _RULES[rule or self._about(name).required](number)
+        self.holds(fits, name, symbol, rule, value if math.isnan(number) else number, remedy, origin)
         return number
 
     def count(

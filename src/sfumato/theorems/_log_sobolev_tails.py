@@ -26,47 +26,26 @@ _SHRINKS = tuple(10.0**-k for k in range(15, 5, -1))
 
 
 CONSTANTS = (
-    Hypothesis(
-        "convex",
-        "convexity of every loss",
-        "convex",
-        "True",
-        "Use a convex loss; without it the posterior need not be log-concave.",
-        "loss",
-    ),
-    Hypothesis(
-        "lipschitz",
-        "Lipschitz constant of the loss",
-        "L",
-        POSITIVE,
-        "Declare a bound on the rows (data_norm, radius) or use a clipped loss.",
-        "loss",
-    ),
-    Hypothesis(
-        "strong-convexity",
-        "strong convexity of the potential",
-        "m",
-        POSITIVE,
-        "Give the prior a positive precision: sf.priors.Gaussian(precision=...).",
-        "prior",
-    ),
-)
+    Hypothesis("convex", "convexity of every loss", "convex", "True",
+               "Use a convex loss; without it the posterior need not be log-concave.", "loss"),
+    Hypothesis("lipschitz", "Lipschitz constant of the loss", "L", POSITIVE,
+               "Declare a bound on the rows (data_norm, radius) or use a clipped loss.", "loss"),
+    Hypothesis("strong-convexity", "strong convexity of the potential", "m", POSITIVE,
+               "Give the prior a positive precision: sf.priors.Gaussian(precision=...).", "prior"),
+)  # fmt: skip
 DIVERGENCE = (
     *CONSTANTS,
     Hypothesis("power", "power", "beta", POSITIVE, "Choose a positive power."),
-)
+)  # fmt: skip
 
 
 theorem(
-    "log_sobolev.tail_condition",
-    "tail of the log ratio (Theorem 5)",
-    f"{PAPER}, Theorem 5",
-    Hypothesis(
-        "every-ordered-pair", "tail bound for every ordered pair", "D, D'", "True", "Bound both directions.", "declared"
-    ),
+    "log_sobolev.tail_condition", "tail of the log ratio (Theorem 5)", f"{PAPER}, Theorem 5",
+    Hypothesis("every-ordered-pair", "tail bound for every ordered pair", "D, D'", "True", "Bound both directions.",
+               "declared"),
     Hypothesis("epsilon", "epsilon", "eps", POSITIVE, "Ask for a positive epsilon."),
     Hypothesis("tail", "tail of the log ratio", "delta", "in [0, 1]", "Give a probability."),
-)
+)  # fmt: skip
 
 
 def tail_condition(
@@ -106,19 +85,12 @@ def kl_bound(*, power: float, lipschitz: float, strong_convexity: float, convex:
 
 
 theorem(
-    "log_sobolev.tail_bound",
-    "tail bound (Theorem 7)",
-    f"{PAPER}, Theorem 7 with Theorem 5",
+    "log_sobolev.tail_bound", "tail bound (Theorem 7)", f"{PAPER}, Theorem 7 with Theorem 5",
     *DIVERGENCE,
     Hypothesis("epsilon", "epsilon", "eps", POSITIVE, "Ask for a positive epsilon."),
-    Hypothesis(
-        "epsilon-beyond",
-        "epsilon beyond the divergence bound",
-        "eps > 2 L^2 beta^2/m",
-        "greater than {}",
-        f"Lower the power: (6) says nothing here. {SHARP}",
-    ),
-)
+    Hypothesis("epsilon-beyond", "epsilon beyond the divergence bound", "eps > 2 L^2 beta^2/m", "greater than {}",
+               f"Lower the power: (6) says nothing here. {SHARP}"),
+)  # fmt: skip
 
 
 def tail_bound(

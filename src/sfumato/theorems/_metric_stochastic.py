@@ -27,25 +27,14 @@ _PAPER = "Dimitrakakis et al. 2017, "
 _UP = 1 + 1e-12  # covers the rounding of the few operations behind each number
 
 _STOCHASTIC = (
-    Hypothesis(
-        "concentration",
-        "concentration of the prior on smooth parameters",
-        "c",
-        POSITIVE,
-        "Give less prior mass to sensitive parameters (sfumato.theorems.metric_finite.smooth_prior).",
-        "prior",
-    ),
+    Hypothesis("concentration", "concentration of the prior on smooth parameters", "c", POSITIVE,
+               "Give less prior mass to sensitive parameters (sfumato.theorems.metric_finite.smooth_prior).", "prior"),
     Hypothesis("offset", "Lipschitz offset", "L0", NOT_NEGATIVE, "Give 0 or more.", "prior"),
-    Hypothesis(
-        "log-ratio",
-        "log ratio of maximal and marginal likelihood",
-        "ln C",
-        NOT_NEGATIVE,
-        "Bound sup p_theta(x)/phi(x) for the WHOLE data set; it is at least 1 and grows with n.",
-        "prior and likelihood",
-    ),
+    Hypothesis("log-ratio", "log ratio of maximal and marginal likelihood", "ln C", NOT_NEGATIVE,
+               "Bound sup p_theta(x)/phi(x) for the WHOLE data set; it is at least 1 and grows with n.",
+               "prior and likelihood"),
     Hypothesis("power", "power", "r", POSITIVE, "Choose a positive power."),
-)
+)  # fmt: skip
 
 
 theorem("metric.stochastic_divergence", "robustness under Assumption 2", _PAPER + "Theorem 7(2)", *_STOCHASTIC, RADIUS)
@@ -66,13 +55,9 @@ def stochastic_divergence(
 
 
 theorem(
-    "metric.stochastic_draws",
-    "stochastic Lipschitz theorem",
-    _PAPER + "Theorem 8(2)",
-    *_STOCHASTIC,
-    DISTANCE,
-    DRAWS,
-)
+    "metric.stochastic_draws", "stochastic Lipschitz theorem", _PAPER + "Theorem 8(2)",
+    *_STOCHASTIC, DISTANCE, DRAWS,
+)  # fmt: skip
 
 
 def stochastic_draws(
@@ -101,13 +86,9 @@ def stochastic_draws(
 
 
 theorem(
-    "metric.stochastic_draws_within",
-    "stochastic Lipschitz theorem (total variation)",
-    _PAPER + "Theorem 8(2)",
-    *_STOCHASTIC,
-    RADIUS,
-    DRAWS,
-)
+    "metric.stochastic_draws_within", "stochastic Lipschitz theorem (total variation)", _PAPER + "Theorem 8(2)",
+    *_STOCHASTIC, RADIUS, DRAWS,
+)  # fmt: skip
 
 
 def stochastic_draws_within(
@@ -134,20 +115,12 @@ def stochastic_draws_within(
 
 
 theorem(
-    "metric.stochastic_renyi_within",
-    "stochastic Lipschitz theorem (Renyi)",
+    "metric.stochastic_renyi_within", "stochastic Lipschitz theorem (Renyi)",
     _PAPER + "Assumption 2; docs/proofs/metric.md",
-    *_STOCHASTIC,
-    RADIUS,
-    DRAWS,
-    Hypothesis(
-        "orders",
-        "distance small against the concentration",
-        "rho/c",
-        "at most 1e12",
-        "Use a closer neighbour relation or a prior that puts less mass on sensitive parameters.",
-    ),
-)
+    *_STOCHASTIC, RADIUS, DRAWS,
+    Hypothesis("orders", "distance small against the concentration", "rho/c", "at most 1e12",
+               "Use a closer neighbour relation or a prior that puts less mass on sensitive parameters."),
+)  # fmt: skip
 
 
 def stochastic_renyi_within(

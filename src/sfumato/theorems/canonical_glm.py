@@ -25,37 +25,19 @@ PAPER = "Geumlek, Song and Chaudhuri 2017"
 
 
 _MODEL = (
-    Hypothesis(
-        "canonical",
-        "canonical link",
-        "g",
-        "True",
-        "Probit and complementary log-log gradients are unbounded: use the clipped losses with 'langevin'.",
-        "model",
-    ),
-    Hypothesis(
-        "radius",
-        "bound on the features",
-        "c",
-        POSITIVE,
-        "Declare a bound on the rows (data_norm); append the intercept before taking it.",
-        "schema",
-    ),
-    Hypothesis(
-        "bound", "bound on response minus mean", "B", NOT_NEGATIVE, "Take it from response_bound.", "schema and model"
-    ),
+    Hypothesis("canonical", "canonical link", "g", "True",
+               "Probit and complementary log-log gradients are unbounded: use the clipped losses with 'langevin'.",
+               "model"),
+    Hypothesis("radius", "bound on the features", "c", POSITIVE,
+               "Declare a bound on the rows (data_norm); append the intercept before taking it.", "schema"),
+    Hypothesis("bound", "bound on response minus mean", "B", NOT_NEGATIVE, "Take it from response_bound.",
+               "schema and model"),
     RECORDS,
-)
+)  # fmt: skip
 _PRECISION = (
-    Hypothesis(
-        "precision-per-record",
-        "prior precision per record",
-        "b",
-        POSITIVE,
-        "Give the prior a positive precision: its covariance is I/(n b).",
-        "prior",
-    ),
-)
+    Hypothesis("precision-per-record", "prior precision per record", "b", POSITIVE,
+               "Give the prior a positive precision: its covariance is I/(n b).", "prior"),
+)  # fmt: skip
 
 
 def response_bound(*, y_min: float, y_max: float, mean_min: float, mean_max: float) -> float:
@@ -76,14 +58,12 @@ def response_bound(*, y_min: float, y_max: float, mean_min: float, mean_max: flo
 
 
 theorem(
-    "canonical_glm.posterior_draw",
-    "canonical GLM with Gaussian prior",
+    "canonical_glm.posterior_draw", "canonical GLM with Gaussian prior",
     f"{PAPER}, Theorems 16 and 17, by Gopi, Lee and Liu 2022",
-    *_MODEL,
-    *_PRECISION,
+    *_MODEL, *_PRECISION,
     Hypothesis("power", "power", "rho", POSITIVE, "Choose a positive power."),
     DRAWS,
-)
+)  # fmt: skip
 
 
 def posterior_draw(
@@ -112,12 +92,9 @@ def posterior_draw(
 
 
 theorem(
-    "canonical_glm.concentrated_precision",
-    "concentrated posterior (Algorithm 4)",
-    f"{PAPER}, Algorithm 4",
-    *_MODEL,
-    *_PRECISION,
-)
+    "canonical_glm.concentrated_precision", "concentrated posterior (Algorithm 4)", f"{PAPER}, Algorithm 4",
+    *_MODEL, *_PRECISION,
+)  # fmt: skip
 
 
 def concentrated_precision(
@@ -135,8 +112,9 @@ def concentrated_precision(
 
 
 theorem(
-    "canonical_glm.diffused_power", "diffused posterior (Algorithm 5)", f"{PAPER}, Algorithm 5", *_MODEL, *_PRECISION
-)
+    "canonical_glm.diffused_power", "diffused posterior (Algorithm 5)", f"{PAPER}, Algorithm 5",
+    *_MODEL, *_PRECISION,
+)  # fmt: skip
 
 
 def diffused_power(

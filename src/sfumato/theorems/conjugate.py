@@ -24,7 +24,7 @@ from sfumato.errors import ArgumentError
 from sfumato.privacy.curves import Curve
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.profiles import Profile
-from sfumato.theorems._common import COUNT, LOG_ERROR, POSITIVE, RECORDS, TEMPERING
+from sfumato.theorems._common import ALPHA, BETA, COUNT, GAMMA, LOG_ERROR, POSITIVE, RECORDS, SHAPE, TEMPERING
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 SOURCE = "Geumlek et al. 2017, section 3, with the exact profile"
@@ -57,16 +57,11 @@ def _with_error(h: Hypotheses, values: dict[str, float | int], log_error: float)
 
 
 theorem(
-    "conjugate.beta_bernoulli",
-    "exact profile (Beta-Bernoulli)",
-    SOURCE,
-    Hypothesis("alpha", "prior cell", "alpha", POSITIVE, "Use a proper prior: alpha > 0.", "prior"),
-    Hypothesis("beta", "prior cell", "beta", POSITIVE, "Use a proper prior: beta > 0.", "prior"),
-    RECORDS,
+    "conjugate.beta_bernoulli", "exact profile (Beta-Bernoulli)", SOURCE,
+    ALPHA, BETA, RECORDS,
     Hypothesis("trials", "trials per record", "m", COUNT, "State the public number of trials."),
-    *TEMPERING,
-    LOG_ERROR,
-)
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
 
 
 def beta_bernoulli(
@@ -99,13 +94,10 @@ def beta_bernoulli(
 
 
 theorem(
-    "conjugate.beta_any_n",
-    "exact profile (Beta-Bernoulli, any n)",
-    SOURCE,
-    Hypothesis("alpha", "prior cell", "alpha", POSITIVE, "Use a proper prior: alpha > 0.", "prior"),
-    Hypothesis("beta", "prior cell", "beta", POSITIVE, "Use a proper prior: beta > 0.", "prior"),
+    "conjugate.beta_any_n", "exact profile (Beta-Bernoulli, any n)", SOURCE,
+    ALPHA, BETA,
     *TEMPERING,
-)
+)  # fmt: skip
 
 
 def beta_any_n(
@@ -124,14 +116,11 @@ def _beta_pair(a: float, b: float, power: float, draws: int) -> Profile:
 
 
 theorem(
-    "conjugate.dirichlet",
-    "exact profile (Dirichlet-Categorical)",
-    SOURCE,
+    "conjugate.dirichlet", "exact profile (Dirichlet-Categorical)", SOURCE,
     Hypothesis("categories", "number of categories", "K", "at least 3", "For two categories use beta_bernoulli."),
     Hypothesis("cell", "prior cell", "alpha", POSITIVE, "Use a proper prior: every cell > 0.", "prior"),
-    *TEMPERING,
-    LOG_ERROR,
-)
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
 
 
 def dirichlet(
@@ -160,16 +149,12 @@ def dirichlet(
 
 
 theorem(
-    "conjugate.gamma_poisson",
-    "exact profile (Gamma-Poisson)",
-    SOURCE,
-    Hypothesis("shape", "prior shape", "a", POSITIVE, "Use a proper prior: shape > 0.", "prior"),
-    Hypothesis(
-        "bound", "bound on a count", "B", POSITIVE, "Declare the largest count; larger ones are clipped.", "schema"
-    ),
-    *TEMPERING,
-    LOG_ERROR,
-)
+    "conjugate.gamma_poisson", "exact profile (Gamma-Poisson)", SOURCE,
+    SHAPE,
+    Hypothesis("bound", "bound on a count", "B", POSITIVE, "Declare the largest count; larger ones are clipped.",
+               "schema"),
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
 
 
 def gamma_poisson(
@@ -192,19 +177,10 @@ def gamma_poisson(
 
 
 theorem(
-    "conjugate.gamma_rate",
-    "exact profile (Gamma rate)",
-    SOURCE,
-    Hypothesis("shape", "prior shape", "a", POSITIVE, "Use a proper prior: shape > 0.", "prior"),
-    Hypothesis("rate", "prior rate", "b", POSITIVE, "Use a proper prior: rate > 0.", "prior"),
-    RECORDS,
-    Hypothesis(
-        "bound", "bound on a record's statistic", "B", POSITIVE, "Declare the bound; records are clipped.", "schema"
-    ),
-    Hypothesis("shape-per-record", "shape per record", "q", POSITIVE, "1 for exponential data, 1/2 for a precision."),
-    *TEMPERING,
-    LOG_ERROR,
-)
+    "conjugate.gamma_rate", "exact profile (Gamma rate)", SOURCE,
+    *GAMMA,
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
 
 
 def gamma_rate(
@@ -236,14 +212,11 @@ def gamma_rate(
 
 
 theorem(
-    "conjugate.network",
-    "exact profile (Bayesian network)",
-    SOURCE,
+    "conjugate.network", "exact profile (Bayesian network)", SOURCE,
     Hypothesis("nodes", "number of nodes", "K", "at least 1", "Name the nodes."),
     Hypothesis("cell", "smallest prior cell of a node", "x_k", POSITIVE, "Use a proper prior.", "prior"),
-    *TEMPERING,
-    LOG_ERROR,
-)
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
 
 
 def network(

@@ -32,20 +32,13 @@ LOGISTIC_PEAK = 0.27846454276107379
 
 
 theorem(
-    "exponential.exponential_mechanism",
-    "exponential mechanism (Theorem 3)",
+    "exponential.exponential_mechanism", "exponential mechanism (Theorem 3)",
     "Minami et al. 2016, Theorem 3; Cesar and Rogers 2021",
     Hypothesis("power", "power", "beta", POSITIVE, "Choose a positive power."),
-    Hypothesis(
-        "sensitivity",
-        "sensitivity of the summed loss",
-        "Delta",
-        NOT_NEGATIVE,
-        "Bound the loss or truncate the prior to a ball; an unbounded loss needs the sharp theorem.",
-        "loss",
-    ),
+    Hypothesis("sensitivity", "sensitivity of the summed loss", "Delta", NOT_NEGATIVE,
+               "Bound the loss or truncate the prior to a ball; an unbounded loss needs the sharp theorem.", "loss"),
     DRAWS,
-)
+)  # fmt: skip
 
 
 def exponential_mechanism(
@@ -100,12 +93,11 @@ def dp_distance(p: ArrayLike, q: ArrayLike) -> float:
 
 
 theorem(
-    "exponential.ops_draw",
-    "one posterior sample on a ball",
+    "exponential.ops_draw", "one posterior sample on a ball",
     "Wang, Fienberg and Smola 2015; Minami et al. 2016, Theorem 4(b)",
     Hypothesis("radius", "bound on the rows", "c", POSITIVE, "Declare data_norm.", "schema"),
     Hypothesis("ball", "radius of the ball", "R_T", POSITIVE, "Truncate the prior.", "prior"),
-)
+)  # fmt: skip
 
 
 def ops_draw(

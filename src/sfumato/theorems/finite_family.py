@@ -38,46 +38,25 @@ MOST_COUNTS, MOST_WORK = 20_000, 4_000_000
 
 
 _TABLE = (
-    Hypothesis(
-        "log-likelihood",
-        "log likelihood of every level",
-        "log p",
-        "a table (parameter, level) of finite numbers",
-        "Restrict the prior to Theta_L: a parameter under which a level is impossible has no finite price.",
-        "likelihood",
-    ),
-)
+    Hypothesis("log-likelihood", "log likelihood of every level", "log p",
+               "a table (parameter, level) of finite numbers",
+               "Restrict the prior to Theta_L: a parameter under which a level is impossible has no finite price.",
+               "likelihood"),
+)  # fmt: skip
 _PRIOR = (
-    Hypothesis(
-        "log-prior",
-        "log prior",
-        "log xi",
-        "one finite number per parameter",
-        "Leave out parameters without prior mass.",
-        "prior",
-    ),
-)
+    Hypothesis("log-prior", "log prior", "log xi", "one finite number per parameter",
+               "Leave out parameters without prior mass.", "prior"),
+)  # fmt: skip
 
 
 theorem(
-    "finite_family.posterior_draws",
-    "posterior of a finite family",
-    SOURCE,
-    *_TABLE,
-    *_PRIOR,
-    RECORDS,
-    LIKELIHOOD_POWER,
-    DRAWS,
+    "finite_family.posterior_draws", "posterior of a finite family", SOURCE,
+    *_TABLE, *_PRIOR, RECORDS, LIKELIHOOD_POWER, DRAWS,
     Hypothesis("form", "form", "form", "'best', 'pure' or 'bounded range'", "Name one."),
     LOG_ERROR,
-    Hypothesis(
-        "enumerable",
-        "data sets few enough to enumerate",
-        "n, v, m",
-        "enumerable",
-        "Use form='bounded range': it needs no enumeration.",
-    ),
-)
+    Hypothesis("enumerable", "data sets few enough to enumerate", "n, v, m", "enumerable",
+               "Use form='bounded range': it needs no enumeration."),
+)  # fmt: skip
 
 
 def posterior_draws(
@@ -134,24 +113,16 @@ def enumerable(*, levels: int, parameters: int, n: int) -> bool:
 
 
 theorem(
-    "finite_family.finite_metric",
-    "finite family under a distance between records",
+    "finite_family.finite_metric", "finite family under a distance between records",
     "Dimitrakakis et al. 2017, section 2.2.2, Lemma 5",
     *_TABLE,
-    Hypothesis(
-        "sufficiency",
-        "sufficiency of the statistic behind rho",
-        "rho(x, y) = 0",
-        "equal likelihoods at distance 0",
-        "Give these levels a positive distance, or the same column.",
-        "likelihood",
-    ),
+    Hypothesis("sufficiency", "sufficiency of the statistic behind rho", "rho(x, y) = 0",
+               "equal likelihoods at distance 0", "Give these levels a positive distance, or the same column.",
+               "likelihood"),
     Hypothesis("distances", "distances", "rho", "finite", "Give finite distances."),
     Hypothesis("distance", "distance between records", "rho", "a name such as '|t(x) - t(y)|'", "Say which is meant."),
-    LIKELIHOOD_POWER,
-    DRAWS,
-    LOG_ERROR,
-)
+    LIKELIHOOD_POWER, DRAWS, LOG_ERROR,
+)  # fmt: skip
 
 
 def finite_metric(

@@ -22,41 +22,20 @@ from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.theorems import sharp
-from sfumato.theorems._common import COUNT, DIFFERENCE, FLOAT_ERROR, NOT_NEGATIVE, POSITIVE
+from sfumato.theorems._common import COUNT, DIFFERENCE, FLOAT_ERROR, NOT_NEGATIVE, POSITIVE, RUN
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 SOURCE = "Bok, Su and Altschuler 2024 (shifted interpolation)"
 
 
 _RUN = (
-    Hypothesis(
-        "convex",
-        "convexity of every loss",
-        "convex",
-        "True",
-        "Use a convex loss (never a per-record clipped softmax), or price the whole path with 'langevin-path'.",
-        "loss",
-    ),
-    Hypothesis(
-        "public-start",
-        "public start",
-        "theta_0",
-        "True",
-        "Start at the prior mean or another public point.",
-        "declared",
-    ),
-    Hypothesis(
-        "full-batch",
-        "full batch",
-        "batch",
-        "True",
-        "Use every record at every step; subsampling needs another theorem.",
-        "declared",
-    ),
-    Hypothesis(
-        "momentum", "no momentum", "momentum", "0", "Drop the momentum, or use 'langevin-path', which covers it."
-    ),
-)
+    Hypothesis("convex", "convexity of every loss", "convex", "True",
+               "Use a convex loss (never a per-record clipped softmax), or price the whole path with 'langevin-path'.",
+               "loss"),
+    *RUN,
+    Hypothesis("momentum", "no momentum", "momentum", "0",
+               "Drop the momentum, or use 'langevin-path', which covers it."),
+)  # fmt: skip
 
 
 def contraction_factor(step: float, strong_convexity: float, steps: int) -> float:
@@ -79,43 +58,24 @@ def _check_run(h: Hypotheses, convex: bool, public_start: bool, full_batch: bool
 
 
 theorem(
-    "finite_step.last_iterate",
-    "finite-step theorem (last iterate)",
-    SOURCE,
+    "finite_step.last_iterate", "finite-step theorem (last iterate)", SOURCE,
     *_RUN,
-    Hypothesis(
-        "strong-convexity",
-        "strong convexity of the potential",
-        "m",
-        NOT_NEGATIVE,
-        "A negative curvature is not convex; use 'langevin-path'.",
-        "prior and loss",
-    ),
-    Hypothesis(
-        "smoothness",
-        "smoothness of the potential",
-        "M",
-        POSITIVE,
-        "Use a smooth loss (a smoothed hinge or quantile, declared label bounds for Poisson).",
-        "prior and loss",
-    ),
-    Hypothesis(
-        "smoothness-order", "smoothness at least strong convexity", "m <= M", "at most M = {}", "Check the constants."
-    ),
+    Hypothesis("strong-convexity", "strong convexity of the potential", "m", NOT_NEGATIVE,
+               "A negative curvature is not convex; use 'langevin-path'.", "prior and loss"),
+    Hypothesis("smoothness", "smoothness of the potential", "M", POSITIVE,
+               "Use a smooth loss (a smoothed hinge or quantile, declared label bounds for Poisson).",
+               "prior and loss"),
+    Hypothesis("smoothness-order", "smoothness at least strong convexity", "m <= M", "at most M = {}",
+               "Check the constants."),
     DIFFERENCE,
     Hypothesis("step", "step size", "h", POSITIVE, "Choose a positive step."),
-    Hypothesis(
-        "contracting-step",
-        "contracting step",
-        "h <= 2/(m+M)",
-        "at most {}",
-        "Take a smaller step: above 2/(m+M) the price grows without limit.",
-    ),
+    Hypothesis("contracting-step", "contracting step", "h <= 2/(m+M)", "at most {}",
+               "Take a smaller step: above 2/(m+M) the price grows without limit."),
     Hypothesis("steps", "number of steps", "t", COUNT, "Take at least one step."),
     Hypothesis("chains", "number of chains", "chains", COUNT, "Run at least one chain."),
     Hypothesis("states", "states kept of each chain", "k", COUNT, "Keep at least one state."),
     *FLOAT_ERROR,
-)
+)  # fmt: skip
 
 
 def last_iterate(
@@ -158,10 +118,9 @@ def last_iterate(
 
 
 theorem(
-    "finite_step.at_least_exact",
-    "finite-step theorem (last iterate), not below the sharp theorem",
+    "finite_step.at_least_exact", "finite-step theorem (last iterate), not below the sharp theorem",
     f"{SOURCE}; {sharp.SOURCE}",
-)
+)  # fmt: skip
 
 
 def at_least_exact(chain: Guarantee, exact: Guarantee) -> Guarantee:

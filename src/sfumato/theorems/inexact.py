@@ -26,26 +26,13 @@ SOURCE = "Minami et al. 2016, Proposition 12"
 
 
 theorem(
-    "inexact.approximate_sampler",
-    "approximate sampler (Proposition 12)",
-    SOURCE,
-    Hypothesis(
-        "every-data-set",
-        "total variation bounded for every data set",
-        "sup_D TV",
-        "True",
-        "A diagnostic on the data at hand is no such bound; use finite_step, which needs none.",
-        "sampler",
-    ),
+    "inexact.approximate_sampler", "approximate sampler (Proposition 12)", SOURCE,
+    Hypothesis("every-data-set", "total variation bounded for every data set", "sup_D TV", "True",
+               "A diagnostic on the data at hand is no such bound; use finite_step, which needs none.", "sampler"),
     Hypothesis("total-variation", "total variation of one draw", "gamma", "in [0, 1]", "Give a distance in [0, 1]."),
-    Hypothesis(
-        "adjacency",
-        "ordinary neighbours",
-        "adjacency",
-        "replace-one or replace-entry",
-        "Take .within(rho) of the metric curve first: slack does not scale with the distance.",
-    ),
-)
+    Hypothesis("adjacency", "ordinary neighbours", "adjacency", "replace-one or replace-entry",
+               "Take .within(rho) of the metric curve first: slack does not scale with the distance."),
+)  # fmt: skip
 
 
 def approximate_sampler(guarantee: Guarantee, *, total_variation: float, every_data_set: bool) -> Guarantee:

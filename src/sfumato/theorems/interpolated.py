@@ -25,30 +25,15 @@ SOURCE = "Gopi, Lee and Liu 2022, Theorem 4"
 
 
 theorem(
-    "interpolated.grid_draw",
-    "sharp theorem on a public grid",
-    SOURCE,
+    "interpolated.grid_draw", "sharp theorem on a public grid", SOURCE,
     Hypothesis("convex", "convexity of every loss", "convex", "True", "Use a convex loss.", "loss"),
     Hypothesis("convex-domain", "convex public domain", "K", "True", "Truncate the prior to a box.", "prior"),
-    Hypothesis(
-        "strong-convexity",
-        "strong convexity of what is not interpolated",
-        "m",
-        POSITIVE,
-        "Give the prior a positive precision: sf.priors.Gaussian(precision=...).",
-        "prior",
-    ),
-    Hypothesis(
-        "difference",
-        "gradient difference of neighbours",
-        "G",
-        POSITIVE,
-        "Declare a bound on the rows (data_norm, radius) or use a clipped loss.",
-        "loss",
-    ),
-    LOG_ERROR,
-    DRAWS,
-)
+    Hypothesis("strong-convexity", "strong convexity of what is not interpolated", "m", POSITIVE,
+               "Give the prior a positive precision: sf.priors.Gaussian(precision=...).", "prior"),
+    Hypothesis("difference", "gradient difference of neighbours", "G", POSITIVE,
+               "Declare a bound on the rows (data_norm, radius) or use a clipped loss.", "loss"),
+    LOG_ERROR, DRAWS,
+)  # fmt: skip
 
 
 def grid_draw(

@@ -30,23 +30,16 @@ def _curve(mu: float, draws: int, log_error: float) -> Curve:
 
 
 theorem(
-    "location.gaussian_location",
-    "shift of a normal posterior",
+    "location.gaussian_location", "shift of a normal posterior",
     "Dong, Roth and Su 2022; Minami et al. 2016, Theorem 15, made exact",
-    Hypothesis(
-        "coordinates",
-        "coordinates",
-        "d",
-        "as many prior precisions as curvatures, at least 1",
-        "Give both numbers for every coordinate.",
-    ),
+    Hypothesis("coordinates", "coordinates", "d", "as many prior precisions as curvatures, at least 1",
+               "Give both numbers for every coordinate."),
     Hypothesis("curvatures", "precision of one record", "a_i", f"{POSITIVE} in every coordinate", _PROPER, "model"),
     Hypothesis("precisions", "precision of the prior", "l_i", f"{NOT_NEGATIVE} in every coordinate", _PROPER, "model"),
     RECORDS,
     Hypothesis("sensitivity", "how far one record moves the sum", "D", POSITIVE, "Declare bounds or a norm.", "schema"),
-    *TEMPERING,
-    LOG_ERROR,
-)
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
 
 
 def gaussian_location(
@@ -87,13 +80,11 @@ def _span(values: Sequence[float]) -> str:
 
 
 theorem(
-    "location.logit_draw",
-    "sharp theorem (log odds)",
+    "location.logit_draw", "sharp theorem (log odds)",
     "Gopi, Lee and Liu 2022, Theorem 4; Minami et al. 2016, Example 17",
     Hypothesis("precision", "precision of the prior", "l", POSITIVE, "Use a proper normal prior.", "prior"),
-    *TEMPERING,
-    LOG_ERROR,
-)
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
 
 
 def logit_draw(

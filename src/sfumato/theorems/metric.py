@@ -30,16 +30,11 @@ _UP = 1 + 1e-12  # covers the rounding of the few operations behind each number
 
 
 _UNIFORM = (
-    Hypothesis(
-        "lipschitz",
-        "uniform Lipschitz constant",
-        "L",
-        NOT_NEGATIVE,
-        "Exclude the parameters at which some data set has probability 0, or use Assumption 2 (stochastic_draws).",
-        "likelihood",
-    ),
+    Hypothesis("lipschitz", "uniform Lipschitz constant", "L", NOT_NEGATIVE,
+               "Exclude the parameters at which some data set has probability 0, or use Assumption 2 (stochastic_draws).",
+               "likelihood"),
     Hypothesis("power", "power", "r", POSITIVE, "Choose a positive power."),
-)
+)  # fmt: skip
 
 
 theorem("metric.posterior_draws", "uniform Lipschitz theorem", _PAPER + "Theorem 8(1)", *_UNIFORM, DISTANCE, DRAWS)
@@ -61,13 +56,10 @@ def posterior_draws(
 
 
 theorem(
-    "metric.posterior_draws_within",
-    "uniform Lipschitz theorem (bounded range)",
+    "metric.posterior_draws_within", "uniform Lipschitz theorem (bounded range)",
     _PAPER + "Theorem 8(1), with Cesar and Rogers 2021",
-    *_UNIFORM,
-    RADIUS,
-    DRAWS,
-)
+    *_UNIFORM, RADIUS, DRAWS,
+)  # fmt: skip
 
 
 def posterior_draws_within(
@@ -105,21 +97,12 @@ def divergence(*, lipschitz: float, rho: float, power: float = 1.0) -> float:
 
 
 theorem(
-    "metric.restricted_prior_draws",
-    "restricted prior (Corollary 9 as it holds)",
-    _PAPER + "Theorem 17(a)",
-    Hypothesis(
-        "prior-restricted",
-        "prior restricted to Theta_L",
-        "xi(Theta_L)",
-        "True",
-        "Set the prior to 0 outside Theta_L, or claim metric.stochastic_renyi_within; Corollary 9 is false as printed.",
-        "prior",
-    ),
-    *_UNIFORM,
-    DISTANCE,
-    DRAWS,
-)
+    "metric.restricted_prior_draws", "restricted prior (Corollary 9 as it holds)", _PAPER + "Theorem 17(a)",
+    Hypothesis("prior-restricted", "prior restricted to Theta_L", "xi(Theta_L)", "True",
+               "Set the prior to 0 outside Theta_L, or claim metric.stochastic_renyi_within; Corollary 9 is false as printed.",
+               "prior"),
+    *_UNIFORM, DISTANCE, DRAWS,
+)  # fmt: skip
 
 
 def restricted_prior_draws(

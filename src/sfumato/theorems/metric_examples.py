@@ -28,17 +28,12 @@ _UP = 1 + 1e-12
 
 _NETWORK = (
     Hypothesis("values", "values of a node", "c_k", "a whole number of at least 2", "Drop nodes with one value."),
-    Hypothesis(
-        "parents",
-        "parents of every node",
-        "parents",
-        "one list of node numbers per node",
-        "List the parents of each node, [] for none.",
-    ),
+    Hypothesis("parents", "parents of every node", "parents", "one list of node numbers per node",
+               "List the parents of each node, [] for none."),
     Hypothesis("acyclic", "no cycle", "parents", "acyclic", "Remove an edge."),
     Hypothesis("floor", "smallest conditional probability", "floor", "in (0, 1)", "Truncate the tables.", "prior"),
     Hypothesis("floor-possible", "floor that the tables can meet", "floor", "at most 1/{}", "Lower it."),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -170,14 +165,12 @@ def normal_family(
 
 
 theorem(
-    "metric_examples.network_draws",
-    "network with bounded conditional probabilities",
-    _PAPER + "Lemma 24, corrected",
+    "metric_examples.network_draws", "network with bounded conditional probabilities", _PAPER + "Lemma 24, corrected",
     *_NETWORK,
     Hypothesis("power", "power", "r", POSITIVE, "Choose a positive power."),
     DRAWS,
     Hypothesis("adjacency", "neighbours", "adjacency", "'replace-one' or 'replace-entry'", "Or use discrete_network."),
-)
+)  # fmt: skip
 
 
 def network_draws(

@@ -33,12 +33,10 @@ _SHARES = tuple(k / 64 for k in range(1, 63))
 
 
 theorem(
-    "networks.table_draws",
-    "exact profile (Bayesian network)",
-    conjugate.SOURCE,
+    "networks.table_draws", "exact profile (Bayesian network)", conjugate.SOURCE,
     Hypothesis("parents", "parents of every node", "parents", "one list of node numbers per node", "List them."),
     Hypothesis("adjacency", "neighbours", "adjacency", "'replace-one' or 'replace-entry'", "Name one of the two."),
-)
+)  # fmt: skip
 
 
 def table_draws(
@@ -75,12 +73,10 @@ def table_draws(
 
 
 theorem(
-    "networks.truncated_draws",
-    "network with bounded conditional probabilities",
+    "networks.truncated_draws", "network with bounded conditional probabilities",
     "Dimitrakakis et al. 2017, Lemma 24, corrected",
-    DRAWS,
-    LOG_ERROR,
-)
+    DRAWS, LOG_ERROR,
+)  # fmt: skip
 
 
 def truncated_draws(
@@ -111,15 +107,13 @@ def truncated_draws(
 
 
 theorem(
-    "networks.trajectory_draws",
-    "Renyi curve (trajectories of a Markov chain)",
+    "networks.trajectory_draws", "Renyi curve (trajectories of a Markov chain)",
     "Geumlek et al. 2017, equation (5), worst split",
     Hypothesis("first-cell", "smallest prior cell of the first state", "x_0", POSITIVE, "Use a proper prior.", "prior"),
     Hypothesis("next-cell", "smallest prior cell of a transition", "x", POSITIVE, "Use a proper prior.", "prior"),
     Hypothesis("moves", "transitions of one trajectory", "m", COUNT, "Declare the largest length."),
-    *TEMPERING,
-    LOG_ERROR,
-)
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
 
 
 def trajectory_draws(

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._common import COUNT, DIFFERENCE, FLOAT_ERROR, NOT_NEGATIVE, POSITIVE
+from sfumato.theorems._common import COUNT, DIFFERENCE, FLOAT_ERROR, NOT_NEGATIVE, POSITIVE, RUN
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 # Below this a step's square, or that of its gradient, may vanish in a float, and with it the price.
@@ -32,45 +32,17 @@ SOURCE = "Dong, Roth and Su 2022, composition of Gaussian mechanisms"
 
 _SIZES = (
     Hypothesis("step", "step size", "h", POSITIVE, "Choose a positive step."),
-    Hypothesis(
-        "sizes",
-        "one step size per step",
-        "h_1..h_T",
-        "{} sizes",
-        "List one size for each step, or pass a single number.",
-    ),
+    Hypothesis("sizes", "one step size per step", "h_1..h_T", "{} sizes",
+               "List one size for each step, or pass a single number."),
     Hypothesis("step-list", "step size", "h_k", POSITIVE, "Choose positive steps."),
-)
+)  # fmt: skip
 
 
 theorem(
-    "path.whole_path",
-    "path composition (every iterate)",
-    SOURCE,
-    Hypothesis(
-        "public-start",
-        "public start",
-        "theta_0",
-        "True",
-        "Start at the prior mean or another public point.",
-        "declared",
-    ),
-    Hypothesis(
-        "public-schedule",
-        "public step sizes and momentum",
-        "h, momentum",
-        "True",
-        "Fix both before the data is seen; do not adapt them to losses or gradients.",
-        "declared",
-    ),
-    Hypothesis(
-        "full-batch",
-        "full batch",
-        "batch",
-        "True",
-        "Use every record at every step; subsampling is another theorem.",
-        "declared",
-    ),
+    "path.whole_path", "path composition (every iterate)", SOURCE,
+    Hypothesis("public-schedule", "public step sizes and momentum", "h, momentum", "True",
+               "Fix both before the data is seen; do not adapt them to losses or gradients.", "declared"),
+    *RUN,
     Hypothesis("momentum", "momentum coefficient", "momentum", NOT_NEGATIVE, "Choose 0 or more."),
     DIFFERENCE,
     Hypothesis("steps", "number of steps", "T", COUNT, "Take at least one step."),
@@ -78,7 +50,7 @@ theorem(
     Hypothesis("chains", "number of chains", "chains", COUNT, "Run at least one chain."),
     *FLOAT_ERROR,
     Hypothesis("step-squares", "steps whose squares are floats", "h", f"greater than {_TINY:g}", "Rescale them."),
-)
+)  # fmt: skip
 
 
 def whole_path(

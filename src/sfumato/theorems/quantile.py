@@ -17,15 +17,12 @@ from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 from sfumato.theorems.exponential import exponential_mechanism
 
 theorem(
-    "quantile.quantile_draws",
-    "private quantile",
-    "McSherry and Talwar 2007; Smith 2011",
-    Hypothesis(
-        "candidates", "number of public candidates", "m", COUNT, "List candidates that were chosen without the data."
-    ),
+    "quantile.quantile_draws", "private quantile", "McSherry and Talwar 2007; Smith 2011",
+    Hypothesis("candidates", "number of public candidates", "m", COUNT,
+               "List candidates that were chosen without the data."),
     Hypothesis("power", "power", "beta", POSITIVE, "Choose a positive power."),
     LOG_ERROR,
-)
+)  # fmt: skip
 
 
 def quantile_draws(

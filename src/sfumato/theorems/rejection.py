@@ -31,13 +31,11 @@ _DOWN = 1 - 1e-9
 
 
 theorem(
-    "rejection.bounded_trials",
-    "rejection with a public number of trials",
-    SOURCE,
+    "rejection.bounded_trials", "rejection with a public number of trials", SOURCE,
     Hypothesis("acceptance", "success of one trial", "p", "in (0, 1]", "Use a public lower bound above 0.", "sampler"),
     Hypothesis("trials", "number of trials", "K", COUNT, "Run at least one trial."),
     Hypothesis("trial-error", "total variation of one trial", "e", "in [0, 1]", "Give a distance in [0, 1]."),
-)
+)  # fmt: skip
 
 
 def bounded_trials(

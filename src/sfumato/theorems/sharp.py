@@ -23,22 +23,13 @@ _CONVEX = "Use a convex loss, or a mechanism priced by its path ('langevin-path'
 
 
 theorem(
-    "sharp.gibbs_draw",
-    "sharp theorem",
-    SOURCE,
+    "sharp.gibbs_draw", "sharp theorem", SOURCE,
     Hypothesis("convex", "convexity of every loss", "convex", "True", _CONVEX, "loss"),
     Hypothesis("convex-domain", "convex public domain", "K", "True", "Truncate the prior to a ball or a box.", "prior"),
-    Hypothesis(
-        "strong-convexity",
-        "strong convexity of the potential",
-        "m",
-        POSITIVE,
-        "Give the prior a positive precision: sf.priors.Gaussian(precision=...).",
-        "prior and loss",
-    ),
-    DIFFERENCE,
-    DRAWS,
-)
+    Hypothesis("strong-convexity", "strong convexity of the potential", "m", POSITIVE,
+               "Give the prior a positive precision: sf.priors.Gaussian(precision=...).", "prior and loss"),
+    DIFFERENCE, DRAWS,
+)  # fmt: skip
 
 
 def gibbs_draw(
@@ -66,15 +57,14 @@ def gibbs_draw(
 
 
 theorem(
-    "sharp.gaussian_mean",
-    "sharp theorem (Gaussian mean)",
+    "sharp.gaussian_mean", "sharp theorem (Gaussian mean)",
     "Minami et al. 2016, Theorem 15, with Gopi, Lee and Liu 2022",
     Hypothesis("power", "power", "beta", POSITIVE, "Choose a positive power."),
     Hypothesis("radius", "bound on the rows", "r", POSITIVE, "Declare data_norm.", "schema"),
     RECORDS,
     Hypothesis("precision", "prior precision", "lambda", NOT_NEGATIVE, "Use a precision of 0 or more."),
     DRAWS,
-)
+)  # fmt: skip
 
 
 def gaussian_mean(

@@ -21,7 +21,18 @@ import numpy as np
 from sfumato._quadrature import Array, log_concave_panels
 from sfumato.privacy.curves import BoundedRange, Curve, Pure
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._common import COUNT, DRAWS, LIKELIHOOD_POWER, LOG_ERROR, POSITIVE, RECORDS, TEMPERING
+from sfumato.theorems._common import (
+    ALPHA,
+    BETA,
+    COUNT,
+    DRAWS,
+    GAMMA,
+    LIKELIHOOD_POWER,
+    LOG_ERROR,
+    POSITIVE,
+    RECORDS,
+    TEMPERING,
+)
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 SOURCE = "Dimitrakakis et al. 2017, Theorem 8(1), at the exact supremum"
@@ -56,22 +67,17 @@ def _log_integral(log_density: Callable[[Array], Array], mode: float, half_width
 
 
 theorem(
-    "truncated.beta",
-    "truncated posterior (Beta)",
-    SOURCE,
-    Hypothesis("alpha", "prior cell", "alpha", POSITIVE, "Use a proper prior: alpha > 0.", "prior"),
-    Hypothesis("beta", "prior cell", "beta", POSITIVE, "Use a proper prior: beta > 0.", "prior"),
-    RECORDS,
-    LIKELIHOOD_POWER,
+    "truncated.beta", "truncated posterior (Beta)", SOURCE,
+    ALPHA, BETA,
+    RECORDS, LIKELIHOOD_POWER,
     Hypothesis("floor", "truncation", "f", "in (0, 1)", "Keep theta in [f, 1 - f] with 0 < f < 1/2.", "prior"),
-    Hypothesis(
-        "floor-below-half", "truncation", "f", "less than 1/2", "Keep theta in [f, 1 - f] with 0 < f < 1/2.", "prior"
-    ),
+    Hypothesis("floor-below-half", "truncation", "f", "less than 1/2", "Keep theta in [f, 1 - f] with 0 < f < 1/2.",
+               "prior"),
     Hypothesis("form", "form", "form", "'pure' or 'bounded range'", "Name one of the two."),
     DRAWS,
     Hypothesis("trials", "trials per record", "m", COUNT, "State the public number of trials."),
     LOG_ERROR,
-)
+)  # fmt: skip
 
 
 def beta(
@@ -117,24 +123,15 @@ def beta(
 
 
 theorem(
-    "truncated.dirichlet",
-    "truncated posterior (Dirichlet)",
-    SOURCE,
-    Hypothesis(
-        "categories",
-        "number of categories",
-        "K",
-        "a whole number of at least 2",
-        "A Dirichlet needs at least two cells.",
-    ),
+    "truncated.dirichlet", "truncated posterior (Dirichlet)", SOURCE,
+    Hypothesis("categories", "number of categories", "K", "a whole number of at least 2",
+               "A Dirichlet needs at least two cells."),
     LIKELIHOOD_POWER,
     Hypothesis("floor", "truncation", "f", "in (0, 1)", "Keep every cell at least f, 0 < f < 1/K.", "prior"),
-    Hypothesis(
-        "floor-below-share", "truncation", "f", "less than 1/K", "Keep every cell at least f, 0 < f < 1/K.", "prior"
-    ),
-    DRAWS,
-    LOG_ERROR,
-)
+    Hypothesis("floor-below-share", "truncation", "f", "less than 1/K", "Keep every cell at least f, 0 < f < 1/K.",
+               "prior"),
+    DRAWS, LOG_ERROR,
+)  # fmt: skip
 
 
 def dirichlet(
@@ -163,21 +160,15 @@ def dirichlet(
 
 
 theorem(
-    "truncated.gamma",
-    "truncated posterior (Gamma)",
-    SOURCE,
-    Hypothesis("shape", "prior shape", "a", POSITIVE, "Use a proper prior: shape > 0.", "prior"),
-    Hypothesis("rate", "prior rate", "b", POSITIVE, "Use a proper prior: rate > 0.", "prior"),
-    RECORDS,
-    Hypothesis("bound", "bound on a record's statistic", "B", POSITIVE, "Declare it; records are clipped.", "schema"),
+    "truncated.gamma", "truncated posterior (Gamma)", SOURCE,
+    *GAMMA,
     Hypothesis("lower", "truncation", "lower", POSITIVE, _TRIM, "prior"),
     Hypothesis("upper", "truncation", "upper", POSITIVE, _TRIM, "prior"),
     Hypothesis("range", "truncation", "upper", "greater than lower", _TRIM, "prior"),
-    Hypothesis("shape-per-record", "shape per record", "q", POSITIVE, "1 for exponential data, 1/2 for a precision."),
     *TEMPERING,
     Hypothesis("form", "form", "form", "'pure' or 'bounded range'", "Name one of the two."),
     LOG_ERROR,
-)
+)  # fmt: skip
 
 
 def gamma(
