@@ -84,7 +84,9 @@ def nested(levels: int) -> dict:
 @pytest.mark.parametrize(
     ("edits", "said"),
     [
-        ({"version": 2}, "version 2"),
+        ({"version": 3}, "version 3"),
+        ({"version": 1.0}, "version 1.0"),
+        ({"version": 2}, "unknown .promise."),
         ({"plan.n": -5}, "n of the plan"),
         ({"plan.n": 60.0}, "n of the plan"),
         ({"plan.cost.passes": -(10**20)}, "above 2"),

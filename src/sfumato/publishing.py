@@ -24,7 +24,6 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.progress import shown
 from sfumato.randomness import Randomness
 from sfumato.release import Release
-from sfumato.wording import promise_of
 
 
 def publish(
@@ -128,7 +127,6 @@ def _drawn(
     engine = open_engine(data, plan.model, procedure.NEEDS)
     with shown(progress) as report:
         draws = procedure.carry_out(plan.task, engine, stream, report)
-    promise = promise_of(plan.to_json(), guarantee)
     kind = "estimate" if plan.goal == "estimate" else "draws"
     schema = {
         "name": data.schema.name,
@@ -136,4 +134,4 @@ def _drawn(
         "digest": data.schema.digest,
         "document": json.dumps(data.schema.to_json()),  # as text: the order of the columns counts
     }
-    return Release(draws, kind, plan.to_json(), plan.digest, guarantee, promise, schema, receipt)
+    return Release(draws, kind, plan.to_json(), plan.digest, guarantee, schema, receipt)

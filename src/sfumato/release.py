@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,9 @@ class Release:
     """Draws under a guarantee, with the record of how they were made; it cannot reach the rows.
 
     `kind` is "draws" or "estimate". `plan` and `schema` are documents; `receipt` says where it was charged, if anywhere.
-    `promise` is the guarantee's sentence as it was printed when the release was made. `signature` is that of the file that
-    it was read from, if there was one. `stored` says that `publish` returned what an earlier request had sealed; it is not
-    written to files.
+    `signature` is that of the file that it was read from, if there was one. `stored` says that `publish` returned what an
+    earlier request had sealed; it is not written to files. `written_promise` is the sentence that a file of version 1 holds:
+    it is kept so that the same bytes are written again, and never shown.
     """
 
     draws: Draws
@@ -35,11 +36,23 @@ class Release:
     plan: Mapping[str, Any]
     plan_digest: str
     guarantee: Guarantee
-    promise: str
     schema: Mapping[str, Any]
     receipt: Mapping[str, Any] | None = None
     signature: signing.Signature | None = None
     stored: bool = False
+    written_promise: str | None = None
+
+    @property
+    def version(self) -> int:
+        """Version of the file format: that of the file it was read from, or the newest."""
+        return release_file.VERSION if self.written_promise is None else 1
+
+    @cached_property
+    def promise(self) -> str:
+        """The guarantee as a sentence, with epsilon at the delta that was asked for; computed when first asked for."""
+        from sfumato.wording import promise_of
+
+        return promise_of(self.plan, self.guarantee)
 
     def mean(self) -> NDArray[np.float64]:
         """Mean of the released draws."""
@@ -277,7 +290,7 @@ class Release:
     def verify(self, public_key: str | os.PathLike[str] | None = None, ledger: Any = None) -> Release:
         """Check every part of the record against all others that it follows from; raise FormatError if one differs.
 
-        The price is computed again from the recorded model, mechanism and parameters, and so are the promise, the labels,
+        The price is computed again from the recorded model, mechanism and parameters, and so are the labels,
         the expected accuracy, and the grid on which every draw must lie. With `public_key`, the path of a public key file,
         the release must also be signed with the private key that belongs to it. With `ledger`, an open `sf.Ledger`, it must
         be byte for byte what that ledger sealed. What each of these can and cannot show: docs/files.md.

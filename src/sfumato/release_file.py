@@ -22,8 +22,9 @@ from sfumato.errors import FormatError
 from sfumato.privacy.codec import refuse_unknown
 from sfumato.privacy.guarantee import Guarantee
 
-VERSION = 1
-_KEYS = ("version", "kind", "labels", "plan", "plan_digest", "guarantee", "promise", "schema", "receipt")
+# Version 1 also held the promise as a sentence, and the words of theorems and hypotheses in its guarantee.
+VERSION = 2
+_KEYS = ("version", "kind", "labels", "plan", "plan_digest", "guarantee", "schema", "receipt")
 _SCHEMA_KEYS = ("name", "unit", "digest", "document")
 _ARRAYS = ("draws", "transcript", "totals")
 # Whole numbers that floats hold exactly; no number of records, steps or trials comes near.
@@ -38,14 +39,15 @@ _SIZES = ("dimension", "levels", "classes", "states", "cardinalities")
 
 def to_bytes(release: Any) -> bytes:
     """Return the sealed bytes of a release: equal releases give equal bytes. The signature is no part of them."""
+    version = VERSION if release.written_promise is None else 1
     document = {
-        "version": VERSION,
+        "version": version,
         "kind": release.kind,
         "labels": list(release.draws.labels),
         "plan": dict(release.plan),
         "plan_digest": release.plan_digest,
-        "guarantee": release.guarantee.to_json(),
-        "promise": release.promise,
+        "guarantee": release.guarantee.to_json(version),
+        **({} if version > 1 else {"promise": release.written_promise}),
         "schema": dict(release.schema),
         "receipt": None if release.receipt is None else dict(release.receipt),
     }
@@ -61,11 +63,11 @@ def from_bytes(data: bytes) -> dict[str, Any]:
     documents, arrays = storage.unpack(sealed)
     if set(documents) != {"release"} or not {"draws"} <= set(arrays) <= set(_ARRAYS):
         raise FormatError("the file holds no release, or more than one.")
-    fields = refuse_unknown(documents["release"], _KEYS, "a release")
-    if fields["version"] != VERSION:
-        raise FormatError(
-            f"the release has version {fields['version']!r}; this Sfumato reads {VERSION}. Update Sfumato."
-        )
+    version = documents["release"].get("version") if isinstance(documents["release"], Mapping) else None
+    if version is not None and (type(version) is not int or not 1 <= version <= VERSION):
+        raise FormatError(f"the release has version {version!r}; this Sfumato reads 1 to {VERSION}. Update Sfumato.")
+    keys = (*_KEYS, "promise") if version == 1 else _KEYS
+    fields = refuse_unknown(documents["release"], keys, "a release")
     _check_texts(fields)
     try:
         _check_sizes(fields, arrays)
@@ -77,10 +79,10 @@ def from_bytes(data: bytes) -> dict[str, Any]:
         "plan": fields["plan"],
         "plan_digest": fields["plan_digest"],
         "guarantee": Guarantee.from_json(fields["guarantee"]),
-        "promise": fields["promise"],
         "schema": fields["schema"],
         "receipt": fields["receipt"],
         "signature": signature,
+        "written_promise": fields.get("promise"),
     }
     _check_form(found, sealed)
     return found
@@ -114,7 +116,7 @@ def _check_texts(fields: Mapping[str, Any]) -> None:
     if not isinstance(labels, list) or not labels or not all(isinstance(label, str) for label in labels):
         raise FormatError("the labels of the release must be a list of names.")
     schema = refuse_unknown(fields["schema"], _SCHEMA_KEYS, "the schema of a release")
-    texts = {name: fields[name] for name in ("kind", "promise", "plan_digest")}
+    texts = {name: fields[name] for name in ("kind", "promise", "plan_digest") if name in fields}
     for name, value in {**texts, **{f"schema's {key}": schema[key] for key in _SCHEMA_KEYS}}.items():
         if not isinstance(value, str):
             raise FormatError(f"the {name} of the release must be a text; got {type(value).__name__}.")

@@ -16,7 +16,13 @@ def promise_of(plan: Mapping[str, Any], guarantee: Guarantee) -> str:
         return "None: made with a seeded stream, for tests and rehearsals; it protects nobody."
     target = plan["target"]
     delta = None if target is None else target["delta"]
-    return guarantee.at(delta) if delta else str(guarantee)
+    try:
+        return guarantee.at(delta) if delta else str(guarantee)
+    except ImportError:  # profiles are evaluated with scipy and dp-accounting; a reader may have numpy alone
+        asked = "at the price that its plan states"
+        if delta and target["epsilon"]:
+            asked = f"with at most epsilon {target['epsilon']:g} at delta {delta:g}, as its plan asked"
+        return f"Differential privacy {asked}; exact numbers need scipy and dp-accounting. {guarantee.trust}: {guarantee.theorem}."
 
 
 def notice(release: Any) -> str:

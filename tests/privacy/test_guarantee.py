@@ -73,7 +73,7 @@ def changed(**fields: object) -> dict[str, object]:
         "[1]",
         "{not json",
         changed(sfumato="release"),
-        changed(version=2),
+        changed(version=3),
         changed(version="1"),
         changed(version=True),
         changed(note="unknown key"),

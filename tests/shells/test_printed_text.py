@@ -30,7 +30,16 @@ def no_line_of_its_own(out: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "edit", ["schema.name", "schema.unit", "promise", "plan.mechanism", "plan.model.family", "receipt.ledger", "labels"]
+    "edit",
+    [
+        "schema.name",
+        "schema.unit",
+        "guarantee.theorem",
+        "plan.mechanism",
+        "plan.model.family",
+        "receipt.ledger",
+        "labels",
+    ],
 )
 def test_no_field_of_a_file_prints_a_line_of_its_own(edit, sfumato, tmp_path):
     forged = forge("charged in gdp", {edit: [ODD] if edit == "labels" else ODD}, ("plan",))
@@ -55,7 +64,7 @@ def test_no_label_prints_a_line_of_its_own(words, sfumato, tmp_path):
 def test_tables_and_summaries_escape_what_they_name():
     assert no_line_of_its_own(str(Shares((ODD,), ((ODD, "b"),), sf.Release.from_bytes(stored("shares")).mean()[:2])))
     document, arrays = parts("shares noisy")
-    document["labels"][0] = document["promise"] = ODD
+    document["labels"][0] = document["guarantee"]["theorem"] = ODD
     assert no_line_of_its_own(str(sf.Release.from_bytes(storage.pack({"release": document}, arrays)).summary()))
 
 

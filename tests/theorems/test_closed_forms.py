@@ -15,7 +15,6 @@ from sfumato.theorems import (
     canonical_glm,
     conjugate,
     distinguish,
-    ending,
     exponential,
     finite_family,
     inexact,
@@ -69,31 +68,6 @@ def guesses(c, b, m, h, t, k):
     yield DOWN, distinguish.necessary_distance_uniform(lipschitz=c, **small), square / (4 * mpf(c))
     found = distinguish.necessary_distance_stochastic(concentration=m, offset=c, log_ratio=h, **small)
     yield DOWN, found, square / (2 * (1 + 2 * mpf(c) + 1 / mpf(m))) * mp.exp(-mpf(h))
-
-
-def grid_path(c, b, m, h, t, k):
-    """A path of steps h and then m whose last mean is rounded to a grid of spacing b in k dimensions."""
-    claim = ending.discrete_path(
-        spacing=b, dimension=k, difference=c, step=[h, m], steps=2, chains=k, float_error=0.01 * h, public_start=True,
-        public_schedule=True, full_batch=True, exact_sampler=True,
-    )  # fmt: skip
-    c, b, h, m, e = map(mpf, (c, b, h, m, 0.01 * h))
-    first, last = h * c + 2 * e, m * c + 2 * e + b * mp.sqrt(k)
-    rho = k * (first**2 / (4 * h) + last**2 / (4 * m))
-    for order in (1.5, 4.0):
-        nearest = min(ending.ORDERS, key=lambda a: abs(a - order))
-        yield UP, claim.curve.renyi(nearest), mpf(nearest) * rho
-
-
-def grid_step(c, b, m, h, t, k):
-    """One step: the whole shift and the rounding meet the one noise."""
-    claim = ending.discrete_last_iterate(
-        spacing=b, dimension=k, difference=c, strong_convexity=m, smoothness=m, step=0.9 / m, steps=1, convex=True,
-        public_start=True, full_batch=True, exact_sampler=True, momentum=0.0, float_error=0.1 * c, chains=k,
-    )  # fmt: skip
-    step, e = mpf(0.9 / m), mpf(0.1 * c)
-    shift = step * mpf(c) + 2 * e + mpf(b) * mp.sqrt(k)
-    yield UP, claim.curve.renyi(2.0), k * shift**2 / (2 * step)
 
 
 def balls(c, b, m, h, t, k):
@@ -241,7 +215,7 @@ def trials(c, b, m, h, t, k):
 
 
 FORMULAS = [
-    glm, responses, guesses, grid_path, grid_step, balls, finite, chains, locations, distances, networks, trimmed, risks,
+    glm, responses, guesses, balls, finite, chains, locations, distances, networks, trimmed, risks,
     tails, trials,
 ]  # fmt: skip
 

@@ -11,19 +11,15 @@ import pytest
 import sfumato as sf
 from sfumato import theorems
 from sfumato.models.losses import _scalar
-from sfumato.theorems import ending, exponential, finite_step, path, sharp
+from sfumato.theorems import exponential, finite_step, path, sharp
 
 RUN = {"public_start": True, "full_batch": True}
 NUMBERS = {"difference": 1.0, "step": 0.1, "steps": 3}
-CURVED = {"strong_convexity": 1.0, "smoothness": 2.0, "convex": True, "momentum": 0.0}
-GRID = {"spacing": 0.1, "dimension": 2, "exact_sampler": True}
 WHOLE = {"public_schedule": True, **RUN}
 CALLS = [
     (sharp.gibbs_draw, {"difference": 1.0, "strong_convexity": 1.0}, {"convex": True, "convex_domain": True}),
     (finite_step.last_iterate, {**NUMBERS, "strong_convexity": 1.0, "smoothness": 2.0}, {**RUN, "convex": True, "momentum": 0.0}),
     (path.whole_path, NUMBERS, WHOLE),
-    (ending.discrete_last_iterate, {**NUMBERS, **CURVED, "spacing": 0.1, "dimension": 2}, {**RUN, "exact_sampler": True}),
-    (ending.discrete_path, {**NUMBERS, "spacing": 0.1, "dimension": 2}, {**WHOLE, "exact_sampler": True}),
     (exponential.ops_draw, {"power": 1.0, "radius": 1.0, "ball": 1.0}, {"difference": 1.0}),
     (
         sf.losses.ScalarLink,

@@ -75,7 +75,6 @@ FIELDS = {
     "unit of the plan": ("rate noisy", {"plan.guarantee.unit": "country"}, (), "unit"),
     "name": ("rate noisy", {"schema.name": "census"}, (), "name"),
     "schema": ("rate noisy", {"schema.document": schema_text("rate noisy", name="census")}, (), "name"),
-    "promise": ("rate noisy", {"promise": "(0.01, 1e-06)-differential privacy."}, (), "promise"),
     "kind": ("rate noisy", {"kind": "estimate"}, (), "kind"),
     "goal": ("rate noisy", {"plan.goal": "estimate", "kind": "estimate"}, (), "goal"),
     "label": ("shares noisy", {"labels.0": "pink"}, (), "shape"),

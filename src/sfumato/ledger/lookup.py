@@ -13,6 +13,7 @@ from sfumato.ledger.chain import Chain, Row, canonical
 from sfumato.ledger.store import Transaction
 from sfumato.ledger.terms import label
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.statements import same_guarantee
 
 
 def matching(accounts: Mapping[str, Account], name: str) -> Account | None:
@@ -44,8 +45,15 @@ def read_back(guarantee: Guarantee) -> tuple[dict[str, Any], Guarantee]:
 
 def refuse_other(before: Mapping[str, Any], content: Mapping[str, Any], name: str, request_id: str) -> None:
     """Raise RequestConflict where a repeated request does not repeat its guarantee, plan and delta0."""
-    for key, word in (("guarantee_digest", "guarantee"), ("plan_digest", "plan"), ("delta0", "delta0")):
-        if before[key] != content[key]:
+    alike = before["guarantee_digest"] == content["guarantee_digest"] or same_guarantee(
+        *(Guarantee.from_json(each["guarantee"]) for each in (before, content))
+    )
+    same = {
+        "guarantee": alike,
+        **{key: before[f] == content[f] for key, f in (("plan", "plan_digest"), ("delta0", "delta0"))},
+    }
+    for word, repeated in same.items():
+        if not repeated:
             raise RequestConflict(
                 f"request {request_id!r} of {name!r} was charged with another {word}. A request id stands for one release: use "
                 "a new one, which will be charged."

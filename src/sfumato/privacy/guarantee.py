@@ -14,27 +14,16 @@ from sfumato.privacy.codec import curve_from_json, refuse_unknown
 from sfumato.privacy.curves import BoundedRange, Curve, Gaussian, Pure
 from sfumato.privacy.gaussian_tail import bisect_down
 from sfumato.privacy.metric import Metric
+from sfumato.privacy.statements import Assumption as Assumption
+from sfumato.privacy.statements import assumption, id_of, in_words, joined
 
 ADJACENCIES = ("replace-one", "replace-entry", "metric")
 # From the strongest to the weakest; a composition is as trustworthy as its weakest part.
 TRUST = ("proved", "proved with slack", "assumes converged", "not private")
-VERSION = 1
-
-
-@dataclass(frozen=True)
-class Assumption:
-    """One hypothesis: what it is called, what it had to be, what it was, and who said so ("assumed": nothing can check it)."""
-
-    name: str
-    symbol: str
-    required: str
-    value: str
-    origin: str
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            if not isinstance(getattr(self, field.name), str):
-                raise ArgumentError(f"{field.name} of an assumption must be a text; got {getattr(self, field.name)!r}.")
+# 1: theorems and hypotheses in words; 2: by their identifiers.
+VERSIONS = (1, 2)
+_WORDS = ("name", "symbol", "required", "value", "origin")
+_IDENTIFIED = ("id", "bound", "value", "origin")
 
 
 @dataclass(frozen=True)
@@ -122,8 +111,8 @@ class Guarantee:
         return replace(
             self,
             curve=self.curve + other.curve,
-            theorem=_joined(self.theorem, other.theorem),
-            source=_joined(self.source, other.source),
+            theorem=joined(self.theorem, other.theorem),
+            source=joined(self.source, other.source),
             assumptions=tuple(dict.fromkeys(self.assumptions + other.assumptions)),
             trust=TRUST[max(TRUST.index(self.trust), TRUST.index(other.trust))],
             draws=self.draws + other.draws,
@@ -192,7 +181,7 @@ class Guarantee:
         lines = [f"{name:<{width}}  {value}" for name, value in head]
         if self.assumptions:
             rows = [("hypothesis", "symbol", "required", "value", "from")]
-            rows += [(a.name, a.symbol, a.required, a.value, a.origin) for a in self.assumptions]
+            rows += dict.fromkeys((a.name, a.symbol, a.required, a.value, a.origin) for a in self.assumptions)
             widths = [max(len(row[i]) for row in rows) for i in range(5)]
             lines += [""] + [
                 "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
@@ -205,38 +194,59 @@ class Guarantee:
 
         return to_dp_event(self.curve, self.slack)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a versioned document that `from_json` reads back to an equal guarantee."""
+    def to_json(self, version: int = 2) -> dict[str, Any]:
+        """Return a document that `from_json` reads back to an equal guarantee; version 1 holds words instead of identifiers."""
+        named = str if version == 1 else id_of
         return {
             "sfumato": "guarantee",
-            "version": VERSION,
+            "version": version,
             **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("curve", "assumptions")},
+            "theorem": named(self.theorem),
+            "source": named(self.source),
             "curve": self.curve.to_json(),
-            "assumptions": [{f.name: getattr(a, f.name) for f in fields(a)} for a in self.assumptions],
+            "assumptions": [
+                {key: getattr(a, key) for key in (_IDENTIFIED if a.id and version > 1 else _WORDS)}
+                for a in self.assumptions
+            ],
         }
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any] | str) -> Guarantee:
-        """Read a guarantee; another version or an unknown key is refused."""
+        """Read a guarantee of version 1 or 2; another version or an unknown key is refused."""
         try:
             loaded = json.loads(document) if isinstance(document, str) else document
         except json.JSONDecodeError as error:
             raise FormatError(f"a guarantee must be JSON: {error}") from error
         names = tuple(f.name for f in fields(cls))
         checked = refuse_unknown(loaded, ("sfumato", "version", *names), "a guarantee")
-        if checked["sfumato"] != "guarantee" or checked["version"] is True or checked["version"] != VERSION:
-            raise FormatError(f"a guarantee must say version {VERSION}; got {checked['version']!r}. Update Sfumato.")
+        version = checked["version"]
+        if checked["sfumato"] != "guarantee" or type(version) is not int or version not in VERSIONS:
+            raise FormatError(
+                f"a guarantee must say version {VERSIONS[-1]} or an earlier one; got {version!r}. Update Sfumato."
+            )
         if not isinstance(checked["assumptions"], (list, tuple)):
             raise FormatError(f"assumptions must be a JSON list; got {type(checked['assumptions']).__name__}.")
-        keys = tuple(f.name for f in fields(Assumption))
-        items = [refuse_unknown(item, keys, "an assumption") for item in checked["assumptions"]]
         values = {name: checked[name] for name in names}
         values["curve"] = curve_from_json(checked["curve"])
         try:
-            values["assumptions"] = tuple(Assumption(**dict(item)) for item in items)
-            return cls(**values)
+            values["assumptions"] = tuple(_assumption(item, version) for item in checked["assumptions"])
+            read = cls(**values)
         except ArgumentError as error:
             raise FormatError(f"a guarantee cannot be read: {error}") from error
+        if version == 1:
+            return read
+        return replace(read, theorem=in_words(read.theorem, "name"), source=in_words(read.source, "source"))
+
+
+def _assumption(document: Any, version: int) -> Assumption:
+    """Read a hypothesis: its words, or since version 2 its identifier."""
+    if version > 1 and isinstance(document, Mapping) and "id" in document:
+        item = refuse_unknown(document, _IDENTIFIED, "an assumption")
+        texts = {key: value for key, value in item.items() if isinstance(value, str)}
+        if len(texts) < len(item):
+            raise FormatError("id, bound, value and origin of an assumption must be texts.")
+        return assumption(**texts)
+    return Assumption(**refuse_unknown(document, _WORDS, "an assumption"))
 
 
 def _short(value: float) -> str:
@@ -248,7 +258,3 @@ def _short(value: float) -> str:
         mantissa, exponent = f"{value:.3e}".split("e")
         shown = f"{float(f'{round(float(mantissa) * 1000) + 1}e{int(exponent) - 3}'):.4g}"
     return shown
-
-
-def _joined(first: str, second: str) -> str:
-    return "; ".join(dict.fromkeys([*first.split("; "), *second.split("; ")]))

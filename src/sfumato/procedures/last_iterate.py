@@ -8,7 +8,7 @@ larger of two: the chain as it runs, and the exact draws that it stands for (sha
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -76,15 +76,7 @@ def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee
     chain = _chain_price(model, n, draws, parameters)
     if parameters.strength is None:
         return chain
-    exact = chains.sharp_price(model, n, parameters.power, draws)
-    dearer = max(exact, chain, key=lambda price: price.curve.mu or 0.0)
-    return replace(
-        chain,
-        curve=dearer.curve,
-        theorem=f"{chain.theorem}, not below the {exact.theorem}",
-        source=f"{chain.source}; {exact.source}",
-        assumptions=chain.assumptions + tuple(a for a in exact.assumptions if a not in chain.assumptions),
-    )
+    return finite_step.at_least_exact(chain, chains.sharp_price(model, n, parameters.power, draws))
 
 
 def _chain_price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee:

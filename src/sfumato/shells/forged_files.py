@@ -20,7 +20,6 @@ _FIELDS: dict[str, tuple[type, ...]] = {
     "kind": (str,),
     "plan": (Mapping,),
     "plan_digest": (str,),
-    "promise": (str,),
     "schema": (Mapping,),
     "receipt": (Mapping, type(None)),
     "plan.mechanism": (str,),

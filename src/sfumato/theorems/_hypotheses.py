@@ -1,7 +1,16 @@
-"""How a theorem checks its hypotheses: in order, naming the one that fails, and remembering what it saw.
+"""How a theorem checks its hypotheses: in order, naming the first that fails, and recording the value of each.
 
-Every theorem function makes one `Hypotheses`, asks for each of its conditions, and ends with `guarantee(curve)`, which
-carries the checked conditions along. A condition that fails raises `AssumptionError`; nothing is claimed by warning.
+A theorem that ends in a guarantee is declared once, above its function, and its hypotheses are checked by their ids:
+
+    theorem("sharp.gibbs_draw", "sharp theorem", SOURCE, Hypothesis("convex", ...), DRAWS)
+
+    h = Hypotheses("sharp.gibbs_draw")
+    h.flag(convex, "convex")
+    count = h.count(draws, "draws")
+    return h.guarantee(curve)
+
+Files hold the ids; the words may be changed (`sfumato.privacy.statements`). A calculation that gives a number and no
+guarantee may write the words of its conditions into the checks instead. A condition that fails raises `AssumptionError`.
 """
 
 from __future__ import annotations
@@ -9,14 +18,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from sfumato.errors import AssumptionError
+from sfumato.errors import ArgumentError, AssumptionError
 from sfumato.privacy.curves import Curve
-from sfumato.privacy.guarantee import Assumption, Guarantee
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.statements import Assumption, assumption, declared, in_words
+from sfumato.privacy.statements import Hypothesis as Hypothesis
+from sfumato.privacy.statements import theorem as theorem
+from sfumato.theorems._common import NOT_NEGATIVE, POSITIVE
 
 _RULES: dict[str, Callable[[float], bool]] = {
     "finite": math.isfinite,
-    "finite and 0 or greater": lambda x: 0 <= x < math.inf,
-    "finite and greater than 0": lambda x: 0 < x < math.inf,
+    NOT_NEGATIVE: lambda x: 0 <= x < math.inf,
+    POSITIVE: lambda x: 0 < x < math.inf,
     "in (0, 1)": lambda x: 0 < x < 1,
     "in (0, 1]": lambda x: 0 < x <= 1,
     "in [0, 1]": lambda x: 0 <= x <= 1,
@@ -26,79 +39,102 @@ _RULES: dict[str, Callable[[float], bool]] = {
 class Hypotheses:
     """The conditions of one theorem, checked one after the other."""
 
-    def __init__(self, theorem: str, source: str) -> None:
-        """Start with nothing checked; `theorem` and `source` are printed on the guarantee and in errors."""
-        self.theorem = theorem
-        self.source = source
+    def __init__(self, theorem: str, source: str | None = None) -> None:
+        """Start with nothing checked: `theorem` is the id of a declared theorem or, with a `source`, words of its own."""
+        self.id = theorem if source is None else ""
+        if source is None and declared(theorem) is None:
+            raise ArgumentError(f"theorem must be the id of a declared theorem, or have a source; got {theorem!r}.")
+        self.theorem = theorem if source is not None else in_words(theorem, "name")
+        self.source = in_words(theorem, "source") if source is None else source
         self.checked: list[Assumption] = []
 
     def holds(
         self,
         condition: bool,
         name: str,
-        symbol: str,
-        required: str,
-        given: object,
-        remedy: str,
+        symbol: str = "",
+        required: str = "",
+        given: object = None,
+        remedy: str = "",
         origin: str = "argument",
+        bound: str = "",
     ) -> None:
-        """Record a condition that is true, or raise AssumptionError with all its parts."""
+        """Record a condition that is true, or raise AssumptionError with all its parts.
+
+        `name` is the id of a declared hypothesis, whose words are then used, or a name in words. `bound` is the number that
+        a declared requirement such as "at most {}" depends on.
+        """
+        about = self._about(name, *((symbol, required, remedy, origin) if symbol else ()))
         shown = f"{given:.6g}" if isinstance(given, float) else str(given)
+        needed = about.required.replace("{}", bound)
         if not condition:
-            raise AssumptionError(self.theorem, name, symbol, required, shown, remedy)
-        self.checked.append(Assumption(name, symbol, required, shown, origin))
+            raise AssumptionError(self.theorem, about.name, about.symbol, needed, shown, about.remedy)
+        id = f"{self.id}/{about.id}" if about.id else ""
+        self.checked.append(Assumption(about.name, about.symbol, needed, shown, about.origin, id, bound))
+
+    def _about(self, name: str, *words: str) -> Hypothesis:
+        """The declared hypothesis with this id; where words are given (symbol, required, remedy, origin), these."""
+        if words:
+            return Hypothesis("", name, words[0], words[1], words[2], words[3])
+        entry = declared(self.id)
+        about = None if entry is None else entry.hypothesis(name)
+        if about is None:
+            raise ArgumentError(f"name must be the id of a hypothesis that {self.id!r} declares; got {name!r}.")
+        return about
 
     def number(
-        self, value: object, name: str, symbol: str, required: str, remedy: str, origin: str = "argument"
+        self, value: object, name: str, symbol: str = "", rule: str = "", remedy: str = "", origin: str = "argument"
     ) -> float:
         """Check a real number against one of the named rules ("finite and greater than 0", ...) and return it."""
         real = isinstance(value, (int, float)) or hasattr(value, "__float__")
-        found = float(value) if real and not isinstance(value, bool) and value is not None else math.nan  # type: ignore[arg-type]
-        self.holds(
-            _RULES[required](found), name, symbol, required, value if math.isnan(found) else found, remedy, origin
-        )
-        return found
+        number = float(value) if real and not isinstance(value, bool) and value is not None else math.nan  # type: ignore[arg-type]
+        fits = _RULES[rule or self._about(name).required](number)
+        self.holds(fits, name, symbol, rule, value if math.isnan(number) else number, remedy, origin)
+        return number
 
-    def count(self, value: object, name: str, symbol: str, minimum: int, remedy: str, origin: str = "argument") -> int:
+    def count(
+        self, value: object, name: str, symbol: str = "", minimum: int = 1, remedy: str = "", origin: str = "argument"
+    ) -> int:
         """Check a whole number of at least `minimum` and return it."""
         whole = hasattr(value, "__index__") and not isinstance(value, bool)
         ok = whole and int(value) >= minimum  # type: ignore[call-overload]
         self.holds(ok, name, symbol, f"a whole number of at least {minimum}", value, remedy, origin)
         return int(value)  # type: ignore[call-overload, no-any-return]
 
-    def flag(self, value: object, name: str, symbol: str, required: str, remedy: str, origin: str = "declared") -> None:
+    def flag(
+        self,
+        value: object,
+        name: str,
+        symbol: str = "",
+        required: str = "True",
+        remedy: str = "",
+        origin: str = "declared",
+    ) -> None:
         """Check a declared property: it must be exactly True."""
         self.holds(value is True, name, symbol, required, value, remedy, origin)
 
     def tempering(self, power: float, strength: float, draws: int) -> tuple[float, float, int]:
-        """Check how a posterior is tempered and strengthened, and how often it is drawn."""
-        positive = "finite and greater than 0"
-        r = self.number(
-            power, "power of the likelihood", "r", positive, "Choose a positive power; 1 is the true posterior."
-        )
-        s = self.number(
-            strength, "strength of the prior", "1/m", positive, "Choose a positive strength; 1 is the true posterior."
-        )
-        return r, s, self.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+        """Check TEMPERING: how a posterior is tempered and strengthened, and how often it is drawn."""
+        return self.number(power, "power"), self.number(strength, "strength"), self.count(draws, "draws")
 
     def drawing_error(self, log_error: float) -> float:
-        """Check the bound on how far the log of a drawn point's mass is from the exact one."""
-        rule = "finite and 0 or greater"
-        return self.number(log_error, "error of a drawn log mass", "e", rule, "Give a finite bound.")
+        """Check LOG_ERROR: the bound on how far the log of a drawn point's mass is from the exact one."""
+        return self.number(log_error, "log-error")
+
+    def distance(self, name: str) -> str:
+        """Check DISTANCE: the distance between data sets has a name."""
+        self.holds(isinstance(name, str) and bool(name.strip()), "distance", given=name)
+        return name
 
     def float_error(self, bound: float) -> float:
-        """Check the bound on the rounding error of one step, and name what a step in floats takes for granted.
+        """Check FLOAT_ERROR: the bound on the rounding error of one step, and that float64 normals are taken for exact ones.
 
-        A bound of 0 speaks of the chain in exact arithmetic, about which nothing is assumed.
+        A bound of 0 is about the chain in exact arithmetic, for which nothing is assumed.
         """
-        found = self.number(
-            bound, "rounding error of one step", "e", "finite and 0 or greater", "Give a bound of 0 or more."
-        )
-        if found > 0:
-            self.checked.append(
-                Assumption("noise inside the chain", "xi", "exact normals", "float64 normals (53 bits)", "assumed")
-            )
-        return found
+        error = self.number(bound, "float-error")
+        if error > 0:
+            self.checked.append(assumption(f"{self.id}/float-noise", "", "float64 normals (53 bits)", "assumed"))
+        return error
 
     def guarantee(
         self,

@@ -18,9 +18,26 @@ import math
 from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import DRAWS, NOT_NEGATIVE, POSITIVE, RECORDS
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 PAPER = "Geumlek, Song and Chaudhuri 2017"
+
+
+_MODEL = (
+    Hypothesis("canonical", "canonical link", "g", "True",
+               "Probit and complementary log-log gradients are unbounded: use the clipped losses with 'langevin'.",
+               "model"),
+    Hypothesis("radius", "bound on the features", "c", POSITIVE,
+               "Declare a bound on the rows (data_norm); append the intercept before taking it.", "schema"),
+    Hypothesis("bound", "bound on response minus mean", "B", NOT_NEGATIVE, "Take it from response_bound.",
+               "schema and model"),
+    RECORDS,
+)  # fmt: skip
+_PRECISION = (
+    Hypothesis("precision-per-record", "prior precision per record", "b", POSITIVE,
+               "Give the prior a positive precision: its covariance is I/(n b).", "prior"),
+)  # fmt: skip
 
 
 def response_bound(*, y_min: float, y_max: float, mean_min: float, mean_max: float) -> float:
@@ -40,6 +57,15 @@ def response_bound(*, y_min: float, y_max: float, mean_min: float, mean_max: flo
     return max(abs(low - g_high), abs(high - g_low)) * (1 + 2 * UNIT)
 
 
+theorem(
+    "canonical_glm.posterior_draw", "canonical GLM with Gaussian prior",
+    f"{PAPER}, Theorems 16 and 17, by Gopi, Lee and Liu 2022",
+    *_MODEL, *_PRECISION,
+    Hypothesis("power", "power", "rho", POSITIVE, "Choose a positive power."),
+    DRAWS,
+)  # fmt: skip
+
+
 def posterior_draw(
     *,
     radius: float,
@@ -56,13 +82,19 @@ def posterior_draw(
     `radius` is c (take it after the intercept is appended), `bound` is B of `response_bound`, `precision_per_record`
     is b, `power` is rho. The paper states the Renyi curve lambda mu^2/2; the Gaussian curve implies it and more.
     """
-    h = Hypotheses("canonical GLM with Gaussian prior", f"{PAPER}, Theorems 16 and 17, by Gopi, Lee and Liu 2022")
+    h = Hypotheses("canonical_glm.posterior_draw")
     c, big_b, count = _model(h, radius, bound, n, canonical)
     b = _precision(h, precision_per_record)
-    rho = h.number(power, "power", "rho", "finite and greater than 0", "Choose a positive power.")
-    k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    rho = h.number(power, "power")
+    k = h.count(draws, "draws")
     mu = 2 * c * big_b * rho / math.sqrt(count * b) * math.sqrt(k)
     return h.guarantee(Gaussian(mu * (1 + 16 * UNIT)), unit=unit, draws=k)
+
+
+theorem(
+    "canonical_glm.concentrated_precision", "concentrated posterior (Algorithm 4)", f"{PAPER}, Algorithm 4",
+    *_MODEL, *_PRECISION,
+)  # fmt: skip
 
 
 def concentrated_precision(
@@ -72,11 +104,17 @@ def concentrated_precision(
 
     b = max(2 c^2 B^2 lambda/(n eps), b_0), `precision_per_record` being b_0; the prior becomes N(0, (n b)^-1 I).
     """
-    h = Hypotheses("concentrated posterior (Algorithm 4)", f"{PAPER}, Algorithm 4")
+    h = Hypotheses("canonical_glm.concentrated_precision")
     c, big_b, count = _model(h, radius, bound, n, canonical)
     b_0 = _precision(h, precision_per_record)
     lam, eps = _target(h, order, epsilon)
     return max(2 * (c * big_b) * (c * big_b) * lam / (count * eps) * (1 + 96 * UNIT), b_0)
+
+
+theorem(
+    "canonical_glm.diffused_power", "diffused posterior (Algorithm 5)", f"{PAPER}, Algorithm 5",
+    *_MODEL, *_PRECISION,
+)  # fmt: skip
 
 
 def diffused_power(
@@ -87,7 +125,7 @@ def diffused_power(
     rho = min(1, sqrt(eps n b/(2 c^2 B^2 lambda))). At every other order lambda~ the draw then has Renyi at most
     eps lambda~/lambda (the last line of Theorem 17 prints eps/lambda~, which falls with the order and is false).
     """
-    h = Hypotheses("diffused posterior (Algorithm 5)", f"{PAPER}, Algorithm 5")
+    h = Hypotheses("canonical_glm.diffused_power")
     c, big_b, count = _model(h, radius, bound, n, canonical)
     b = _precision(h, precision_per_record)
     lam, eps = _target(h, order, epsilon)
@@ -98,42 +136,14 @@ def diffused_power(
 
 def _model(h: Hypotheses, radius: float, bound: float, n: int, canonical: bool) -> tuple[float, float, int]:
     """Check what the model promises, and return c, B and n."""
-    h.flag(
-        canonical,
-        "canonical link",
-        "g",
-        "True",
-        "Probit and complementary log-log gradients are unbounded: use the clipped losses with 'langevin'.",
-        origin="model",
-    )
-    c = h.number(
-        radius,
-        "bound on the features",
-        "c",
-        "finite and greater than 0",
-        "Declare a bound on the rows (data_norm); append the intercept before taking it.",
-        origin="schema",
-    )
-    big_b = h.number(
-        bound,
-        "bound on response minus mean",
-        "B",
-        "finite and 0 or greater",
-        "Take it from response_bound.",
-        origin="schema and model",
-    )
-    return c, big_b, h.count(n, "number of records", "n", 1, "State the public number of records.")
+    h.flag(canonical, "canonical")
+    c = h.number(radius, "radius")
+    big_b = h.number(bound, "bound")
+    return c, big_b, h.count(n, "records")
 
 
 def _precision(h: Hypotheses, value: float) -> float:
-    return h.number(
-        value,
-        "prior precision per record",
-        "b",
-        "finite and greater than 0",
-        "Give the prior a positive precision: its covariance is I/(n b).",
-        origin="prior",
-    )
+    return h.number(value, "precision-per-record")
 
 
 def _target(h: Hypotheses, order: float, epsilon: float) -> tuple[float, float]:

@@ -24,10 +24,10 @@ from sfumato.errors import ArgumentError
 from sfumato.privacy.curves import Curve
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.profiles import Profile
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import ALPHA, BETA, COUNT, GAMMA, LOG_ERROR, POSITIVE, RECORDS, SHAPE, TEMPERING
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 SOURCE = "Geumlek et al. 2017, section 3, with the exact profile"
-_POSITIVE = "finite and greater than 0"
 
 
 def exponential_family_renyi(
@@ -56,6 +56,14 @@ def _with_error(h: Hypotheses, values: dict[str, float | int], log_error: float)
     return values
 
 
+theorem(
+    "conjugate.beta_bernoulli", "exact profile (Beta-Bernoulli)", SOURCE,
+    ALPHA, BETA, RECORDS,
+    Hypothesis("trials", "trials per record", "m", COUNT, "State the public number of trials."),
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
+
+
 def beta_bernoulli(
     *,
     alpha: float,
@@ -73,11 +81,11 @@ def beta_bernoulli(
     Worst pairs: the other records all zeros or all ones, the replaced one all its bits; proved for Renyi by convexity,
     certified for the profile by blocks. `log_error` bounds how far the log of a drawn point's mass is from the exact one.
     """
-    h = Hypotheses("exact profile (Beta-Bernoulli)", SOURCE)
-    a = h.number(alpha, "prior cell", "alpha", _POSITIVE, "Use a proper prior: alpha > 0.", origin="prior")
-    b = h.number(beta, "prior cell", "beta", _POSITIVE, "Use a proper prior: beta > 0.", origin="prior")
-    count = h.count(n, "number of records", "n", 1, "State the public number of records.")
-    bits = h.count(trials, "trials per record", "m", 1, "State the public number of trials.")
+    h = Hypotheses("conjugate.beta_bernoulli")
+    a = h.number(alpha, "alpha")
+    b = h.number(beta, "beta")
+    count = h.count(n, "records")
+    bits = h.count(trials, "trials")
     r, s, k = h.tempering(power, strength, draws)
     values: dict[str, float | int] = {"alpha": a * s, "beta": b * s, "n": count, "power": r, "draws": k}
     if bits > 1:
@@ -85,19 +93,34 @@ def beta_bernoulli(
     return h.guarantee(Profile("beta-bernoulli", _with_error(h, values, log_error)), unit=unit, draws=k)
 
 
+theorem(
+    "conjugate.beta_any_n", "exact profile (Beta-Bernoulli, any n)", SOURCE,
+    ALPHA, BETA,
+    *TEMPERING,
+)  # fmt: skip
+
+
 def beta_any_n(
     *, alpha: float, beta: float, power: float = 1.0, strength: float = 1.0, draws: int = 1, unit: str = "row"
 ) -> Guarantee:
     """The same for every n at once: Beta(alpha + r, beta) against Beta(alpha, beta + r) dominates every pair."""
-    h = Hypotheses("exact profile (Beta-Bernoulli, any n)", SOURCE)
-    a = h.number(alpha, "prior cell", "alpha", _POSITIVE, "Use a proper prior: alpha > 0.", origin="prior")
-    b = h.number(beta, "prior cell", "beta", _POSITIVE, "Use a proper prior: beta > 0.", origin="prior")
+    h = Hypotheses("conjugate.beta_any_n")
+    a = h.number(alpha, "alpha")
+    b = h.number(beta, "beta")
     r, s, k = h.tempering(power, strength, draws)
     return h.guarantee(_beta_pair(a * s, b * s, r, k), unit=unit, draws=k)
 
 
 def _beta_pair(a: float, b: float, power: float, draws: int) -> Profile:
     return Profile("beta-pair", {"a": a, "b": b, "power": power, "draws": draws})
+
+
+theorem(
+    "conjugate.dirichlet", "exact profile (Dirichlet-Categorical)", SOURCE,
+    Hypothesis("categories", "number of categories", "K", "at least 3", "For two categories use beta_bernoulli."),
+    Hypothesis("cell", "prior cell", "alpha", POSITIVE, "Use a proper prior: every cell > 0.", "prior"),
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
 
 
 def dirichlet(
@@ -115,16 +138,23 @@ def dirichlet(
     pair for every divergence: all other records may lie in a third cell, and adding an independent Gamma to a cell is
     post-processing. (The vertices of the parameter set, as printed, are not the worst case.)
     """
-    h = Hypotheses("exact profile (Dirichlet-Categorical)", SOURCE)
-    h.holds(
-        len(cells) >= 3, "number of categories", "K", "at least 3", len(cells), "For two categories use beta_bernoulli."
-    )
+    h = Hypotheses("conjugate.dirichlet")
+    h.holds(len(cells) >= 3, "categories", given=len(cells))
     for cell in cells:
-        h.number(cell, "prior cell", "alpha", _POSITIVE, "Use a proper prior: every cell > 0.", origin="prior")
+        h.number(cell, "cell")
     r, s, k = h.tempering(power, strength, draws)
     small, next_small = sorted(map(float, cells))[:2]
     values: dict[str, float | int] = {"a": small * s, "b": next_small * s, "power": r, "draws": k}
     return h.guarantee(Profile("beta-pair", _with_error(h, values, log_error)), unit=unit, draws=k)
+
+
+theorem(
+    "conjugate.gamma_poisson", "exact profile (Gamma-Poisson)", SOURCE,
+    SHAPE,
+    Hypothesis("bound", "bound on a count", "B", POSITIVE, "Declare the largest count; larger ones are clipped.",
+               "schema"),
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
 
 
 def gamma_poisson(
@@ -138,14 +168,19 @@ def gamma_poisson(
     unit: str = "row",
 ) -> Guarantee:
     """Draws of Gamma(s a + r sum x, s b + r n) for counts in [0, B]: worst Gamma(s a + r B) against Gamma(s a)."""
-    h = Hypotheses("exact profile (Gamma-Poisson)", SOURCE)
-    a = h.number(shape, "prior shape", "a", _POSITIVE, "Use a proper prior: shape > 0.", origin="prior")
-    top = h.number(
-        bound, "bound on a count", "B", _POSITIVE, "Declare the largest count; larger ones are clipped.", "schema"
-    )
+    h = Hypotheses("conjugate.gamma_poisson")
+    a = h.number(shape, "shape")
+    top = h.number(bound, "bound")
     r, s, k = h.tempering(power, strength, draws)
     values: dict[str, float | int] = {"shape": a * s, "shift": r * top, "draws": k}
     return h.guarantee(Profile("gamma-shape", _with_error(h, values, log_error)), unit=unit, draws=k)
+
+
+theorem(
+    "conjugate.gamma_rate", "exact profile (Gamma rate)", SOURCE,
+    *GAMMA,
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
 
 
 def gamma_rate(
@@ -165,17 +200,23 @@ def gamma_rate(
 
     q = 1, t = x: exponential data. q = 1/2, t = (x - mean)^2/2: precision of a normal with known mean.
     """
-    h = Hypotheses("exact profile (Gamma rate)", SOURCE)
-    a = h.number(shape, "prior shape", "a", _POSITIVE, "Use a proper prior: shape > 0.", origin="prior")
-    b = h.number(rate, "prior rate", "b", _POSITIVE, "Use a proper prior: rate > 0.", origin="prior")
-    count = h.count(n, "number of records", "n", 1, "State the public number of records.")
-    top = h.number(
-        bound, "bound on a record's statistic", "B", _POSITIVE, "Declare the bound; records are clipped.", "schema"
-    )
-    q = h.number(shape_per_record, "shape per record", "q", _POSITIVE, "1 for exponential data, 1/2 for a precision.")
+    h = Hypotheses("conjugate.gamma_rate")
+    a = h.number(shape, "shape")
+    b = h.number(rate, "rate")
+    count = h.count(n, "records")
+    top = h.number(bound, "bound")
+    q = h.number(shape_per_record, "shape-per-record")
     r, s, k = h.tempering(power, strength, draws)
     values: dict[str, float | int] = {"shape": a * s + r * count * q, "rate": b * s, "shift": r * top, "draws": k}
     return h.guarantee(Profile("gamma-rate", _with_error(h, values, log_error)), unit=unit, draws=k)
+
+
+theorem(
+    "conjugate.network", "exact profile (Bayesian network)", SOURCE,
+    Hypothesis("nodes", "number of nodes", "K", "at least 1", "Name the nodes."),
+    Hypothesis("cell", "smallest prior cell of a node", "x_k", POSITIVE, "Use a proper prior.", "prior"),
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
 
 
 def network(
@@ -195,10 +236,10 @@ def network(
     `log_error` bounds the error of all tables of one draw together, and so that of each node's: it is charged to every
     node in full, because how it divides among them is not known here.
     """
-    h = Hypotheses("exact profile (Bayesian network)", SOURCE)
-    h.holds(len(smallest_cells) >= 1, "number of nodes", "K", "at least 1", len(smallest_cells), "Name the nodes.")
+    h = Hypotheses("conjugate.network")
+    h.holds(len(smallest_cells) >= 1, "nodes", given=len(smallest_cells))
     for cell in smallest_cells:
-        h.number(cell, "smallest prior cell of a node", "x_k", _POSITIVE, "Use a proper prior.", origin="prior")
+        h.number(cell, "cell")
     r, s, k = h.tempering(power, strength, draws)
     counts = Counter(float(cell) * s for cell in smallest_cells)
     curves: list[Curve] = []

@@ -25,7 +25,17 @@ from sfumato.models.losses.logistic import map_radius
 from sfumato.privacy.curves import BoundedRange
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import DRAWS, NOT_NEGATIVE, POSITIVE
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
+
+theorem(
+    "exponential.exponential_mechanism", "exponential mechanism (Theorem 3)",
+    "Minami et al. 2016, Theorem 3; Cesar and Rogers 2021",
+    Hypothesis("power", "power", "beta", POSITIVE, "Choose a positive power."),
+    Hypothesis("sensitivity", "sensitivity of the summed loss", "Delta", NOT_NEGATIVE,
+               "Bound the loss or truncate the prior to a ball; an unbounded loss needs the sharp theorem.", "loss"),
+    DRAWS,
+)  # fmt: skip
 
 
 def exponential_mechanism(
@@ -35,17 +45,10 @@ def exponential_mechanism(
 
     `sensitivity` is Delta, the largest change of the summed loss at any theta when one record is replaced.
     """
-    h = Hypotheses("exponential mechanism (Theorem 3)", "Minami et al. 2016, Theorem 3; Cesar and Rogers 2021")
-    beta = h.number(power, "power", "beta", "finite and greater than 0", "Choose a positive power.")
-    delta = h.number(
-        sensitivity,
-        "sensitivity of the summed loss",
-        "Delta",
-        "finite and 0 or greater",
-        "Bound the loss or truncate the prior to a ball; an unbounded loss needs the sharp theorem.",
-        origin="loss",
-    )
-    k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    h = Hypotheses("exponential.exponential_mechanism")
+    beta = h.number(power, "power")
+    delta = h.number(sensitivity, "sensitivity")
+    k = h.count(draws, "draws")
     return h.guarantee(k * BoundedRange(2 * beta * delta * (1 + 4 * UNIT)), adjacency, unit, draws=k)
 
 
@@ -86,6 +89,14 @@ def dp_distance(p: ArrayLike, q: ArrayLike) -> float:
     return float(np.max(np.abs(np.log(first[seen]) - np.log(second[seen])), initial=0.0))
 
 
+theorem(
+    "exponential.ops_draw", "one posterior sample on a ball",
+    "Wang, Fienberg and Smola 2015; Minami et al. 2016, Theorem 4(b)",
+    Hypothesis("radius", "bound on the rows", "c", POSITIVE, "Declare data_norm.", "schema"),
+    Hypothesis("ball", "radius of the ball", "R_T", POSITIVE, "Truncate the prior.", "prior"),
+)  # fmt: skip
+
+
 def ops_draw(
     *, power: float, radius: float, ball: float, difference: float, draws: int = 1, unit: str = "row"
 ) -> Guarantee:
@@ -96,9 +107,9 @@ def ops_draw(
     log((1 + e^a)/(1 + e^-a)) = a, so Delta = c R_T and eps = 2 rho c R_T; Geumlek et al. print twice that. `radius` is c
     with the intercept included. On a ball with a Gaussian prior the sharp theorem applies as well.
     """
-    h = Hypotheses("one posterior sample on a ball", "Wang, Fienberg and Smola 2015; Minami et al. 2016, Theorem 4(b)")
-    h.number(radius, "bound on the rows", "c", "finite and greater than 0", "Declare data_norm.", origin="schema")
-    h.number(ball, "radius of the ball", "R_T", "finite and greater than 0", "Truncate the prior.", origin="prior")
+    h = Hypotheses("exponential.ops_draw")
+    h.number(radius, "radius")
+    h.number(ball, "ball")
     claim = exponential_mechanism(power=power, sensitivity=difference, draws=draws, unit=unit)
     h.checked.extend(claim.assumptions)
     return h.guarantee(claim.curve, unit=unit, draws=claim.draws)

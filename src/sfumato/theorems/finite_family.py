@@ -28,13 +28,35 @@ from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.metric import Metric
 from sfumato.theorems import metric_finite
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import DRAWS, LIKELIHOOD_POWER, LOG_ERROR, RECORDS
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 Array = NDArray[np.float64]
 SOURCE = "Dimitrakakis et al. 2017, Theorem 8(1), at the exact supremum"
 # Beyond so many count vectors, or entries of work, the pure form is left out.
 MOST_COUNTS, MOST_WORK = 20_000, 4_000_000
-_POSITIVE = "finite and greater than 0"
+
+
+_TABLE = (
+    Hypothesis("log-likelihood", "log likelihood of every level", "log p",
+               "a table (parameter, level) of finite numbers",
+               "Restrict the prior to Theta_L: a parameter under which a level is impossible has no finite price.",
+               "likelihood"),
+)  # fmt: skip
+_PRIOR = (
+    Hypothesis("log-prior", "log prior", "log xi", "one finite number per parameter",
+               "Leave out parameters without prior mass.", "prior"),
+)  # fmt: skip
+
+
+theorem(
+    "finite_family.posterior_draws", "posterior of a finite family", SOURCE,
+    *_TABLE, *_PRIOR, RECORDS, LIKELIHOOD_POWER, DRAWS,
+    Hypothesis("form", "form", "form", "'best', 'pure' or 'bounded range'", "Name one."),
+    LOG_ERROR,
+    Hypothesis("enumerable", "data sets few enough to enumerate", "n, v, m", "enumerable",
+               "Use form='bounded range': it needs no enumeration."),
+)  # fmt: skip
 
 
 def posterior_draws(
@@ -55,26 +77,18 @@ def posterior_draws(
     "best" the pure form for one draw where it can be computed and is smaller. `log_error` bounds how far the log of a drawn
     point's mass is from the exact one.
     """
-    h = Hypotheses("posterior of a finite family", SOURCE)
+    h = Hypotheses("finite_family.posterior_draws")
     table = _table(h, log_likelihood)
     prior = _prior(h, log_prior, len(table))
-    count = h.count(n, "number of records", "n", 1, "State the public number of records.")
-    r = h.number(power, "power of the likelihood", "r", _POSITIVE, "Choose a positive power.")
-    k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
-    h.holds(
-        form in ("best", "pure", "bounded range"),
-        "form",
-        "form",
-        "'best', 'pure' or 'bounded range'",
-        form,
-        "Name one.",
-    )
+    count = h.count(n, "records")
+    r = h.number(power, "power")
+    k = h.count(draws, "draws")
+    h.holds(form in ("best", "pure", "bounded range"), "form", given=form)
     off = h.drawing_error(log_error)
     interval = r * largest_range(log_likelihood=table) * (1 + 4 * UNIT)
     possible = enumerable(levels=table.shape[1], parameters=len(table), n=count)
     if form == "pure":
-        remedy = "Use form='bounded range': it needs no enumeration."
-        h.holds(possible, "data sets few enough to enumerate", "n, v, m", "enumerable", f"n = {count}", remedy)
+        h.holds(possible, "enumerable", given=f"n = {count}")
     if form == "pure" or (form == "best" and k == 1 and possible):
         epsilon = min(interval, _supremum(table, prior, count, r))
         if form == "pure" or epsilon < interval:
@@ -83,9 +97,12 @@ def posterior_draws(
     return h.guarantee(k * curve, unit=unit, draws=k)
 
 
+theorem("finite_family.largest_range", "range of a finite family", SOURCE, *_TABLE)
+
+
 def largest_range(*, log_likelihood: ArrayLike) -> float:
     """Largest, over pairs of levels, of max_theta d_xy - min_theta d_xy: twice L or less; rounded up."""
-    table = _table(Hypotheses("range of a finite family", SOURCE), log_likelihood)
+    table = _table(Hypotheses("finite_family.largest_range"), log_likelihood)
     return max((_range(table, x, y) for x, y in itertools.combinations(range(table.shape[1]), 2)), default=0.0)
 
 
@@ -93,6 +110,19 @@ def enumerable(*, levels: int, parameters: int, n: int) -> bool:
     """Whether the pure form may be computed: few enough count vectors without a level, and little enough work."""
     vectors = levels * math.comb(n + levels - 3, levels - 2) if levels > 1 else 0
     return vectors <= MOST_COUNTS and vectors * levels * parameters <= MOST_WORK
+
+
+theorem(
+    "finite_family.finite_metric", "finite family under a distance between records",
+    "Dimitrakakis et al. 2017, section 2.2.2, Lemma 5",
+    *_TABLE,
+    Hypothesis("sufficiency", "sufficiency of the statistic behind rho", "rho(x, y) = 0",
+               "equal likelihoods at distance 0", "Give these levels a positive distance, or the same column.",
+               "likelihood"),
+    Hypothesis("distances", "distances", "rho", "finite", "Give finite distances."),
+    Hypothesis("distance", "distance between records", "rho", "a name such as '|t(x) - t(y)|'", "Say which is meant."),
+    LIKELIHOOD_POWER, DRAWS, LOG_ERROR,
+)  # fmt: skip
 
 
 def finite_metric(
@@ -111,26 +141,18 @@ def finite_metric(
     distance 0 must have the SAME likelihood under every parameter (the statistic is sufficient), or nothing is claimed.
     K is at most 2 L and often less. The error of drawn masses is charged at the smallest positive distance.
     """
-    h = Hypotheses("finite family under a distance between records", "Dimitrakakis et al. 2017, section 2.2.2, Lemma 5")
+    h = Hypotheses("finite_family.finite_metric")
     table = _table(h, log_likelihood)
     rho = np.asarray(distances, dtype=np.float64)
     apart = metric_finite.insufficient_pairs(log_likelihood=table, distances=rho)
     pairs = list(itertools.combinations(range(table.shape[1]), 2))
     apart += [(x, y) for x, y in pairs if rho[x, y] == 0 and (table[:, x] != table[:, y]).any() and (x, y) not in apart]
-    h.holds(
-        not apart,
-        "sufficiency of the statistic behind rho",
-        "rho(x, y) = 0",
-        "equal likelihoods at distance 0",
-        f"{len(apart)} pair(s) that differ, the first being {apart[:1]}",
-        "Give these levels a positive distance, or the same column.",
-        origin="likelihood",
-    )
-    h.holds(bool(np.isfinite(rho).all()), "distances", "rho", "finite", "an infinite one", "Give finite distances.")
+    h.holds(not apart, "sufficiency", given=f"{len(apart)} pair(s) that differ, the first being {apart[:1]}")
+    h.holds(bool(np.isfinite(rho).all()), "distances", given="an infinite one")
     named = isinstance(distance, str) and bool(distance.strip())
-    h.holds(named, "distance between records", "rho", "a name such as '|t(x) - t(y)|'", distance, "Say which is meant.")
-    r = h.number(power, "power of the likelihood", "r", _POSITIVE, "Choose a positive power.")
-    k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    h.holds(named, "distance", given=distance)
+    r = h.number(power, "power")
+    k = h.count(draws, "draws")
     off = h.drawing_error(log_error)
     far = [(x, y) for x, y in pairs if rho[x, y] > 0]
     slope = max((_range(table, x, y) / rho[x, y] for x, y in far), default=0.0)
@@ -196,27 +218,11 @@ def _count_vectors(total: int, parts: int) -> Array:
 
 def _table(h: Hypotheses, log_likelihood: ArrayLike) -> Array:
     table = np.asarray(log_likelihood, dtype=np.float64)
-    h.holds(
-        table.ndim == 2 and table.size > 0 and bool(np.isfinite(table).all()),
-        "log likelihood of every level",
-        "log p",
-        "a table (parameter, level) of finite numbers",
-        table.shape,
-        "Restrict the prior to Theta_L: a parameter under which a level is impossible has no finite price.",
-        origin="likelihood",
-    )
+    h.holds(table.ndim == 2 and table.size > 0 and bool(np.isfinite(table).all()), "log-likelihood", given=table.shape)
     return table
 
 
 def _prior(h: Hypotheses, log_prior: ArrayLike, size: int) -> Array:
     prior = np.asarray(log_prior, dtype=np.float64)
-    h.holds(
-        prior.shape == (size,) and bool(np.isfinite(prior).all()),
-        "log prior",
-        "log xi",
-        "one finite number per parameter",
-        prior.shape,
-        "Leave out parameters without prior mass.",
-        origin="prior",
-    )
+    h.holds(prior.shape == (size,) and bool(np.isfinite(prior).all()), "log-prior", given=prior.shape)
     return prior

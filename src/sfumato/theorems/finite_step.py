@@ -21,9 +21,21 @@ import math
 from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems import sharp
+from sfumato.theorems._common import COUNT, DIFFERENCE, FLOAT_ERROR, NOT_NEGATIVE, POSITIVE, RUN
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 SOURCE = "Bok, Su and Altschuler 2024 (shifted interpolation)"
+
+
+_RUN = (
+    Hypothesis("convex", "convexity of every loss", "convex", "True",
+               "Use a convex loss (never a per-record clipped softmax), or price the whole path with 'langevin-path'.",
+               "loss"),
+    *RUN,
+    Hypothesis("momentum", "no momentum", "momentum", "0",
+               "Drop the momentum, or use 'langevin-path', which covers it."),
+)  # fmt: skip
 
 
 def contraction_factor(step: float, strong_convexity: float, steps: int) -> float:
@@ -39,26 +51,31 @@ def contraction_factor(step: float, strong_convexity: float, steps: int) -> floa
 
 def _check_run(h: Hypotheses, convex: bool, public_start: bool, full_batch: bool, momentum: float) -> None:
     """Check what is declared about the loss and the run, before any number."""
-    h.flag(
-        convex,
-        "convexity of every loss",
-        "convex",
-        "True",
-        "Use a convex loss (never a per-record clipped softmax), or price the whole path with 'langevin-path'.",
-        origin="loss",
-    )
-    h.flag(public_start, "public start", "theta_0", "True", "Start at the prior mean or another public point.")
-    h.flag(
-        full_batch, "full batch", "batch", "True", "Use every record at every step; subsampling needs another theorem."
-    )
-    h.holds(
-        momentum == 0,
-        "no momentum",
-        "momentum",
-        "0",
-        momentum,
-        "Drop the momentum, or use 'langevin-path', which covers it.",
-    )
+    h.flag(convex, "convex")
+    h.flag(public_start, "public-start")
+    h.flag(full_batch, "full-batch")
+    h.holds(momentum == 0, "momentum", given=momentum)
+
+
+theorem(
+    "finite_step.last_iterate", "finite-step theorem (last iterate)", SOURCE,
+    *_RUN,
+    Hypothesis("strong-convexity", "strong convexity of the potential", "m", NOT_NEGATIVE,
+               "A negative curvature is not convex; use 'langevin-path'.", "prior and loss"),
+    Hypothesis("smoothness", "smoothness of the potential", "M", POSITIVE,
+               "Use a smooth loss (a smoothed hinge or quantile, declared label bounds for Poisson).",
+               "prior and loss"),
+    Hypothesis("smoothness-order", "smoothness at least strong convexity", "m <= M", "at most M = {}",
+               "Check the constants."),
+    DIFFERENCE,
+    Hypothesis("step", "step size", "h", POSITIVE, "Choose a positive step."),
+    Hypothesis("contracting-step", "contracting step", "h <= 2/(m+M)", "at most {}",
+               "Take a smaller step: above 2/(m+M) the price grows without limit."),
+    Hypothesis("steps", "number of steps", "t", COUNT, "Take at least one step."),
+    Hypothesis("chains", "number of chains", "chains", COUNT, "Run at least one chain."),
+    Hypothesis("states", "states kept of each chain", "k", COUNT, "Keep at least one state."),
+    *FLOAT_ERROR,
+)  # fmt: skip
 
 
 def last_iterate(
@@ -83,53 +100,36 @@ def last_iterate(
     `convex` is declared by the loss; `public_start`, `full_batch` and `momentum` (which must be 0) by whoever runs the
     chain. `float_error` is a bound e on the rounding error of one step (in norm); it replaces h G by h G + 2 e.
     """
-    h = Hypotheses("finite-step theorem (last iterate)", SOURCE)
+    h = Hypotheses("finite_step.last_iterate")
     _check_run(h, convex, public_start, full_batch, momentum)
-    m = h.number(
-        strong_convexity,
-        "strong convexity of the potential",
-        "m",
-        "finite and 0 or greater",
-        "A negative curvature is not convex; use 'langevin-path'.",
-        origin="prior and loss",
-    )
-    big_m = h.number(
-        smoothness,
-        "smoothness of the potential",
-        "M",
-        "finite and greater than 0",
-        "Use a smooth loss (a smoothed hinge or quantile, declared label bounds for Poisson).",
-        origin="prior and loss",
-    )
-    h.holds(
-        m <= big_m,
-        "smoothness at least strong convexity",
-        "m <= M",
-        f"at most M = {big_m:.6g}",
-        m,
-        "Check the constants.",
-    )
-    g = h.number(
-        difference,
-        "gradient difference of neighbours",
-        "G",
-        "finite and 0 or greater",
-        "Declare a bound on the rows (data_norm, radius) or use a clipped loss.",
-        origin="loss",
-    )
-    eta = h.number(step, "step size", "h", "finite and greater than 0", "Choose a positive step.")
+    m = h.number(strong_convexity, "strong-convexity")
+    big_m = h.number(smoothness, "smoothness")
+    h.holds(m <= big_m, "smoothness-order", given=m, bound=f"{big_m:.6g}")
+    g = h.number(difference, "difference")
+    eta = h.number(step, "step")
     limit = 2.0 / (m + big_m)
-    h.holds(
-        eta <= limit,
-        "contracting step",
-        "h <= 2/(m+M)",
-        f"at most {limit:.9g}",
-        eta,
-        "Take a smaller step: above 2/(m+M) the price grows without limit.",
-    )
-    t = h.count(steps, "number of steps", "t", 1, "Take at least one step.")
-    k = h.count(chains, "number of chains", "chains", 1, "Run at least one chain.")
-    s = h.count(states, "states kept of each chain", "k", 1, "Keep at least one state.")
+    h.holds(eta <= limit, "contracting-step", given=eta, bound=f"{limit:.9g}")
+    t = h.count(steps, "steps")
+    k = h.count(chains, "chains")
+    s = h.count(states, "states")
     e = h.float_error(float_error)
     mu = (eta * g + 2 * e) / math.sqrt(2 * eta) * math.sqrt(contraction_factor(eta, m, t) * k * s)
     return h.guarantee(Gaussian(mu * (1 + 16 * UNIT)), adjacency, unit, draws=k * s)
+
+
+theorem(
+    "finite_step.at_least_exact", "finite-step theorem (last iterate), not below the sharp theorem",
+    f"{SOURCE}; {sharp.SOURCE}",
+)  # fmt: skip
+
+
+def at_least_exact(chain: Guarantee, exact: Guarantee) -> Guarantee:
+    """The larger of two prices: `chain` of `last_iterate`, `exact` of `sharp.gibbs_draw` for the law that it approaches.
+
+    The chain's own price holds for what is released. The iterates stand for exact draws, so the price of those is a lower
+    limit: no chain, however short, is sold below it. The guarantee carries the hypotheses of both theorems.
+    """
+    h = Hypotheses("finite_step.at_least_exact")
+    h.checked.extend(chain.assumptions + exact.assumptions)
+    dearer = max(exact, chain, key=lambda each: each.curve.mu or 0.0)
+    return h.guarantee(dearer.curve, chain.adjacency, chain.unit, draws=chain.draws)

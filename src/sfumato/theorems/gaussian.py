@@ -11,10 +11,17 @@ from __future__ import annotations
 
 from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import POSITIVE
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 # Covers the rounding of the quotient.
 _UP = 1 + 1e-15
+
+theorem(
+    "gaussian.gaussian_mechanism", "Gaussian mechanism, rounded to a public grid", "Dong, Roth and Su 2022; Karney 2016",
+    Hypothesis("noise", "noise", "sigma", POSITIVE, "Add positive noise."),
+    Hypothesis("sensitivity", "sensitivity", "Delta", POSITIVE, "Declare the bounds.", "schema"),
+)  # fmt: skip
 
 
 def gaussian_mechanism(*, noise: float, sensitivity: float = 1.0, draws: int = 1) -> Guarantee:
@@ -23,7 +30,6 @@ def gaussian_mechanism(*, noise: float, sensitivity: float = 1.0, draws: int = 1
     `noise` is the standard deviation sigma of each coordinate and `sensitivity` Delta, in the same unit. The price does not
     grow with `draws`, which are made from one set of noisy totals; the number is recorded with the guarantee.
     """
-    h = Hypotheses("Gaussian mechanism, rounded to a public grid", "Dong, Roth and Su 2022; Karney 2016")
-    sigma = h.number(noise, "noise", "sigma", "finite and greater than 0", "Add positive noise.")
-    width = h.number(sensitivity, "sensitivity", "Delta", "finite and greater than 0", "Declare the bounds.", "schema")
+    h = Hypotheses("gaussian.gaussian_mechanism")
+    sigma, width = h.number(noise, "noise"), h.number(sensitivity, "sensitivity")
     return h.guarantee(Gaussian(width / sigma * _UP), draws=draws)

@@ -19,9 +19,20 @@ from dataclasses import dataclass, replace
 
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import TRUST, Guarantee
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.privacy.statements import joined
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 SOURCE = "Minami et al. 2016, Proposition 12"
+
+
+theorem(
+    "inexact.approximate_sampler", "approximate sampler (Proposition 12)", SOURCE,
+    Hypothesis("every-data-set", "total variation bounded for every data set", "sup_D TV", "True",
+               "A diagnostic on the data at hand is no such bound; use finite_step, which needs none.", "sampler"),
+    Hypothesis("total-variation", "total variation of one draw", "gamma", "in [0, 1]", "Give a distance in [0, 1]."),
+    Hypothesis("adjacency", "ordinary neighbours", "adjacency", "replace-one or replace-entry",
+               "Take .within(rho) of the metric curve first: slack does not scale with the distance."),
+)  # fmt: skip
 
 
 def approximate_sampler(guarantee: Guarantee, *, total_variation: float, every_data_set: bool) -> Guarantee:
@@ -32,30 +43,16 @@ def approximate_sampler(guarantee: Guarantee, *, total_variation: float, every_d
     falls to "proved with slack". (The NIPS text lost a comma in its conclusion, and (D.8) the gamma of its first
     step.)
     """
-    h = Hypotheses("approximate sampler (Proposition 12)", SOURCE)
-    h.flag(
-        every_data_set,
-        "total variation bounded for every data set",
-        "sup_D TV",
-        "True",
-        "A diagnostic on the data at hand is no such bound; use finite_step, which needs none.",
-        origin="sampler",
-    )
-    gamma = h.number(total_variation, "total variation of one draw", "gamma", "in [0, 1]", "Give a distance in [0, 1].")
-    h.holds(
-        guarantee.adjacency != "metric",
-        "ordinary neighbours",
-        "adjacency",
-        "replace-one or replace-entry",
-        guarantee.adjacency,
-        "Take .within(rho) of the metric curve first: slack does not scale with the distance.",
-    )
+    h = Hypotheses("inexact.approximate_sampler")
+    h.flag(every_data_set, "every-data-set")
+    gamma = h.number(total_variation, "total-variation")
+    h.holds(guarantee.adjacency != "metric", "adjacency", given=guarantee.adjacency)
     slack = min(1.0, guarantee.slack + guarantee.draws * gamma * (1 + 4 * UNIT))
     return replace(
         guarantee,
         slack=slack,
-        theorem=f"{guarantee.theorem}; {h.theorem}",
-        source=f"{guarantee.source}; {h.source}",
+        theorem=joined(guarantee.theorem, h.theorem),
+        source=joined(guarantee.source, h.source),
         assumptions=guarantee.assumptions + tuple(h.checked),
         trust=TRUST[max(TRUST.index(guarantee.trust), TRUST.index("proved with slack" if slack else "proved"))],
     )

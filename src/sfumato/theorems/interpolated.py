@@ -18,9 +18,22 @@ import math
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.profiles import Profile
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import DRAWS, LOG_ERROR, POSITIVE
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 SOURCE = "Gopi, Lee and Liu 2022, Theorem 4"
+
+
+theorem(
+    "interpolated.grid_draw", "sharp theorem on a public grid", SOURCE,
+    Hypothesis("convex", "convexity of every loss", "convex", "True", "Use a convex loss.", "loss"),
+    Hypothesis("convex-domain", "convex public domain", "K", "True", "Truncate the prior to a box.", "prior"),
+    Hypothesis("strong-convexity", "strong convexity of what is not interpolated", "m", POSITIVE,
+               "Give the prior a positive precision: sf.priors.Gaussian(precision=...).", "prior"),
+    Hypothesis("difference", "gradient difference of neighbours", "G", POSITIVE,
+               "Declare a bound on the rows (data_norm, radius) or use a clipped loss.", "loss"),
+    LOG_ERROR, DRAWS,
+)  # fmt: skip
 
 
 def grid_draw(
@@ -38,27 +51,13 @@ def grid_draw(
     `strong_convexity` is m of the part of U that is kept as it is (the prior), not of what is interpolated. delta(eps) is
     exp(N e) delta_mu(eps - 2 N e) with mu = G sqrt(N/m).
     """
-    h = Hypotheses("sharp theorem on a public grid", SOURCE)
-    h.flag(convex, "convexity of every loss", "convex", "True", "Use a convex loss.", origin="loss")
-    h.flag(convex_domain, "convex public domain", "K", "True", "Truncate the prior to a box.", origin="prior")
-    m = h.number(
-        strong_convexity,
-        "strong convexity of what is not interpolated",
-        "m",
-        "finite and greater than 0",
-        "Give the prior a positive precision: sf.priors.Gaussian(precision=...).",
-        origin="prior",
-    )
-    g = h.number(
-        difference,
-        "gradient difference of neighbours",
-        "G",
-        "finite and greater than 0",
-        "Declare a bound on the rows (data_norm, radius) or use a clipped loss.",
-        origin="loss",
-    )
+    h = Hypotheses("interpolated.grid_draw")
+    h.flag(convex, "convex")
+    h.flag(convex_domain, "convex-domain")
+    m = h.number(strong_convexity, "strong-convexity")
+    g = h.number(difference, "difference")
     error = h.drawing_error(log_error)
-    count = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    count = h.count(draws, "draws")
     mu = g / math.sqrt(m) * (1 + 8 * UNIT)
     curve = Profile("perturbed-gaussian", {"mu": mu, "draws": count, "error": error})
     return h.guarantee(curve, unit=unit, draws=count)

@@ -16,10 +16,10 @@ from sfumato.privacy.curves import Curve, Gaussian
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.profiles import Profile
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import LOG_ERROR, NOT_NEGATIVE, POSITIVE, RECORDS, TEMPERING
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
-_POSITIVE = "finite and greater than 0"
-_NOT_NEGATIVE = "finite and 0 or greater"
+_PROPER = "Give a proper normal model."
 
 
 def _curve(mu: float, draws: int, log_error: float) -> Curve:
@@ -27,6 +27,19 @@ def _curve(mu: float, draws: int, log_error: float) -> Curve:
     if log_error == 0:
         return Gaussian(mu * math.sqrt(draws) * (1 + 4 * UNIT))
     return Profile("perturbed-gaussian", {"mu": mu, "draws": draws, "error": log_error})
+
+
+theorem(
+    "location.gaussian_location", "shift of a normal posterior",
+    "Dong, Roth and Su 2022; Minami et al. 2016, Theorem 15, made exact",
+    Hypothesis("coordinates", "coordinates", "d", "as many prior precisions as curvatures, at least 1",
+               "Give both numbers for every coordinate."),
+    Hypothesis("curvatures", "precision of one record", "a_i", f"{POSITIVE} in every coordinate", _PROPER, "model"),
+    Hypothesis("precisions", "precision of the prior", "l_i", f"{NOT_NEGATIVE} in every coordinate", _PROPER, "model"),
+    RECORDS,
+    Hypothesis("sensitivity", "how far one record moves the sum", "D", POSITIVE, "Declare bounds or a norm.", "schema"),
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
 
 
 def gaussian_location(
@@ -48,23 +61,13 @@ def gaussian_location(
     coordinate, `precisions` l_i those of the prior. One coordinate: a normal mean; equal ones: Minami et al. 2016, Theorem
     15; an eigenbasis: the setting of Dimitrakakis et al. 2017, Lemma 23.
     """
-    h = Hypotheses("shift of a normal posterior", "Dong, Roth and Su 2022; Minami et al. 2016, Theorem 15, made exact")
+    h = Hypotheses("location.gaussian_location")
     same = len(curvatures) == len(precisions) >= 1
-    h.holds(
-        same, "coordinates", "d", "as many prior precisions as curvatures, at least 1",
-        f"{len(curvatures)} and {len(precisions)}", "Give both numbers for every coordinate.",
-    )  # fmt: skip
-    for values, name, symbol, least in (
-        (curvatures, "precision of one record", "a_i", True),
-        (precisions, "precision of the prior", "l_i", False),
-    ):
-        good = all(math.isfinite(v) and (v > 0 if least else v >= 0) for v in values)
-        required = f"{_POSITIVE if least else _NOT_NEGATIVE} in every coordinate"
-        h.holds(good, name, symbol, required, _span(values), "Give a proper normal model.", origin="model")
-    count = h.count(n, "number of records", "n", 1, "State the public number of records.")
-    width = h.number(
-        sensitivity, "how far one record moves the sum", "D", _POSITIVE, "Declare bounds or a norm.", origin="schema"
-    )
+    h.holds(same, "coordinates", given=f"{len(curvatures)} and {len(precisions)}")
+    h.holds(all(0 < a < math.inf for a in curvatures), "curvatures", given=_span(curvatures))
+    h.holds(all(0 <= prior < math.inf for prior in precisions), "precisions", given=_span(precisions))
+    count = h.count(n, "records")
+    width = h.number(sensitivity, "sensitivity")
     r, s, k = h.tempering(power, strength, draws)
     h.drawing_error(log_error)
     steepest = max(a / math.sqrt(s * prior + r * count * a) for a, prior in zip(curvatures, precisions, strict=True))
@@ -74,6 +77,14 @@ def gaussian_location(
 
 def _span(values: Sequence[float]) -> str:
     return f"{min(values):.6g} to {max(values):.6g}"
+
+
+theorem(
+    "location.logit_draw", "sharp theorem (log odds)",
+    "Gopi, Lee and Liu 2022, Theorem 4; Minami et al. 2016, Example 17",
+    Hypothesis("precision", "precision of the prior", "l", POSITIVE, "Use a proper normal prior.", "prior"),
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
 
 
 def logit_draw(
@@ -91,8 +102,8 @@ def logit_draw(
     and m = s l: mu = r/sqrt(s l) by the sharp theorem, sqrt(N) mu for N draws. Source: Minami et al. 2016, Example 17, with
     Gopi, Lee and Liu 2022, Theorem 4. `log_error` bounds how far the log of a drawn point's mass is from the exact one.
     """
-    h = Hypotheses("sharp theorem (log odds)", "Gopi, Lee and Liu 2022, Theorem 4; Minami et al. 2016, Example 17")
-    prior = h.number(precision, "precision of the prior", "l", _POSITIVE, "Use a proper normal prior.", origin="prior")
+    h = Hypotheses("location.logit_draw")
+    prior = h.number(precision, "precision")
     r, s, k = h.tempering(power, strength, draws)
     h.drawing_error(log_error)
     return h.guarantee(_curve(r / math.sqrt(s * prior) * (1 + 8 * UNIT), k, log_error), unit=unit, draws=k)

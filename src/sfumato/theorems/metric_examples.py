@@ -19,10 +19,21 @@ from dataclasses import dataclass, replace
 
 from sfumato.privacy.curves import BoundedRange
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import DRAWS, POSITIVE
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 _PAPER = "Dimitrakakis et al. 2017, "
 _UP = 1 + 1e-12
+
+
+_NETWORK = (
+    Hypothesis("values", "values of a node", "c_k", "a whole number of at least 2", "Drop nodes with one value."),
+    Hypothesis("parents", "parents of every node", "parents", "one list of node numbers per node",
+               "List the parents of each node, [] for none."),
+    Hypothesis("acyclic", "no cycle", "parents", "acyclic", "Remove an edge."),
+    Hypothesis("floor", "smallest conditional probability", "floor", "in (0, 1)", "Truncate the tables.", "prior"),
+    Hypothesis("floor-possible", "floor that the tables can meet", "floor", "at most 1/{}", "Lower it."),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -153,6 +164,15 @@ def normal_family(
     return UniformLipschitz(a * max(1.0, m) / 2 * _UP, "|xx' - yy'|_F + 2|x - y|", diameter)
 
 
+theorem(
+    "metric_examples.network_draws", "network with bounded conditional probabilities", _PAPER + "Lemma 24, corrected",
+    *_NETWORK,
+    Hypothesis("power", "power", "r", POSITIVE, "Choose a positive power."),
+    DRAWS,
+    Hypothesis("adjacency", "neighbours", "adjacency", "'replace-one' or 'replace-entry'", "Or use discrete_network."),
+)  # fmt: skip
+
+
 def network_draws(
     *,
     parents: Sequence[Sequence[int]],
@@ -173,15 +193,18 @@ def network_draws(
     `parents[k]` lists the parents of node k. Any prior on such tables; tables may be shared between nodes. Lemma 24
     prints 2 max_j v_j ln(1/floor) (v_j one plus the children of j) "under the classical definition": that is one entry.
     """
-    h = Hypotheses("network with bounded conditional probabilities", _PAPER + "Lemma 24, corrected")
+    h = Hypotheses("metric_examples.network_draws")
     spans, children = _network(h, parents, cardinalities, floor)
-    r = h.number(power, "power", "r", "finite and greater than 0", "Choose a positive power.")
-    n = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    r = h.number(power, "power")
+    n = h.count(draws, "draws")
     known = adjacency in ("replace-one", "replace-entry")
-    h.holds(known, "neighbours", "adjacency", "'replace-one' or 'replace-entry'", adjacency, "Or use discrete_network.")
+    h.holds(known, "adjacency", given=adjacency)
     entry = max(spans[j] + math.fsum(spans[k] for k in children[j]) for j in range(len(spans)))
     reach = math.fsum(spans) if adjacency == "replace-one" else entry
     return h.guarantee(n * BoundedRange(2 * r * reach * _UP), adjacency, unit, draws=n)
+
+
+theorem("metric_examples.discrete_network", "network under a distance", _PAPER + "Lemma 24", *_NETWORK)
 
 
 def discrete_network(
@@ -191,7 +214,7 @@ def discrete_network(
 
     v_j is one plus the number of children of node j; a whole record is at most sum_j v_j away.
     """
-    h = Hypotheses("network under a distance", _PAPER + "Lemma 24")
+    h = Hypotheses("metric_examples.discrete_network")
     spans, children = _network(h, parents, cardinalities, floor)
     total = float(sum(1 + len(below) for below in children))
     return UniformLipschitz(max(spans) * _UP, "sum over differing entries of 1 + number of children", total)
@@ -201,23 +224,16 @@ def _network(
     h: Hypotheses, parents: Sequence[Sequence[int]], cardinalities: Sequence[int], floor: float
 ) -> tuple[list[float], list[list[int]]]:
     """Lambda_k per node and the children of each node."""
-    sizes = [h.count(size, "values of a node", "c_k", 2, "Drop nodes with one value.") for size in cardinalities]
+    sizes = [h.count(size, "values", minimum=2) for size in cardinalities]
     above = [sorted(set(map(int, nodes))) for nodes in parents]
     known = all(0 <= j < len(sizes) for nodes in above for j in nodes)
-    h.holds(
-        bool(sizes) and len(above) == len(sizes) and known,
-        "parents of every node",
-        "parents",
-        "one list of node numbers per node",
-        len(above),
-        "List the parents of each node, [] for none.",
-    )
+    h.holds(bool(sizes) and len(above) == len(sizes) and known, "parents", given=len(above))
     left, placed = set(range(len(sizes))), set[int]()
     while ready := {k for k in left if placed.issuperset(above[k])}:
         left, placed = left - ready, placed | ready
-    h.holds(not left, "no cycle", "parents", "acyclic", f"a cycle through {sorted(left)}", "Remove an edge.")
-    f = h.number(floor, "smallest conditional probability", "floor", "in (0, 1)", "Truncate the tables.", "prior")
-    h.holds(f * max(sizes) <= 1, "floor that the tables can meet", "floor", f"at most 1/{max(sizes)}", f, "Lower it.")
+    h.holds(not left, "acyclic", given=f"a cycle through {sorted(left)}")
+    f = h.number(floor, "floor")
+    h.holds(f * max(sizes) <= 1, "floor-possible", given=f, bound=f"{max(sizes)}")
     # log1p of (1 - c_k f)/f, whose rounding error is at most an ulp of 1 over f.
     spans = [math.log1p(max(0.0, 1 - size * f) / f + 5e-16 / f) * _UP for size in sizes]
     return spans, [[k for k in range(len(sizes)) if j in above[k]] for j in range(len(sizes))]

@@ -24,12 +24,19 @@ from sfumato.privacy.pair_losses import Array
 from sfumato.privacy.pairs import RATIO_ERROR, log_gamma_ratio
 from sfumato.privacy.renyi import Renyi
 from sfumato.theorems import conjugate, metric_examples
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import COUNT, DRAWS, LOG_ERROR, POSITIVE, TEMPERING
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
-_POSITIVE = "finite and greater than 0"
 _ORDERS = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 128.0, 256.0)
 # Further orders, as shares of the way from 1 to where the divergence becomes infinite.
 _SHARES = tuple(k / 64 for k in range(1, 63))
+
+
+theorem(
+    "networks.table_draws", "exact profile (Bayesian network)", conjugate.SOURCE,
+    Hypothesis("parents", "parents of every node", "parents", "one list of node numbers per node", "List them."),
+    Hypothesis("adjacency", "neighbours", "adjacency", "'replace-one' or 'replace-entry'", "Name one of the two."),
+)  # fmt: skip
 
 
 def table_draws(
@@ -49,12 +56,12 @@ def table_draws(
     cell of each. A record moves one in every table; the entry of node j one in its own table and in those of its children:
     with v the largest such number, the v smallest cells x dominate, for a larger cell is dominated by a smaller one.
     """
-    h = Hypotheses("exact profile (Bayesian network)", conjugate.SOURCE)
+    h = Hypotheses("networks.table_draws")
     count = len(smallest_cells)
     known = len(parents) == count and all(0 <= int(j) < count for above in parents for j in above)
-    h.holds(known, "parents of every node", "parents", "one list of node numbers per node", len(parents), "List them.")
+    h.holds(known, "parents", given=len(parents))
     named = adjacency in ("replace-one", "replace-entry")
-    h.holds(named, "neighbours", "adjacency", "'replace-one' or 'replace-entry'", adjacency, "Name one of the two.")
+    h.holds(named, "adjacency", given=adjacency)
     children = [sum(j in above for above in parents) for j in range(count)]
     moved = count if adjacency == "replace-one" else 1 + max(children, default=0)
     cells = sorted(map(float, smallest_cells))[:moved]
@@ -63,6 +70,13 @@ def table_draws(
     )
     h.checked.extend(whole.assumptions)
     return h.guarantee(whole.curve, adjacency, unit, draws=whole.draws)
+
+
+theorem(
+    "networks.truncated_draws", "network with bounded conditional probabilities",
+    "Dimitrakakis et al. 2017, Lemma 24, corrected",
+    DRAWS, LOG_ERROR,
+)  # fmt: skip
 
 
 def truncated_draws(
@@ -84,12 +98,22 @@ def truncated_draws(
     exact = metric_examples.network_draws(
         parents=parents, cardinalities=cardinalities, floor=floor, adjacency=adjacency, power=power, unit=unit
     )
-    h = Hypotheses(exact.theorem, exact.source)
+    h = Hypotheses("networks.truncated_draws")
     h.checked.extend(exact.assumptions)
-    k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    k = h.count(draws, "draws")
     off = h.drawing_error(log_error)
     reach = exact.curve.renyi(math.inf)
     return h.guarantee(k * BoundedRange(reach + 4 * off), adjacency, unit, draws=k)
+
+
+theorem(
+    "networks.trajectory_draws", "Renyi curve (trajectories of a Markov chain)",
+    "Geumlek et al. 2017, equation (5), worst split",
+    Hypothesis("first-cell", "smallest prior cell of the first state", "x_0", POSITIVE, "Use a proper prior.", "prior"),
+    Hypothesis("next-cell", "smallest prior cell of a transition", "x", POSITIVE, "Use a proper prior.", "prior"),
+    Hypothesis("moves", "transitions of one trajectory", "m", COUNT, "Declare the largest length."),
+    *TEMPERING, LOG_ERROR,
+)  # fmt: skip
 
 
 def trajectory_draws(
@@ -109,12 +133,10 @@ def trajectory_draws(
     to m out and m in, in the worst split (smallest cell x). Finite for a < 1 + min(x_0/r, x/(m r)). A Renyi curve is claimed
     and no profile: which split is worst depends on the order.
     """
-    h = Hypotheses("Renyi curve (trajectories of a Markov chain)", "Geumlek et al. 2017, equation (5), worst split")
-    start = h.number(
-        first_cell, "smallest prior cell of the first state", "x_0", _POSITIVE, "Use a proper prior.", "prior"
-    )
-    cell = h.number(next_cell, "smallest prior cell of a transition", "x", _POSITIVE, "Use a proper prior.", "prior")
-    most = h.count(moves, "transitions of one trajectory", "m", 1, "Declare the largest length.")
+    h = Hypotheses("networks.trajectory_draws")
+    start = h.number(first_cell, "first-cell")
+    cell = h.number(next_cell, "next-cell")
+    most = h.count(moves, "moves")
     r, s, k = h.tempering(power, strength, draws)
     off = h.drawing_error(log_error)
     room = min(s * start / r, s * cell / (most * r))

@@ -22,11 +22,35 @@ from collections.abc import Sequence
 from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import COUNT, DIFFERENCE, FLOAT_ERROR, NOT_NEGATIVE, POSITIVE, RUN
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 # Below this a step's square, or that of its gradient, may vanish in a float, and with it the price.
 _TINY = 1e-140
 SOURCE = "Dong, Roth and Su 2022, composition of Gaussian mechanisms"
+
+
+_SIZES = (
+    Hypothesis("step", "step size", "h", POSITIVE, "Choose a positive step."),
+    Hypothesis("sizes", "one step size per step", "h_1..h_T", "{} sizes",
+               "List one size for each step, or pass a single number."),
+    Hypothesis("step-list", "step size", "h_k", POSITIVE, "Choose positive steps."),
+)  # fmt: skip
+
+
+theorem(
+    "path.whole_path", "path composition (every iterate)", SOURCE,
+    Hypothesis("public-schedule", "public step sizes and momentum", "h, momentum", "True",
+               "Fix both before the data is seen; do not adapt them to losses or gradients.", "declared"),
+    *RUN,
+    Hypothesis("momentum", "momentum coefficient", "momentum", NOT_NEGATIVE, "Choose 0 or more."),
+    DIFFERENCE,
+    Hypothesis("steps", "number of steps", "T", COUNT, "Take at least one step."),
+    *_SIZES,
+    Hypothesis("chains", "number of chains", "chains", COUNT, "Run at least one chain."),
+    *FLOAT_ERROR,
+    Hypothesis("step-squares", "steps whose squares are floats", "h", f"greater than {_TINY:g}", "Rescale them."),
+)  # fmt: skip
 
 
 def whole_path(
@@ -50,33 +74,18 @@ def whole_path(
     every record. `float_error` is a bound e on the rounding error of one step (in norm); it replaces h G by h G +
     2 e.
     """
-    h = Hypotheses("path composition (every iterate)", SOURCE)
-    h.flag(public_start, "public start", "theta_0", "True", "Start at the prior mean or another public point.")
-    h.flag(
-        public_schedule,
-        "public step sizes and momentum",
-        "h, momentum",
-        "True",
-        "Fix both before the data is seen; do not adapt them to losses or gradients.",
-    )
-    h.flag(full_batch, "full batch", "batch", "True", "Use every record at every step; subsampling is another theorem.")
-    h.number(momentum, "momentum coefficient", "momentum", "finite and 0 or greater", "Choose 0 or more.")
-    g = h.number(
-        difference,
-        "gradient difference of neighbours",
-        "G",
-        "finite and 0 or greater",
-        "Declare a bound on the rows (data_norm, radius) or use a clipped loss.",
-        origin="loss",
-    )
-    count = h.count(steps, "number of steps", "T", 1, "Take at least one step.")
+    h = Hypotheses("path.whole_path")
+    h.flag(public_start, "public-start")
+    h.flag(public_schedule, "public-schedule")
+    h.flag(full_batch, "full-batch")
+    h.number(momentum, "momentum")
+    g = h.number(difference, "difference")
+    count = h.count(steps, "steps")
     sizes = _step_sizes(h, step, count)
-    k = h.count(chains, "number of chains", "chains", 1, "Run at least one chain.")
+    k = h.count(chains, "chains")
     e = h.float_error(float_error)
     smallest = min(size for size, _ in sizes)
-    h.holds(
-        smallest > _TINY, "steps whose squares are floats", "h", f"greater than {_TINY:g}", smallest, "Rescale them."
-    )
+    h.holds(smallest > _TINY, "step-squares", given=smallest)
     squares = math.fsum(times * (size * g + 2 * e) ** 2 / (2 * size) for size, times in sizes)
     return h.guarantee(Gaussian(math.sqrt(k * squares) * (1 + 16 * UNIT)), adjacency, unit, draws=k)
 
@@ -84,16 +93,9 @@ def whole_path(
 def _step_sizes(h: Hypotheses, step: float | Sequence[float], steps: int) -> list[tuple[float, int]]:
     """Check the step sizes and return each with the number of times it is taken."""
     if not isinstance(step, Sequence):
-        return [(h.number(step, "step size", "h", "finite and greater than 0", "Choose a positive step."), steps)]
-    h.holds(
-        len(step) == steps,
-        "one step size per step",
-        "h_1..h_T",
-        f"{steps} sizes",
-        f"{len(step)} sizes",
-        "List one size for each step, or pass a single number.",
-    )
+        return [(h.number(step, "step"), steps)]
+    h.holds(len(step) == steps, "sizes", given=f"{len(step)} sizes", bound=f"{steps}")
     bad = [size for size in step if not 0 < size < math.inf]
     shown = bad[0] if bad else f"{min(step):.6g} to {max(step):.6g}"
-    h.holds(not bad, "step size", "h_k", "finite and greater than 0", shown, "Choose positive steps.")
+    h.holds(not bad, "step-list", given=shown)
     return [(float(size), 1) for size in step]

@@ -12,8 +12,17 @@ Source: McSherry and Talwar 2007; Smith 2011 for quantiles. Proofs: docs/proofs/
 from __future__ import annotations
 
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import COUNT, LOG_ERROR, POSITIVE
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 from sfumato.theorems.exponential import exponential_mechanism
+
+theorem(
+    "quantile.quantile_draws", "private quantile", "McSherry and Talwar 2007; Smith 2011",
+    Hypothesis("candidates", "number of public candidates", "m", COUNT,
+               "List candidates that were chosen without the data."),
+    Hypothesis("power", "power", "beta", POSITIVE, "Choose a positive power."),
+    LOG_ERROR,
+)  # fmt: skip
 
 
 def quantile_draws(
@@ -24,9 +33,9 @@ def quantile_draws(
     `log_error` is e, how far the log of a drawn candidate's probability may be from the exact one: it moves a log ratio by
     at most 2 e to either side.
     """
-    h = Hypotheses("private quantile", "McSherry and Talwar 2007; Smith 2011")
-    h.count(candidates, "number of public candidates", "m", 1, "List candidates that were chosen without the data.")
-    beta = h.number(power, "power", "beta", "finite and greater than 0", "Choose a positive power.")
+    h = Hypotheses("quantile.quantile_draws")
+    h.count(candidates, "candidates")
+    beta = h.number(power, "power")
     off = h.drawing_error(log_error)
     claim = exponential_mechanism(power=beta, sensitivity=1.0 + 2 * off / beta, draws=draws, unit=unit)
     h.checked.extend(claim.assumptions)

@@ -20,13 +20,22 @@ from dataclasses import replace
 
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import COUNT
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 from sfumato.theorems.inexact import approximate_sampler
 
 SOURCE = "von Neumann 1951; strong convexity and smoothness as in Minami et al. 2016, Proposition 13"
 _POSITIVE, _NOT_NEGATIVE = "finite and greater than 0", "finite and 0 or greater"
 # Roundings of the sums and special functions below, all relative, to the unfavourable side.
 _DOWN = 1 - 1e-9
+
+
+theorem(
+    "rejection.bounded_trials", "rejection with a public number of trials", SOURCE,
+    Hypothesis("acceptance", "success of one trial", "p", "in (0, 1]", "Use a public lower bound above 0.", "sampler"),
+    Hypothesis("trials", "number of trials", "K", COUNT, "Run at least one trial."),
+    Hypothesis("trial-error", "total variation of one trial", "e", "in [0, 1]", "Give a distance in [0, 1]."),
+)  # fmt: skip
 
 
 def bounded_trials(
@@ -37,10 +46,10 @@ def bounded_trials(
     gamma = (1 - p)^K + K e of one draw, where `trial_error` e bounds the total variation between one trial as it runs and
     as it is meant; N draws carry N gamma (Proposition 12).
     """
-    h = Hypotheses("rejection with a public number of trials", SOURCE)
-    p = h.number(acceptance, "success of one trial", "p", "in (0, 1]", "Use a public lower bound above 0.", "sampler")
-    k = h.count(trials, "number of trials", "K", 1, "Run at least one trial.")
-    e = h.number(trial_error, "total variation of one trial", "e", "in [0, 1]", "Give a distance in [0, 1].")
+    h = Hypotheses("rejection.bounded_trials")
+    p = h.number(acceptance, "acceptance")
+    k = h.count(trials, "trials")
+    e = h.number(trial_error, "trial-error")
     missed = math.exp(k * math.log1p(-p)) if p < 1 else 0.0
     gamma = min(1.0, (missed + k * e) * (1 + 1e-12))
     found = approximate_sampler(guarantee, total_variation=gamma, every_data_set=every_data_set)

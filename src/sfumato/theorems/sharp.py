@@ -15,10 +15,21 @@ import math
 from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import DIFFERENCE, DRAWS, NOT_NEGATIVE, POSITIVE, RECORDS
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 SOURCE = "Gopi, Lee and Liu 2022, Theorem 4"
 _CONVEX = "Use a convex loss, or a mechanism priced by its path ('langevin-path'), which needs no convexity."
+
+
+theorem(
+    "sharp.gibbs_draw", "sharp theorem", SOURCE,
+    Hypothesis("convex", "convexity of every loss", "convex", "True", _CONVEX, "loss"),
+    Hypothesis("convex-domain", "convex public domain", "K", "True", "Truncate the prior to a ball or a box.", "prior"),
+    Hypothesis("strong-convexity", "strong convexity of the potential", "m", POSITIVE,
+               "Give the prior a positive precision: sf.priors.Gaussian(precision=...).", "prior and loss"),
+    DIFFERENCE, DRAWS,
+)  # fmt: skip
 
 
 def gibbs_draw(
@@ -36,27 +47,24 @@ def gibbs_draw(
     `difference` is G, the Lipschitz constant of U_D - U_D' over all neighbours; `strong_convexity` is m, of U_D for every
     D; `convex` and `convex_domain` are declared by the loss and the prior. Restriction to a convex K keeps m.
     """
-    h = Hypotheses("sharp theorem", SOURCE)
-    h.flag(convex, "convexity of every loss", "convex", "True", _CONVEX, origin="loss")
-    h.flag(convex_domain, "convex public domain", "K", "True", "Truncate the prior to a ball or a box.", origin="prior")
-    m = h.number(
-        strong_convexity,
-        "strong convexity of the potential",
-        "m",
-        "finite and greater than 0",
-        "Give the prior a positive precision: sf.priors.Gaussian(precision=...).",
-        origin="prior and loss",
-    )
-    g = h.number(
-        difference,
-        "gradient difference of neighbours",
-        "G",
-        "finite and 0 or greater",
-        "Declare a bound on the rows (data_norm, radius) or use a clipped loss.",
-        origin="loss",
-    )
-    count = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    h = Hypotheses("sharp.gibbs_draw")
+    h.flag(convex, "convex")
+    h.flag(convex_domain, "convex-domain")
+    m = h.number(strong_convexity, "strong-convexity")
+    g = h.number(difference, "difference")
+    count = h.count(draws, "draws")
     return h.guarantee(Gaussian(g / math.sqrt(m) * math.sqrt(count) * (1 + 8 * UNIT)), adjacency, unit, draws=count)
+
+
+theorem(
+    "sharp.gaussian_mean", "sharp theorem (Gaussian mean)",
+    "Minami et al. 2016, Theorem 15, with Gopi, Lee and Liu 2022",
+    Hypothesis("power", "power", "beta", POSITIVE, "Choose a positive power."),
+    Hypothesis("radius", "bound on the rows", "r", POSITIVE, "Declare data_norm.", "schema"),
+    RECORDS,
+    Hypothesis("precision", "prior precision", "lambda", NOT_NEGATIVE, "Use a precision of 0 or more."),
+    DRAWS,
+)  # fmt: skip
 
 
 def gaussian_mean(
@@ -66,11 +74,11 @@ def gaussian_mean(
 
     mu = 2 beta r / sqrt(n beta + lambda), an equality: the posterior is normal with that shift in standard deviations.
     """
-    h = Hypotheses("sharp theorem (Gaussian mean)", "Minami et al. 2016, Theorem 15, with Gopi, Lee and Liu 2022")
-    beta = h.number(power, "power", "beta", "finite and greater than 0", "Choose a positive power.")
-    r = h.number(radius, "bound on the rows", "r", "finite and greater than 0", "Declare data_norm.", origin="schema")
-    count = h.count(n, "number of records", "n", 1, "State the public number of records.")
-    lam = h.number(precision, "prior precision", "lambda", "finite and 0 or greater", "Use a precision of 0 or more.")
-    k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    h = Hypotheses("sharp.gaussian_mean")
+    beta = h.number(power, "power")
+    r = h.number(radius, "radius")
+    count = h.count(n, "records")
+    lam = h.number(precision, "precision")
+    k = h.count(draws, "draws")
     mu = 2 * beta * r / math.sqrt(count * beta + lam) * math.sqrt(k)
     return h.guarantee(Gaussian(mu * (1 + 8 * UNIT)), unit=unit, draws=k)

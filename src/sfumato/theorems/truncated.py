@@ -21,10 +21,22 @@ import numpy as np
 from sfumato._quadrature import Array, log_concave_panels
 from sfumato.privacy.curves import BoundedRange, Curve, Pure
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import (
+    ALPHA,
+    BETA,
+    COUNT,
+    DRAWS,
+    GAMMA,
+    LIKELIHOOD_POWER,
+    LOG_ERROR,
+    POSITIVE,
+    RECORDS,
+    TEMPERING,
+)
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 SOURCE = "Dimitrakakis et al. 2017, Theorem 8(1), at the exact supremum"
-_POSITIVE = "finite and greater than 0"
+_TRIM = "Keep theta in [lower, upper], 0 < lower < upper."
 
 
 def log_mean_exp_shift(first: float, second: float, power: float, half_width: float) -> float:
@@ -54,6 +66,20 @@ def _log_integral(log_density: Callable[[Array], Array], mode: float, half_width
         return top + math.log(float((np.exp(logs - top) * weights).sum()))
 
 
+theorem(
+    "truncated.beta", "truncated posterior (Beta)", SOURCE,
+    ALPHA, BETA,
+    RECORDS, LIKELIHOOD_POWER,
+    Hypothesis("floor", "truncation", "f", "in (0, 1)", "Keep theta in [f, 1 - f] with 0 < f < 1/2.", "prior"),
+    Hypothesis("floor-below-half", "truncation", "f", "less than 1/2", "Keep theta in [f, 1 - f] with 0 < f < 1/2.",
+               "prior"),
+    Hypothesis("form", "form", "form", "'pure' or 'bounded range'", "Name one of the two."),
+    DRAWS,
+    Hypothesis("trials", "trials per record", "m", COUNT, "State the public number of trials."),
+    LOG_ERROR,
+)  # fmt: skip
+
+
 def beta(
     *,
     alpha: float,
@@ -73,20 +99,16 @@ def beta(
     composes better over many draws. `log_error` bounds how far the log of a drawn point's mass is from the exact one: it
     moves a log ratio by at most twice itself.
     """
-    h = Hypotheses("truncated posterior (Beta)", SOURCE)
-    a = h.number(alpha, "prior cell", "alpha", _POSITIVE, "Use a proper prior: alpha > 0.", origin="prior")
-    b = h.number(beta, "prior cell", "beta", _POSITIVE, "Use a proper prior: beta > 0.", origin="prior")
-    count = h.count(n, "number of records", "n", 1, "State the public number of records.")
-    r = h.number(power, "power of the likelihood", "r", _POSITIVE, "Choose a positive power.")
-    f = h.number(floor, "truncation", "f", "in (0, 1)", "Keep theta in [f, 1 - f] with 0 < f < 1/2.", origin="prior")
-    h.holds(
-        f < 0.5, "truncation", "f", "less than 1/2", f, "Keep theta in [f, 1 - f] with 0 < f < 1/2.", origin="prior"
-    )
-    h.holds(
-        form in ("pure", "bounded range"), "form", "form", "'pure' or 'bounded range'", form, "Name one of the two."
-    )
-    k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
-    bits = h.count(trials, "trials per record", "m", 1, "State the public number of trials.")
+    h = Hypotheses("truncated.beta")
+    a = h.number(alpha, "alpha")
+    b = h.number(beta, "beta")
+    count = h.count(n, "records")
+    r = h.number(power, "power")
+    f = h.number(floor, "floor")
+    h.holds(f < 0.5, "floor-below-half", given=f)
+    h.holds(form in ("pure", "bounded range"), "form", given=form)
+    k = h.count(draws, "draws")
+    bits = h.count(trials, "trials")
     off = h.drawing_error(log_error)
     half = math.log1p(-f) - math.log(f)
     move, everyone = r * bits, r * bits * count
@@ -98,6 +120,18 @@ def beta(
     lost = 1e-11 * (1 + move * half) + 1e-15 * (everyone + move) * half
     epsilon = min(2 * move * half * (1 + 1e-15), max(up, down) + lost) + 2 * off
     return h.guarantee(k * Pure(epsilon), unit=unit, draws=k)
+
+
+theorem(
+    "truncated.dirichlet", "truncated posterior (Dirichlet)", SOURCE,
+    Hypothesis("categories", "number of categories", "K", "a whole number of at least 2",
+               "A Dirichlet needs at least two cells."),
+    LIKELIHOOD_POWER,
+    Hypothesis("floor", "truncation", "f", "in (0, 1)", "Keep every cell at least f, 0 < f < 1/K.", "prior"),
+    Hypothesis("floor-below-share", "truncation", "f", "less than 1/K", "Keep every cell at least f, 0 < f < 1/K.",
+               "prior"),
+    DRAWS, LOG_ERROR,
+)  # fmt: skip
 
 
 def dirichlet(
@@ -114,17 +148,27 @@ def dirichlet(
     The same holds for tables by group: a record that leaves one group's table and enters another's multiplies each
     density by a power of one cell, whose logarithm has range r log((1-(K-1)f)/f). `log_error` as for `beta`.
     """
-    h = Hypotheses("truncated posterior (Dirichlet)", SOURCE)
-    size = h.count(categories, "number of categories", "K", 2, "A Dirichlet needs at least two cells.")
-    r = h.number(power, "power of the likelihood", "r", _POSITIVE, "Choose a positive power.")
-    f = h.number(floor, "truncation", "f", "in (0, 1)", "Keep every cell at least f, 0 < f < 1/K.", origin="prior")
-    h.holds(
-        f * size < 1, "truncation", "f", "less than 1/K", f, "Keep every cell at least f, 0 < f < 1/K.", origin="prior"
-    )
-    k = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    h = Hypotheses("truncated.dirichlet")
+    size = h.count(categories, "categories", minimum=2)
+    r = h.number(power, "power")
+    f = h.number(floor, "floor")
+    h.holds(f * size < 1, "floor-below-share", given=f)
+    k = h.count(draws, "draws")
     off = h.drawing_error(log_error)
     curve: Curve = BoundedRange(2 * r * math.log((1 - (size - 1) * f) / f) * (1 + 1e-14) + 4 * off)
     return h.guarantee(k * curve, unit=unit, draws=k)
+
+
+theorem(
+    "truncated.gamma", "truncated posterior (Gamma)", SOURCE,
+    *GAMMA,
+    Hypothesis("lower", "truncation", "lower", POSITIVE, _TRIM, "prior"),
+    Hypothesis("upper", "truncation", "upper", POSITIVE, _TRIM, "prior"),
+    Hypothesis("range", "truncation", "upper", "greater than lower", _TRIM, "prior"),
+    *TEMPERING,
+    Hypothesis("form", "form", "form", "'pure' or 'bounded range'", "Name one of the two."),
+    LOG_ERROR,
+)  # fmt: skip
 
 
 def gamma(
@@ -152,20 +196,17 @@ def gamma(
     and bounded range D (upper - lower), which composes better over many draws (`form` "bounded range"). q = 1: exponential
     and Laplace data (Lemmas 19 and 20); q = 1/2: the precision of a normal with known mean (Lemma 22). `log_error` as for `beta`.
     """
-    h = Hypotheses("truncated posterior (Gamma)", SOURCE)
-    a = h.number(shape, "prior shape", "a", _POSITIVE, "Use a proper prior: shape > 0.", origin="prior")
-    b = h.number(rate, "prior rate", "b", _POSITIVE, "Use a proper prior: rate > 0.", origin="prior")
-    count = h.count(n, "number of records", "n", 1, "State the public number of records.")
-    top = h.number(bound, "bound on a record's statistic", "B", _POSITIVE, "Declare it; records are clipped.", "schema")
-    trim = "Keep theta in [lower, upper], 0 < lower < upper."
-    low = h.number(lower, "truncation", "lower", _POSITIVE, trim, origin="prior")
-    high = h.number(upper, "truncation", "upper", _POSITIVE, trim, origin="prior")
-    h.holds(low < high, "truncation", "upper", "greater than lower", high, trim, origin="prior")
-    q = h.number(shape_per_record, "shape per record", "q", _POSITIVE, "1 for exponential data, 1/2 for a precision.")
+    h = Hypotheses("truncated.gamma")
+    a = h.number(shape, "shape")
+    b = h.number(rate, "rate")
+    count = h.count(n, "records")
+    top = h.number(bound, "bound")
+    low = h.number(lower, "lower")
+    high = h.number(upper, "upper")
+    h.holds(low < high, "range", given=high)
+    q = h.number(shape_per_record, "shape-per-record")
     r, s, k = h.tempering(power, strength, draws)
-    h.holds(
-        form in ("pure", "bounded range"), "form", "form", "'pure' or 'bounded range'", form, "Name one of the two."
-    )
+    h.holds(form in ("pure", "bounded range"), "form", given=form)
     off = h.drawing_error(log_error)
     move = r * top
     # The ends of the drawn range are floats: each may be off by a few of its last digits.

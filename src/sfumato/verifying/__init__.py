@@ -23,7 +23,6 @@ CHECKS = (
     price.check_price,
     price.check_strength,
     price.check_target,
-    price.check_promise,
     price.check_expected,
     receipt.check_receipt,
     support.check_draws,

@@ -1,4 +1,4 @@
-"""The guarantee, the target, the promise and the expected accuracy: computed again from the plan's own numbers."""
+"""The guarantee, the target and the expected accuracy: computed again from the plan's own numbers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sfumato.mechanisms.noisy_statistics import LEAST_NOISE
 from sfumato.mechanisms.tempering import STRONGEST
 from sfumato.models.model import TOTALS
 from sfumato.privacy.codec import curve_from_json, refuse_unknown
-from sfumato.privacy.guarantee import Assumption, Guarantee
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.statements import same_reasons
 from sfumato.verifying.record import Record, require
-from sfumato.wording import promise_of
 
 # The search for the least noise ends within 1e-9 of the target, on a log scale; it stops at LEAST_NOISE, which a target may be
 # too large for.
@@ -36,31 +36,11 @@ def check_price(record: Record) -> None:
         allowed = (price.trust, "not private") if where == "recorded" else (price.trust,)
         if said.trust not in allowed:
             raise FormatError(f"the {where} guarantee says {said.trust!r}; the plan is {price.trust!r}.")
-        if not _same_reasons(said, price):
-            raise FormatError(f"the {where} theorem or its hypotheses are not those that price the plan.")
+        if not same_reasons(said, price):
+            raise FormatError(
+                f"the {where} theorem or its hypotheses are not those that price the plan: the record was edited."
+            )
     require(planned.unit == price.unit, "unit of the plan's guarantee")
-
-
-def _same_reasons(said: Guarantee, price: Guarantee) -> bool:
-    """Theorem, source and hypotheses, each with where its value comes from."""
-    if (said.theorem, said.source) != (price.theorem, price.source) or len(said.assumptions) != len(price.assumptions):
-        return False
-    return all(map(_same_hypothesis, said.assumptions, price.assumptions))
-
-
-def _same_hypothesis(said: Assumption, priced: Assumption) -> bool:
-    names = [(each.name, each.symbol, each.required, each.origin) for each in (said, priced)]
-    return names[0] == names[1] and _same_value(said.value, priced.value)
-
-
-def _same_value(said: str, priced: str) -> bool:
-    """Equal texts, or numbers that agree in the five digits that are shown."""
-    if said == priced:
-        return True
-    try:
-        return math.isclose(float(said), float(priced), rel_tol=2e-5)
-    except ValueError:
-        return False
 
 
 def check_target(record: Record) -> None:
@@ -91,12 +71,6 @@ def check_strength(record: Record) -> None:
         return
     most = 1.0 if name == "diffused" else STRONGEST
     require(1.0 <= numbers["strength"] <= most, "strength of the prior")
-
-
-def check_promise(record: Record) -> None:
-    """The printed promise is that of the recorded guarantee."""
-    release = record.release
-    require(release.promise == promise_of(record.plan, release.guarantee), "promise")
 
 
 def check_expected(record: Record) -> None:

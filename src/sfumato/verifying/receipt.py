@@ -37,7 +37,7 @@ def check_receipt(record: Record) -> None:
     receipt, guarantee = Receipt.from_json(document), record.release.guarantee
     wanted = {
         "plan digest": receipt.plan_digest == record.release.plan_digest,
-        "guarantee digest": receipt.guarantee_digest == digest(canonical(guarantee.to_json())),
+        "guarantee digest": receipt.guarantee_digest == digest(canonical(guarantee.to_json(record.release.version))),
         "trust of what was charged": guarantee.trust in CHARGEABLE,
         "name or request": _labelled(receipt.ledger) and _labelled(receipt.request_id),
         "row, time or hash": _row(receipt),

@@ -1,0 +1,193 @@
+"""Theorems and hypotheses by stable identifiers. Files and digests hold the identifiers; words are looked up in the code.
+
+A module of `sfumato.theorems` declares each theorem beside its function, under the id "module.function". To reword a
+theorem or a hypothesis, change its words and add the old ones to `former`: releases of file version 1 hold words.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import product
+from typing import Any
+
+from sfumato.errors import ArgumentError
+
+_ID = re.compile(r"([a-z_]+)\.[a-z_]+")
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A condition of a theorem: an id that is unique within the theorem, words, and who usually says its value.
+
+    A "{}" in `required` stands for a number that depends on the case; `former` lists earlier (name, symbol, required).
+    """
+
+    id: str
+    name: str
+    symbol: str
+    required: str
+    remedy: str
+    origin: str = "argument"
+    former: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A theorem: its id, its name and source as printed, its hypotheses, and earlier (name, source) in `former`."""
+
+    id: str
+    name: str
+    source: str
+    hypotheses: tuple[Hypothesis, ...] = ()
+    former: tuple[tuple[str, str], ...] = ()
+
+    def hypothesis(self, id: str) -> Hypothesis | None:
+        """The hypothesis with this id."""
+        return next((each for each in self.hypotheses if each.id == id), None)
+
+
+THEOREMS: dict[str, Theorem] = {}
+
+
+def theorem(id: str, name: str, source: str, *hypotheses: Hypothesis, former: tuple[tuple[str, str], ...] = ()) -> None:
+    """Declare a theorem; called once, when the module that holds it is imported."""
+    THEOREMS[id] = Theorem(id, name, source, hypotheses, former)
+
+
+def declared(id: str) -> Theorem | None:
+    """The theorem with this id; its module, which the id names, is imported if it has not been."""
+    shape = _ID.fullmatch(id)
+    if id not in THEOREMS and shape and find_spec(f"sfumato.theorems.{shape[1]}"):
+        import_module(f"sfumato.theorems.{shape[1]}")
+    return THEOREMS.get(id)
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """One checked hypothesis: its words, its value, and who said so ("assumed": nothing can check it).
+
+    `id` is "theorem/hypothesis" where the hypothesis is declared, and `bound` the number that its requirement depends on.
+    """
+
+    name: str
+    symbol: str
+    required: str
+    value: str
+    origin: str
+    id: str = ""
+    bound: str = ""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if not isinstance(getattr(self, field.name), str):
+                raise ArgumentError(f"{field.name} of an assumption must be a text; got {getattr(self, field.name)!r}.")
+
+    def denotes(self, name: str, symbol: str, required: str) -> bool:
+        """Whether these are the words of this hypothesis, today's or former ones."""
+        entry = _hypothesis(self.id)
+        former = () if entry is None else entry.former
+        known = [(n, s, needed.replace("{}", self.bound)) for n, s, needed in former]
+        return (name, symbol, required) in [(self.name, self.symbol, self.required), *known]
+
+
+def assumption(id: str, bound: str, value: str, origin: str) -> Assumption:
+    """An assumption in today's words; an id that is not declared stands for itself."""
+    entry = _hypothesis(id)
+    if entry is None:
+        return Assumption(id, "", "", value, origin, id, bound)
+    return Assumption(entry.name, entry.symbol, entry.required.replace("{}", bound), value, origin, id, bound)
+
+
+def _hypothesis(id: str) -> Hypothesis | None:
+    holder, _, own = id.partition("/")
+    entry = declared(holder)
+    return None if entry is None else entry.hypothesis(own)
+
+
+class Words(str):
+    """A text made from the words of declared theorems; `id` is what files hold in its place."""
+
+    id: str
+
+    def __new__(cls, text: str, id: str = "") -> Words:
+        """Return the text, which remembers its id."""
+        made = super().__new__(cls, text)
+        made.id = id
+        return made
+
+
+def id_of(text: str) -> str:
+    """What a file holds for a theorem or a source: the id of declared ones; any other text stands for itself."""
+    return getattr(text, "id", "") or str(text)
+
+
+def in_words(id: str, part: str) -> str:
+    """The "name" or "source" of the theorems with these ids, joined by semicolons; other texts stand for themselves."""
+    found = [(each, declared(each)) for each in id.split("; ")]
+    text = unite(*(each if entry is None else getattr(entry, part) for each, entry in found))
+    return Words(text, id) if any(entry for _, entry in found) else id
+
+
+def joined(first: str, second: str) -> str:
+    """Two theorems or two sources as one text, and their ids as one id; what is the same is named once."""
+    id = unite(id_of(first), id_of(second))
+    text = unite(first, second)
+    return text if id == text else Words(text, id)
+
+
+def unite(*texts: str) -> str:
+    """The parts of texts that are joined by semicolons, each once."""
+    return "; ".join(dict.fromkeys(part for text in texts for part in text.split("; ")))
+
+
+def texts_of(theorem: str, source: str) -> Iterator[tuple[str, str]]:
+    """Every pair of texts, today's and former ones, that has stood for this theorem and this source."""
+    parts = [id_of(text).split("; ") for text in (theorem, source)]
+    entries = [entry for each in dict.fromkeys(parts[0] + parts[1]) if (entry := declared(each))]
+    for pairs in product(*([(e.name, e.source), *e.former] for e in entries)):
+        words = dict(zip((e.id for e in entries), pairs, strict=True))
+        name, origin = (unite(*(words[p][k] if p in words else p for p in parts[k])) for k in (0, 1))
+        yield name, origin
+
+
+def same_reasons(given: Any, price: Any) -> bool:
+    """Whether two guarantees name the same theorem, source and hypotheses, with the same values from the same places.
+
+    Identifiers are compared where both have them. Words, which old files hold in their place, must be words of the same
+    theorem or hypothesis in `price`.
+    """
+    if isinstance(given.theorem, Words):
+        titles = (id_of(given.theorem), id_of(given.source)) == (id_of(price.theorem), id_of(price.source))
+    else:
+        titles = (given.theorem, given.source) in texts_of(price.theorem, price.source)
+    there = all(any(_same(a, b) for b in price.assumptions) for a in given.assumptions)
+    return titles and there and all(any(_same(a, b) for a in given.assumptions) for b in price.assumptions)
+
+
+def same_guarantee(given: Any, other: Any) -> bool:
+    """Whether two guarantees promise the same to the same people for the same reasons, whatever their words."""
+    numbers = ("curve", "adjacency", "unit", "trust", "draws", "slack")
+    return all(getattr(given, name) == getattr(other, name) for name in numbers) and same_reasons(given, other)
+
+
+def _same(given: Assumption, priced: Assumption) -> bool:
+    if given.id:
+        named = (given.id, given.bound) == (priced.id, priced.bound)
+    else:
+        named = priced.denotes(given.name, given.symbol, given.required)
+    return named and given.origin == priced.origin and _same_value(given.value, priced.value)
+
+
+def _same_value(given: str, priced: str) -> bool:
+    """Equal texts, or numbers that agree in the five digits that are shown."""
+    if given == priced:
+        return True
+    try:
+        return math.isclose(float(given), float(priced), rel_tol=2e-5)
+    except ValueError:
+        return False
