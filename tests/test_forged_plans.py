@@ -27,7 +27,7 @@ def forged(plan: sf.Plan, **changes) -> sf.Plan:
 
 
 def priced_again(plan: sf.Plan) -> sf.Guarantee:
-    return repriced(plan.mechanism, plan.procedure, plan.goal, plan.task)
+    return repriced(plan.mechanism, plan.procedure, plan.goal, plan.task)[1]
 
 
 STRONG = sf.families.BetaBernoulli(10.0, 10.0)

@@ -112,12 +112,16 @@ class Rows(_Stays):
 class Dataset(_Stays):
     """Private records under a public schema.
 
-    It has `schema` and `n`; it cannot be indexed, iterated, turned into an array, copied or pickled, and its repr shows
-    no value. Every cell was mapped into the declared bounds when it was made, so that a record, whatever it held,
-    moves a statistic by no more than the schema allows. n is public: neighbouring data sets replace one record.
+    It has `schema`, the public facts about one record, `n`, the public number of rows, and `kind`, "table", "dense" or
+    "sparse"; it cannot be indexed, iterated, turned into an array, copied or pickled, and its repr shows no value. Every cell
+    was mapped into the declared bounds when it was made, so that a record, whatever it held, moves a statistic by no more
+    than the schema allows. n is public: neighbouring data sets replace one record.
     """
 
-    __slots__ = ("__rows", "__weakref__")
+    __slots__ = ("__rows", "__weakref__", "kind", "n", "schema")
+    kind: str
+    n: int
+    schema: Schema
 
     def __init__(self) -> None:
         raise TypeError(
@@ -147,16 +151,6 @@ class Dataset(_Stays):
         made = attempt(_from_table, source, schema)
         del source  # an error raised below keeps no rows in its traceback
         return made.get()
-
-    @property
-    def schema(self) -> Schema:
-        """The public facts about one record."""
-        return rows_of(self).schema
-
-    @property
-    def n(self) -> int:
-        """How many rows there are; public."""
-        return rows_of(self).n
 
     def __dir__(self) -> list[str]:
         return ["from_arrays", "from_table", "n", "schema"]
@@ -196,7 +190,9 @@ def _made(schema: Schema, chunks: Iterator[dict[str, Any]]) -> Dataset:
     blocks = store.blocks()
     kind = "table" if schema.dimension is None else "sparse" if store.sparse else "dense"
     made = object.__new__(Dataset)
-    object.__setattr__(made, "_Dataset__rows", Rows(schema, blocks, kind))
+    rows = Rows(schema, blocks, kind)
+    for name, value in (("_Dataset__rows", rows), ("schema", schema), ("n", rows.n), ("kind", kind)):
+        object.__setattr__(made, name, value)
     return made
 
 

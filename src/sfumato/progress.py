@@ -10,11 +10,8 @@ Report = Callable[[int, int], None]
 
 
 @contextmanager
-def shown(wanted: bool) -> Iterator[Report]:
-    """Yield a function of (steps done, steps in all) that keeps a line of the terminal up to date; silent unless wanted."""
-    if not wanted:
-        yield _nothing
-        return
+def shown() -> Iterator[Report]:
+    """Yield a function of (steps done, steps in all) that keeps a line of the terminal up to date."""
     try:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
@@ -26,10 +23,6 @@ def shown(wanted: bool) -> Iterator[Report]:
     with Progress(BarColumn(), text, console=Console(stderr=True)) as bar:
         task = bar.add_task("", total=1)
         yield lambda done, steps: bar.update(task, completed=done, total=steps)
-
-
-def _nothing(done: int, steps: int) -> None:
-    """Say nothing."""
 
 
 def _plain(done: int, steps: int) -> None:

@@ -10,20 +10,24 @@ from __future__ import annotations
 
 import json
 import uuid
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sfumato import procedures
 from sfumato.dataset import Dataset
 from sfumato.engines.opening import open_engine
+from sfumato.engines.protocol import Engine
 from sfumato.errors import ArgumentError, PublishError
 from sfumato.ledger import Ledger
-from sfumato.mechanisms import repriced
+from sfumato.mechanisms import task_of
 from sfumato.mechanisms.plan import Plan
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.procedures.protocol import Procedure, Task
 from sfumato.progress import shown
 from sfumato.randomness import Randomness
 from sfumato.release import Release
+from sfumato.samplers.langevin import silent
+from sfumato.schema import Schema
 
 
 def publish(
@@ -47,55 +51,70 @@ def publish(
         raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
     if not isinstance(data, Dataset):
         raise ArgumentError(f"data must be an sf.Dataset; got {type(data).__name__}. Use sf.Dataset.from_table(...).")
-    plan.model.columns(data.schema)  # refuses a schema that the model does not fit, before anything is charged
+    schema = data.schema
+    plan.model.columns(schema)  # refuses a schema that the model does not fit, before anything is charged
     if data.n != plan.n:
         raise PublishError(
             f"the plan is for n = {plan.n:,} records and the data set has {data.n:,}. Plan again with n={data.n}."
         )
-    _check_price(plan)
     stream = Randomness() if randomness is None else randomness
     if type(stream) is not Randomness:
         raise ArgumentError("randomness must come from sf.seeded(...); leave it out for a release that is private.")
-    guarantee = _stamped(plan.guarantee, stream, data.schema.unit)
+    procedure, task = task_of(plan)  # refuses a plan that was changed after planning
+    trust = plan.guarantee.trust if stream.private else "not private"
+    act = _Act(
+        task, procedure, plan.goal, schema, replace(plan.guarantee, unit=schema.unit, trust=trust), stream, progress
+    )
     if ledger is None:
         if request_id is not None or name is not None:
             raise ArgumentError("name and request_id belong to a ledger; give ledger=sf.Ledger.open(...) too.")
-        return _drawn(plan, data, guarantee, stream, None, progress)
+        return act.drawn(open_engine(data, plan.model, procedure.NEEDS), *plan.recorded(), None)
     if not stream.private:
         raise PublishError("a ledger accepts no seeded release: it protects nobody. Leave randomness out.")
-    account = data.schema.name if name is None else name
+    account = schema.name if name is None else name
     request = uuid.uuid4().hex if request_id is None else request_id
+    document, digest = plan.recorded()
     stored = ledger.sealed(account, request)
     if stored is not None:
-        return _stored(stored, ledger, account, request, plan, data.schema.digest)
+        return _stored(stored, ledger, account, request, digest, schema.digest)
+    engine = open_engine(data, plan.model, procedure.NEEDS)  # refuses before anything is charged
     # An id that was charged before gets its first receipt here and pays nothing more.
-    receipt = ledger.charge(account, guarantee, request_id=request, plan_digest=plan.digest)
-    drawn = _drawn(plan, data, guarantee, stream, receipt.to_json(), progress).to_bytes()
+    receipt = ledger.charge(account, act.guarantee, request_id=request, plan_digest=digest)
+    drawn = act.drawn(engine, document, digest, receipt.to_json()).to_bytes()
     sealed = ledger.seal_first(account, request, drawn)
     if sealed == drawn:
         return Release.from_bytes(sealed)
-    return _stored(sealed, ledger, account, request, plan, data.schema.digest)
+    return _stored(sealed, ledger, account, request, digest, schema.digest)
 
 
-def _check_price(plan: Plan) -> None:
-    """Price the plan anew from its own numbers: what is charged is what it costs, whatever the object says."""
-    if _terms(repriced(plan.mechanism, plan.procedure, plan.goal, plan.task)) != _terms(plan.guarantee):
-        raise PublishError(
-            "the plan's guarantee is not what its parameters cost: it was changed after planning. Plan again."
-        )
+@dataclass(frozen=True)
+class _Act:
+    """A task that may be carried out: by this procedure, under this guarantee, with this stream."""
+
+    task: Task[Any, Any]
+    procedure: Procedure[Any, Any]
+    goal: str
+    schema: Schema
+    guarantee: Guarantee
+    stream: Randomness
+    progress: bool
+
+    def drawn(self, engine: Engine, document: dict[str, Any], digest: str, receipt: dict[str, Any] | None) -> Release:
+        """Draw, and put the draws beside the record of how they were made."""
+        schema = self.schema
+        with shown() if self.progress else nullcontext(silent) as report:
+            draws = self.procedure.carry_out(self.task, engine, self.stream, report)
+        kind = "estimate" if self.goal == "estimate" else "draws"
+        about = {
+            "name": schema.name,
+            "unit": schema.unit,
+            "digest": schema.digest,
+            "document": json.dumps(schema.to_json()),  # as text: the order of the columns counts
+        }
+        return Release(draws, kind, document, digest, self.guarantee, about, receipt)
 
 
-def _terms(guarantee: Guarantee) -> tuple[Any, ...]:
-    return guarantee.curve, guarantee.slack, guarantee.draws, guarantee.adjacency, guarantee.trust
-
-
-def _stamped(guarantee: Guarantee, stream: Randomness, unit: str) -> Guarantee:
-    """The guarantee for this data's unit, and "not private" where the stream is seeded."""
-    trust = guarantee.trust if stream.private else "not private"
-    return replace(guarantee, unit=unit, trust=trust)
-
-
-def _stored(sealed: bytes, ledger: Ledger, account: str, request: str, plan: Plan, schema_digest: str) -> Release:
+def _stored(sealed: bytes, ledger: Ledger, account: str, request: str, digest: str, schema_digest: str) -> Release:
     """The release that an earlier or quicker request with this id sealed, if it was for the same plan and schema.
 
     It must carry the receipt of its own charge: bytes that somebody else put into the ledger were not paid for.
@@ -107,31 +126,9 @@ def _stored(sealed: bytes, ledger: Ledger, account: str, request: str, plan: Pla
             f"what is sealed under request {request!r} of {account!r} does not carry the receipt of its charge: the ledger was "
             "edited. Do not use it; compare the ledger with a backup."
         )
-    if release.plan_digest != plan.digest or release.schema["digest"] != schema_digest:
+    if release.plan_digest != digest or release.schema["digest"] != schema_digest:
         raise PublishError(
             f"request {request!r} of {account!r} was already used for another plan or schema. "
             "Use a new request_id for a new release."
         )
     return replace(release, stored=True)
-
-
-def _drawn(
-    plan: Plan,
-    data: Dataset,
-    guarantee: Guarantee,
-    stream: Randomness,
-    receipt: dict[str, Any] | None,
-    progress: bool,
-) -> Release:
-    procedure = procedures.named(plan.procedure)
-    engine = open_engine(data, plan.model, procedure.NEEDS)
-    with shown(progress) as report:
-        draws = procedure.carry_out(plan.task, engine, stream, report)
-    kind = "estimate" if plan.goal == "estimate" else "draws"
-    schema = {
-        "name": data.schema.name,
-        "unit": data.schema.unit,
-        "digest": data.schema.digest,
-        "document": json.dumps(data.schema.to_json()),  # as text: the order of the columns counts
-    }
-    return Release(draws, kind, plan.to_json(), plan.digest, guarantee, schema, receipt)

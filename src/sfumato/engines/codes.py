@@ -25,7 +25,7 @@ class CodesEngine:
         """Sum over all records of whole numbers per record, in integers that cannot overflow or round."""
         totals: list[int] | None = None
         for block in self._rows.blocks():
-            part = [int(value) for value in tally(block, self._columns)]
+            part = tally(block, self._columns).tolist()
             totals = part if totals is None else [a + b for a, b in zip(totals, part, strict=True)]
         return totals or []
 

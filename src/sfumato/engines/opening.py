@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from sfumato.dataset import Dataset, rows_of
+from sfumato.dataset import Dataset
 from sfumato.engines.design import kernel_arguments
 from sfumato.engines.protocol import GRADIENTS, TOTALS, VALUES, Engine, most_additions
 from sfumato.errors import ArgumentError
@@ -37,7 +37,7 @@ def open_engine(dataset: Dataset, model: AnyModel, needs: Collection[str], name:
 
     An engine whose gradient sums may be rounded more often than prices assume is refused.
     """
-    kind, summed = rows_of(dataset).kind, {TOTALS} if model.summed == TOTALS else {GRADIENTS, VALUES}
+    kind, summed = dataset.kind, {TOTALS} if model.summed == TOTALS else {GRADIENTS, VALUES}
     possible = ENGINES if set(needs) <= summed else []
     fitting = [offer for offer in possible if set(needs) <= offer.answers and offer.serves(kind, model)]
     chosen = next((offer for offer in fitting if name in (None, offer.name)), None)

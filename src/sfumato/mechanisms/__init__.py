@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from sfumato import procedures
 from sfumato.calibrate import Target
-from sfumato.errors import ArgumentError, CalibrationError, FormatError, MechanismRefused
+from sfumato.errors import ArgumentError, CalibrationError, FormatError, MechanismRefused, PublishError
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import CONVERGED, PROVED, Mechanism, Request
 from sfumato.mechanisms.tempering import refuse_pure
@@ -50,23 +50,28 @@ def serving(name: str, model: AnyModel, goal: str, trust: str, keep: tuple[str, 
         candidates = (_REFERENCE,)
     reason = mechanism.refuses(model, goal, trust)
     for each in candidates if reason is None else ():
-        procedure = procedures.named(each)
-        refused = procedures.refusal(procedure, model)
+        procedure, refused = procedures.offered(each, model, keep)
         if refused is None:
-            return _unkept(procedure, keep) or procedure
+            return procedure
         # Of several reasons the last procedure of the model's own kind has the most to say.
         reason = refused if reason is None or procedures.fits(procedure, model) else reason
     return reason or ""
 
 
-def _unkept(procedure: Procedure[Any, Any], keep: tuple[str, ...]) -> str | None:
-    """Return why this procedure cannot keep what is asked for."""
-    absent = [what for what in keep if what not in procedure.KEEPS]
-    return f"it has no {absent[0]} to keep; use 'langevin-path' with goal='estimate'" if absent else None
+def task_of(plan: Plan) -> tuple[Procedure[Any, Any], Task[Any, Any]]:
+    """Procedure and task of a plan that is priced anew: what is charged is what it costs, whatever the object says."""
+    task, said = plan.task, plan.guarantee
+    procedure, price = repriced(plan.mechanism, plan.procedure, plan.goal, task)
+    terms = (said.curve, said.slack, said.draws, said.adjacency, said.trust)
+    if (price.curve, price.slack, price.draws, price.adjacency, price.trust) != terms:
+        raise PublishError(
+            "the plan's guarantee is not what its parameters cost: it was changed after planning. Plan again."
+        )
+    return procedure, task
 
 
-def repriced(mechanism: str, procedure: str, goal: str, task: Task[Any, Any]) -> Guarantee:
-    """The price of a recorded task, computed anew, if the mechanism would draw the model by this procedure."""
+def repriced(mechanism: str, procedure: str, goal: str, task: Task[Any, Any]) -> tuple[Procedure[Any, Any], Guarantee]:
+    """The procedure of a recorded task, if the mechanism would draw its model by this one, and its price computed anew."""
     trust = CONVERGED if procedure == _REFERENCE else PROVED
     chosen = serving(mechanism, task.model, goal, trust, task.keep)
     if isinstance(chosen, str):
@@ -76,8 +81,8 @@ def repriced(mechanism: str, procedure: str, goal: str, task: Task[Any, Any]) ->
     if not isinstance(task.parameters, chosen.Parameters):
         raise FormatError(f"the numbers of the plan are not those of procedure {procedure!r}.")
     try:
-        numbers = chosen.Parameters.from_json(dict(task.parameters))
-        return chosen.price(task.model, task.n, task.draws, numbers)
+        numbers = chosen.Parameters.from_json(task.parameters.to_json())
+        return chosen, chosen.price(task.model, task.n, task.draws, numbers)
     except (ArithmeticError, TypeError) as error:
         raise FormatError(f"the numbers of the plan cannot be priced: {error}.") from error
 
@@ -133,7 +138,7 @@ def _closest(request: Request[Family]) -> Plan:
     """The plan of least expected divergence among all mechanisms that serve a family and meet the target."""
     model, target, goal = request.model, request.target, request.goal
     if request.keep:
-        reason = _unkept(procedures.named("law"), request.keep)
+        reason = procedures.unkept(procedures.named("law"), request.keep)
         raise MechanismRefused(f"no mechanism serves {model} with goal {goal!r}: {reason}.")
     if goal != "draws":
         raise MechanismRefused(f"{model} is released as draws; use goal='draws' and take the release's mean().")

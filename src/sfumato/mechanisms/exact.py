@@ -28,7 +28,7 @@ def refuses(model: AnyModel, goal: str, trust: str) -> str | None:
         if goal == "draws" and trust == CONVERGED and model.constants.convex:
             return None if model.strong_convexity(1, 1.0) > 0 else "the sharp theorem needs strong convexity"
         return diffused.refuses(model, goal, trust)
-    if not model.conjugate:
+    if model.utility or not model.drawn:
         return "an exact draw needs a conjugate family or a Gibbs model"
     return None if goal == "draws" else "a direct draw is a draw; use goal='draws'"
 

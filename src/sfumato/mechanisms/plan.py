@@ -64,18 +64,23 @@ class Plan:
             "draws": self.draws,
             "goal": self.goal,
             "keep": list(self.keep),
-            "parameters": dict(self.parameters),
-            "guarantee": self.guarantee.to_json(),
+            "parameters": self.parameters.to_json(),
             "expected": self.expected.to_json(),
             "cost": self.cost.to_json(),
+            "guarantee": self.guarantee.to_json(),
             "target": target,
         }
+
+    def recorded(self) -> tuple[dict[str, Any], str]:
+        """The document, and the SHA-256 of its canonical JSON."""
+        document = self.to_json()
+        text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return document, hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def digest(self) -> str:
         """SHA-256 of the plan's canonical JSON."""
-        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return self.recorded()[1]
 
     def __str__(self) -> str:
         numbers = ", ".join(f"{name} {value:.6g}" for name, value in self.parameters)

@@ -90,15 +90,11 @@ def at(model: Family, n: int, draws: int, power: float, strength: float | None, 
 
 def price(model: Family, n: int, draws: int, parameters: Parameters) -> Guarantee:
     """Price of all draws of the tempered, strengthened posterior, the error of the drawn masses included."""
-    claim = model.claim(n)
     power, strength = parameters.power, parameters.strength
-    return _THEOREMS[claim.theorem](
-        **claim.facts,
-        power=power,
-        strength=strength,
-        draws=draws,
-        log_error=drawing_error(model, n, power, strength),
-    )
+    error = drawing_error(model, n, power, strength)
+    claim = model.claim(n)
+    theorem = _THEOREMS[claim.theorem]
+    return theorem(**claim.facts, power=power, strength=strength, draws=draws, log_error=error)
 
 
 def drawing_error(model: Family, n: int, power: float, strength: float) -> float:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -126,10 +127,14 @@ class Schema:
         for field, value in facts.items():
             object.__setattr__(self, field, value)
 
-    @property
+    @cached_property
     def columns(self) -> Mapping[str, Column]:
         """Name -> column, in the declared order; read-only."""
         return MappingProxyType(dict(self._columns))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The facts alone: a read-only view cannot be pickled, and is made again."""
+        return {name: value for name, value in vars(self).items() if name != "columns"}
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -17,11 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import astuple
+from itertools import starmap
 
 from sfumato.errors import ArgumentError, AssumptionError
 from sfumato.privacy.curves import Curve
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.privacy.statements import Assumption, assumption, declared, in_words
+from sfumato.privacy.statements import Assumption, declared, in_words
 from sfumato.privacy.statements import Hypothesis as Hypothesis
 from sfumato.privacy.statements import theorem as theorem
 from sfumato.theorems._common import NOT_NEGATIVE, POSITIVE
@@ -42,11 +44,12 @@ class Hypotheses:
     def __init__(self, theorem: str, source: str | None = None) -> None:
         """Start with nothing checked: `theorem` is the id of a declared theorem or, with a `source`, words of its own."""
         self.id = theorem if source is None else ""
-        if source is None and declared(theorem) is None:
+        self.entry = declared(theorem) if source is None else None
+        if source is None and self.entry is None:
             raise ArgumentError(f"theorem must be the id of a declared theorem, or have a source; got {theorem!r}.")
         self.theorem = theorem if source is not None else in_words(theorem, "name")
         self.source = in_words(theorem, "source") if source is None else source
-        self.checked: list[Assumption] = []
+        self.checked: list[tuple[str, ...]] = []  # the fields of an `Assumption` each
 
     def holds(
         self,
@@ -70,17 +73,16 @@ class Hypotheses:
         if not condition:
             raise AssumptionError(self.theorem, about.name, about.symbol, needed, shown, about.remedy)
         id = f"{self.id}/{about.id}" if about.id else ""
-        self.checked.append(Assumption(about.name, about.symbol, needed, shown, about.origin, id, bound))
+        self.checked.append((about.name, about.symbol, needed, shown, about.origin, id, bound))
 
     def _about(self, name: str, *words: str) -> Hypothesis:
         """The declared hypothesis with this id; where words are given (symbol, required, remedy, origin), these."""
         if words:
             return Hypothesis("", name, words[0], words[1], words[2], words[3])
-        entry = declared(self.id)
-        about = None if entry is None else entry.hypothesis(name)
-        if about is None:
-            raise ArgumentError(f"name must be the id of a hypothesis that {self.id!r} declares; got {name!r}.")
-        return about
+        for about in () if self.entry is None else self.entry.hypotheses:
+            if about.id == name:
+                return about
+        raise ArgumentError(f"name must be the id of a hypothesis that {self.id!r} declares; got {name!r}.")
 
     def number(
         self, value: object, name: str, symbol: str = "", rule: str = "", remedy: str = "", origin: str = "argument"
@@ -133,8 +135,20 @@ class Hypotheses:
         """
         error = self.number(bound, "float-error")
         if error > 0:
-            self.checked.append(assumption(f"{self.id}/float-noise", "", "float64 normals (53 bits)", "assumed"))
+            noise = self._about("float-noise")
+            value = "float64 normals (53 bits)"
+            self.checked.append(
+                (noise.name, noise.symbol, noise.required, value, "assumed", f"{self.id}/{noise.id}", "")
+            )
         return error
+
+    def inherit(self, *claims: Guarantee) -> None:
+        """Record what other guarantees, on which this one rests, have checked."""
+        self.checked += [astuple(each) for claim in claims for each in claim.assumptions]
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What was checked, in order."""
+        return tuple(starmap(Assumption, self.checked))
 
     def guarantee(
         self,
@@ -152,7 +166,7 @@ class Hypotheses:
             theorem=self.theorem,
             source=self.source,
             unit=unit,
-            assumptions=tuple(self.checked),
+            assumptions=self.assumptions(),
             trust=trust,
             draws=draws,
             slack=slack,

@@ -111,7 +111,7 @@ def ops_draw(
     h.number(radius, "radius")
     h.number(ball, "ball")
     claim = exponential_mechanism(power=power, sensitivity=difference, draws=draws, unit=unit)
-    h.checked.extend(claim.assumptions)
+    h.inherit(claim)
     return h.guarantee(claim.curve, unit=unit, draws=claim.draws)
 
 

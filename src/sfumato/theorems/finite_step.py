@@ -130,6 +130,6 @@ def at_least_exact(chain: Guarantee, exact: Guarantee) -> Guarantee:
     limit: no chain, however short, is sold below it. The guarantee carries the hypotheses of both theorems.
     """
     h = Hypotheses("finite_step.at_least_exact")
-    h.checked.extend(chain.assumptions + exact.assumptions)
+    h.inherit(chain, exact)
     dearer = max(exact, chain, key=lambda each: each.curve.mu or 0.0)
     return h.guarantee(dearer.curve, chain.adjacency, chain.unit, draws=chain.draws)

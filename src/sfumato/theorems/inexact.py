@@ -53,7 +53,7 @@ def approximate_sampler(guarantee: Guarantee, *, total_variation: float, every_d
         slack=slack,
         theorem=joined(guarantee.theorem, h.theorem),
         source=joined(guarantee.source, h.source),
-        assumptions=guarantee.assumptions + tuple(h.checked),
+        assumptions=guarantee.assumptions + h.assumptions(),
         trust=TRUST[max(TRUST.index(guarantee.trust), TRUST.index("proved with slack" if slack else "proved"))],
     )
 

@@ -68,7 +68,7 @@ def table_draws(
     whole = conjugate.network(  # checks the cells, the power, the strength and the error
         smallest_cells=cells, power=power, strength=strength, draws=draws, log_error=log_error, unit=unit
     )
-    h.checked.extend(whole.assumptions)
+    h.inherit(whole)
     return h.guarantee(whole.curve, adjacency, unit, draws=whole.draws)
 
 
@@ -99,7 +99,7 @@ def truncated_draws(
         parents=parents, cardinalities=cardinalities, floor=floor, adjacency=adjacency, power=power, unit=unit
     )
     h = Hypotheses("networks.truncated_draws")
-    h.checked.extend(exact.assumptions)
+    h.inherit(exact)
     k = h.count(draws, "draws")
     off = h.drawing_error(log_error)
     reach = exact.curve.renyi(math.inf)

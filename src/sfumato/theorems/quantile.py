@@ -38,5 +38,5 @@ def quantile_draws(
     beta = h.number(power, "power")
     off = h.drawing_error(log_error)
     claim = exponential_mechanism(power=beta, sensitivity=1.0 + 2 * off / beta, draws=draws, unit=unit)
-    h.checked.extend(claim.assumptions)
+    h.inherit(claim)
     return h.guarantee(claim.curve, unit=unit, draws=claim.draws)

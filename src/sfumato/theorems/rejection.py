@@ -53,7 +53,7 @@ def bounded_trials(
     missed = math.exp(k * math.log1p(-p)) if p < 1 else 0.0
     gamma = min(1.0, (missed + k * e) * (1 + 1e-12))
     found = approximate_sampler(guarantee, total_variation=gamma, every_data_set=every_data_set)
-    return replace(found, assumptions=found.assumptions + tuple(h.checked))
+    return replace(found, assumptions=found.assumptions + h.assumptions())
 
 
 def trials_needed(*, acceptance: float, failure: float) -> int:

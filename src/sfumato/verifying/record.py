@@ -57,7 +57,7 @@ class Record:
     @cached_property
     def price(self) -> Guarantee:
         """What the recorded model, mechanism, procedure and numbers cost, computed again."""
-        return repriced(self.plan["mechanism"], self.procedure.NAME, self.plan["goal"], self.task)
+        return repriced(self.plan["mechanism"], self.procedure.NAME, self.plan["goal"], self.task)[1]
 
 
 def require(holds: bool, what: str) -> None:
