@@ -103,6 +103,7 @@ def test_1000_closed_form_calibrations(index):
         assert overspent_or_loose(found, case, epsilon, delta) == "", (case.name, found, epsilon, delta)
 
 
+@pytest.mark.planted
 def test_the_check_sees_a_calibrator_that_lands_on_either_side():
     """Minimising the absolute gap overspends about half the time; the same check finds it."""
     rng = np.random.default_rng(5)

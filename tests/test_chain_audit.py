@@ -68,17 +68,20 @@ def test_measured_mu_of_published_linear_losses_is_the_price(steps):
     assert agrees(price, up, down)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("steps", STEPS)
 def test_the_same_audit_rejects_half_the_sensitivity(steps):
     assert not agrees(claimed(steps, sensitivity=0.5), *published(steps))
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("steps", STEPS)
 def test_the_same_audit_rejects_a_price_that_is_off_to_either_side(steps):
     assert not agrees(0.85 * claimed(steps), *published(steps))
     assert not agrees(1.15 * claimed(steps), *published(steps))
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("steps", [2, 5])
 def test_the_same_audit_rejects_one_step_too_few(steps):
     assert not agrees(claimed(steps, counted=steps - 1), *published(steps))
@@ -122,6 +125,7 @@ def test_50_logistic_chains_never_cost_more_than_their_price():
     assert worst_ratio(1.0, seed=5, cases=50) <= 1.0
 
 
+@pytest.mark.planted
 def test_the_same_check_sees_a_price_that_is_a_tenth_too_low():
     """In one dimension the logistic difference is 1.05 r and the price all but attained: 0.9 of it is already too little."""
     assert worst_ratio(0.9, seed=5, cases=15) > 1.0
@@ -156,6 +160,7 @@ class ClippedSoftmax:
         return {"loss": self.name}
 
 
+@pytest.mark.planted
 def test_a_double_well_cannot_be_declared_convex_and_is_refused_when_it_is_not():
     with pytest.raises(LossRejected, match="convex"):
         double_well(convex=True)

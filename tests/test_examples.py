@@ -60,6 +60,7 @@ def test_an_example_uses_public_names_only_and_no_seed_in_a_release(name):
     assert words & {"random_state", "randomness"} == set()
 
 
+@pytest.mark.planted
 def test_an_example_that_fails_or_warns_is_seen(tmp_path):
     broken = tmp_path / "broken.py"
     broken.write_text("import warnings\nwarnings.warn('odd')\n")

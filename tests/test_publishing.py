@@ -96,6 +96,7 @@ def test_releases_differ_and_seeded_ones_repeat_and_say_so():
     assert first.guarantee.trust == "not private"
 
 
+@pytest.mark.planted
 def test_draws_follow_the_planned_posterior():
     plan = sf.plan(SHARE, N, mechanism="exact", draws=4000)
     rates = sf.publish(plan, survey(ones=120), randomness=sf.seeded(1)).draws.values.ravel()
@@ -104,6 +105,7 @@ def test_draws_follow_the_planned_posterior():
     assert uniform_p(stats.beta.cdf(rates, 125 + 12, 293 - 12)) < LEVEL
 
 
+@pytest.mark.planted
 def test_a_noisy_mean_is_the_mean_with_the_planned_noise():
     plan = PLANS["noisy-statistics of a mean"]()
     stream = sf.seeded(2)
@@ -114,6 +116,7 @@ def test_a_noisy_mean_is_the_mean_with_the_planned_noise():
     assert plan.expected.value == pytest.approx(deviation)
 
 
+@pytest.mark.planted
 def test_the_order_of_rows_changes_nothing():
     """Sums of whole numbers: permuted rows, other blocks, the same bytes under the same seed."""
     values = np.random.default_rng(3).uniform(0, 100, N)

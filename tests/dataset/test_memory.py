@@ -26,6 +26,7 @@ def test_reading_parquet_stays_below_one_and_a_half_matrices():
     assert ratio() < 1.5
 
 
+@pytest.mark.planted
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
 def test_holding_the_table_beside_the_blocks_is_seen(monkeypatch):
     whole = memory.CHILD.replace("from_table(sys.argv[1]", "from_table(pyarrow.parquet.read_table(sys.argv[1])")

@@ -76,6 +76,7 @@ def test_documents_read_back(name):
     assert model.name in repr(model) or model.name == "Grouped"
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize(("name", "mechanism"), SERVED)
 def test_a_calibrated_plan_is_just_within_its_target(name, mechanism):
     case = CASES[name]

@@ -27,6 +27,7 @@ from sfumato.samplers import gamma_grid
 # --- draws -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("name", list(ALL))
 def test_published_draws_follow_the_posterior(name):
     model, n = ALL[name], 60

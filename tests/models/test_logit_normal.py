@@ -48,6 +48,7 @@ def table(model, ones: float, n: int, power: float, strength: float) -> tuple[np
     return t, below / below[-1]
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("mechanism", ["exact", "diffused", "concentrated"])
 @pytest.mark.parametrize("ones", [0, 55])
 def test_published_draws_follow_the_posterior(mechanism, ones):
@@ -144,6 +145,7 @@ def test_expectations_are_met_by_simulated_releases(model, n, epsilon, mechanism
     assert np.quantile(misses, 0.9) == pytest.approx(plan.expected.value, rel=0.15)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("n", [1, 50, 1_000_000])
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
 def test_sketched_draws_follow_the_posterior(n, share):

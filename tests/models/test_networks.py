@@ -330,6 +330,7 @@ def test_the_grid_of_a_table_depends_on_public_numbers_alone_and_is_fine():
         assert math.pi / 2 / grid <= 1 / (2 * math.sqrt(weight)) / 8
 
 
+@pytest.mark.planted
 def test_drawn_tables_follow_their_dirichlets():
     model, n = network(alpha=0.8), 120
     data = sf.Dataset.from_table(rows(n), schema=SCHEMA)

@@ -27,6 +27,7 @@ def histogram(counts, levels=LEVELS) -> sf.Dataset:
     return sf.Dataset.from_table({"x": np.repeat(levels, counts)}, schema=schema)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("counts", [(20, 10, 5, 0), (0, 0, 0, 40), (300, 2, 50, 7)])
 def test_every_marginal_of_a_drawn_histogram_is_its_beta(counts):
     model = sf.families.DirichletCategorical(LEVELS, [0.5, 1.0, 2.0, 1.5])
@@ -44,6 +45,7 @@ def test_every_marginal_of_a_drawn_histogram_is_its_beta(counts):
         assert uniform_p(stats.beta.cdf(values, 1.4 * cell, 1.4 * (cells.sum() - cell))) < LEVEL
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("trials", [2, 5])
 def test_several_trials_per_record_follow_their_posterior(trials):
     model = sf.families.BetaBinomial(trials, 2, 3)
@@ -165,6 +167,7 @@ def test_a_truncated_draw_is_pure_on_the_grid_itself(floor):
     assert max(steps) >= 0.98 * epsilon
 
 
+@pytest.mark.planted
 def test_low_bits_tell_a_float_variant_and_nothing_here():
     """A float draw of a rate or a histogram is a different set of numbers for every data set; a release never is."""
     for model, few, many in (

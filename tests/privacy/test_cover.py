@@ -36,6 +36,7 @@ def gap(curve, mu: float, delta0: float, limit: float) -> float:
     return worst
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("name", list(CURVES))
 @pytest.mark.parametrize("delta0", [1e-7, 1e-8])
 def test_it_covers_everywhere_and_little_more(name, delta0):

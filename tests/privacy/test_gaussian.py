@@ -232,11 +232,13 @@ def _naive_delta(epsilon: float, mu: float) -> float:
     return phi(-epsilon / mu + mu / 2) - math.exp(epsilon) * phi(-epsilon / mu - mu / 2)
 
 
+@pytest.mark.planted
 def test_the_textbook_formula_in_floats_is_rejected():
     found = wrong_deltas(_naive_delta, profile_arguments(300, seed=4))
     assert {kind for kind, _, _ in found} == {"below", "loose", "not a probability"}
 
 
+@pytest.mark.planted
 def test_a_profile_a_hair_low_or_high_is_rejected():
     arguments = [
         (epsilon, mu) for epsilon, mu in profile_arguments(200, seed=5) if gaussian_delta(epsilon, mu) > 1e-290
@@ -258,6 +260,7 @@ def _two_sided_epsilon(delta: float, mu: float) -> float:
     return low if gaussian_delta(low, mu) - delta < delta - gaussian_delta(high, mu) else high
 
 
+@pytest.mark.planted
 def test_a_calibrator_that_lands_on_either_side_is_rejected():
     arguments = [a for a in target_arguments(200, seed=6, low=-2, high=2) if gaussian_epsilon(*a) > 0]
     found = wrong_epsilons(_two_sided_epsilon, arguments)
@@ -266,6 +269,7 @@ def test_a_calibrator_that_lands_on_either_side_is_rejected():
     assert wrong_epsilons(gaussian_epsilon, arguments) == []
 
 
+@pytest.mark.planted
 def test_a_mu_from_the_wrong_side_is_rejected():
     arguments = target_arguments(50, seed=7, low=-2, high=2)
     found = wrong_mus(lambda e, d: gaussian_mu(e, d) * (1 + 1e-10), arguments)

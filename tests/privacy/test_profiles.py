@@ -412,6 +412,7 @@ def test_a_million_records():
 # --- planted faults --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.planted
 def test_the_count_in_place_of_the_tempered_count_is_rejected():
     # Geumlek et al., Corollary 2 prints n where Algorithm 2 needs r n.
     def untempered(alpha: float, beta: float, n: int, power: float, epsilon: float) -> float:
@@ -424,6 +425,7 @@ def test_the_count_in_place_of_the_tempered_count_is_rejected():
     assert {kind for kind, _ in found} == {"below"}
 
 
+@pytest.mark.planted
 def test_vertices_only_are_rejected_for_three_cells():
     # Dir(2,2,2), 8 records, order 2: all other 7 records in a cell of the pair (the vertices) against in the third cell.
     vertices = max(beta_pair(2.0 + k, 9.0 - k, 1.0).renyi(2.0) for k in (0, 7))
@@ -432,6 +434,7 @@ def test_vertices_only_are_rejected_for_three_cells():
     assert inside == beta_pair(2.0, 2.0, 1.0).renyi(2.0) > vertices
 
 
+@pytest.mark.planted
 def test_complements_of_a_rounded_threshold_are_rejected():
     def complement(a: float, b: float, power: float, epsilon: float, tail) -> float:
         ratio = special.betaln(a, b + power) - special.betaln(a + power, b)
@@ -445,6 +448,7 @@ def test_complements_of_a_rounded_threshold_are_rejected():
     assert wrong(beta_delta(*case.T), oracles.beta_pair_delta, case) == []
 
 
+@pytest.mark.planted
 def test_a_certificate_without_its_blocks_is_rejected(monkeypatch):
     # Start the claim at the middle pair, which is the smallest: with its blocks the certificate still covers every
     # interior neighbour, without them it falls below.
@@ -461,6 +465,7 @@ def test_a_certificate_without_its_blocks_is_rejected(monkeypatch):
         assert beta_bernoulli_delta(alpha, beta, n, power, 1, epsilon, certified=False) < inside
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("factor", [1 - 1e-9, 1 + 3e-9])
 def test_a_hair_off_is_rejected(factor):
     cases = beta_cases(30, 46, SMALL, SMALL)
@@ -557,6 +562,7 @@ def two_draws(a: float, b: float, power: float, epsilon: float) -> float:
     return float(np.sum((half[:, None] * weights).ravel() * density * one_draw(epsilon - loss)))
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize(("a", "b", "power"), [(6.0, 12.0, 1.0), (2.0, 2.0, 0.5), (0.5, 5.0, 0.2), (30.0, 40.0, 1.5)])
 def test_two_draws_against_direct_convolution(a, b, power):
     curve = beta_pair(a, b, power, draws=2)

@@ -52,6 +52,7 @@ def test_relative_error_of_masses_is_below_what_is_charged(a, b):
     assert max(errors) - min(errors) < beta_grid.mass_error(a + b, min(a, b))
 
 
+@pytest.mark.planted
 def test_float_differences_of_distribution_functions_are_worthless_in_the_tail():
     """The planted fault: the same cells by cdf differences are off by far more than is charged."""
     a, b = 5000.0, 5000.0
@@ -64,6 +65,7 @@ def test_float_differences_of_distribution_functions_are_worthless_in_the_tail()
     assert np.median(np.abs(naive[tail] / exact - 1)) > 0.5
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize(("a", "b"), [(2.5, 7.0), (0.4, 0.3), (300.0, 900.0)])
 def test_draws_follow_the_posterior(a, b):
     weights = grid.integer_weights(beta_grid.beta_masses(a, b))
@@ -85,6 +87,7 @@ def test_every_cell_is_possible_under_every_data_set():
         assert min(weights) >= 1
 
 
+@pytest.mark.planted
 def test_inversion_is_exact():
     cumulative = grid.integer_weights(grid.Masses(0, np.log(np.array([1.0, 2.0, 5.0])), 3))
     counts = np.bincount(grid.draw_cells(cumulative, seeded(2), 8000), minlength=3)

@@ -126,6 +126,7 @@ def test_quadratic_chains_cost_no_more_than_claimed(m, stretch, share, steps, di
         assert renyi(p, q, order) <= claim.renyi(order) * (1 + 1e-6) + 1e-9
 
 
+@pytest.mark.planted
 def test_the_claim_is_nearly_attained_on_a_fine_grid() -> None:
     # Curvature m, the equality case of the finite-step theorem: a constant a few percent smaller would be rejected.
     step, steps, difference, spacing = 0.1, 5, 1.3, 0.01
@@ -135,6 +136,7 @@ def test_the_claim_is_nearly_attained_on_a_fine_grid() -> None:
     assert 0.95 * claim.renyi(2.0) < renyi(p, q, 2.0) <= claim.renyi(2.0)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("m", [0.0, 0.4])
 def test_the_unconditional_formula_is_false_on_coarse_grids(m: float) -> None:
     # Curvature 1/h: every step forgets where it was, so only the last rounding counts, and its whole width g.
@@ -212,6 +214,7 @@ def test_path_formula(sizes: list[float]) -> None:
     assert four.renyi(2.0) == pytest.approx(4 * claim.renyi(2.0), rel=1e-12)
 
 
+@pytest.mark.planted
 def test_path_of_two_steps_against_the_exact_joint_law() -> None:
     # Step 1: x ~ N(-h g, 2h), released. Step 2: round(x - h g) + discrete Gaussian. Renyi integrates over both.
     step, g, spacing, order = 0.5, 0.8, 0.3, 2.0

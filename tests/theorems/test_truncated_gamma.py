@@ -55,6 +55,7 @@ CASES = [
 ]
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("case", CASES)
 def test_it_is_the_exact_supremum_and_never_below_it(case):
     found, exact = epsilon(*case), exact_epsilon(*case)
