@@ -16,6 +16,7 @@ from scipy import special
 
 import oracles
 import sfumato as sf
+from effort import sized
 from sfumato.privacy import posterior_profiles
 from sfumato.privacy.convert import minimise_over_orders, renyi_to_epsilon
 from sfumato.privacy.curves import Curve
@@ -98,7 +99,7 @@ SMALL, ANY, LARGE = (math.log10(0.05), 2.0), (math.log10(0.05), 6.0), (4.0, 6.0)
     [(SMALL, SMALL, 400), (ANY, ANY, 250), (LARGE, LARGE, 60), ((math.log10(0.05), 1.0), LARGE, 400)],
 )
 def test_beta_pair_is_never_below_and_tight(low, high, count):
-    cases = beta_cases(count, 1, low, high)
+    cases = beta_cases(sized(count // 2, count), 1, low, high)
     assert wrong(beta_delta(*cases.T), oracles.beta_pair_delta, cases) == []
 
 
@@ -383,7 +384,7 @@ def wrong_claims(claim, cases) -> list[tuple[str, tuple[float, ...]]]:
 
 
 def test_no_neighbour_exceeds_the_certified_value():
-    cases = bernoulli_cases(500, seed=41)
+    cases = bernoulli_cases(sized(100, 500), seed=41)
     assert wrong_claims(lambda a, b, n, r, e: bernoulli(a, b, n, r).delta(e), cases) == []
 
 
