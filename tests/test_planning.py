@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from effort import LONG
+from effort import LONG, sized
 from sfumato.errors import ArgumentError, CalibrationError, MechanismRefused, SfumatoError
 from sfumato.mechanisms import TABLE, named
 
@@ -114,7 +114,9 @@ def test_exact_needs_no_target_and_says_its_price():
         sf.plan(sf.families.BetaBernoulli(6, 12), 100, 1.0, 1e-6, mechanism="exact")
 
 
-@pytest.mark.parametrize(("epsilon", "exact", "renyi"), [(0.5, 0.20998, 0.18288), (1.0, 0.40310, 0.35187)])
+@pytest.mark.parametrize(
+    ("epsilon", "exact", "renyi"), [(0.5, 0.20998, 0.18288), *sized([], [(1.0, 0.40310, 0.35187)])]
+)
 def test_golden_powers_of_the_diffused_beta(epsilon, exact, renyi):
     model = sf.families.BetaBernoulli(6, 12)
     plan = sf.plan(model, 100, epsilon, 1e-6, mechanism="diffused")

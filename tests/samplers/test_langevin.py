@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import sfumato as sf
+from effort import sized
 from goodness import LEVEL, uniform_p
 from mu_audit import agrees, measured_mu, standard_error
 from sfumato.engines.opening import open_engine
@@ -45,7 +46,7 @@ def claim(steps: int, model: sf.Gibbs = MEAN) -> float:
 
 
 @pytest.mark.planted
-@pytest.mark.parametrize("steps", [1, 2, 5, 20, 200])
+@pytest.mark.parametrize("steps", sized([1, 5, 200], [1, 2, 5, 20, 200]))
 def test_measured_mu_of_quadratic_losses_is_the_formula(steps):
     """Rows at +r and -r are the worst neighbours; half the sensitivity and one step too few are both seen to be wrong."""
     up, down = quadratic_chains(RADIUS, steps, 2 * steps), quadratic_chains(-RADIUS, steps, 2 * steps + 1)
