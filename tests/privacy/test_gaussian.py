@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import oracles
 import sfumato as sf
+from effort import sized
 from sfumato.privacy.gaussian_tail import bisect_down, gaussian_delta, gaussian_epsilon, gaussian_mu, mills
 
 TIGHT = 1e-9
@@ -129,15 +130,15 @@ def test_golden_gain_over_the_sub_gaussian_tail_bound(epsilon, delta, gain):
 
 
 def test_delta_is_never_below_the_truth_and_tight():
-    assert wrong_deltas(gaussian_delta, profile_arguments(5000, seed=1)) == []
+    assert wrong_deltas(gaussian_delta, profile_arguments(sized(1000, 5000), seed=1)) == []
 
 
 def test_epsilon_is_never_below_the_truth_and_tight():
-    assert wrong_epsilons(gaussian_epsilon, target_arguments(3000, seed=2, low=-6, high=3)) == []
+    assert wrong_epsilons(gaussian_epsilon, target_arguments(sized(600, 3000), seed=2, low=-6, high=3)) == []
 
 
 def test_mu_is_never_above_the_truth_and_tight():
-    assert wrong_mus(gaussian_mu, target_arguments(2000, seed=3, low=-6, high=4)) == []
+    assert wrong_mus(gaussian_mu, target_arguments(sized(400, 2000), seed=3, low=-6, high=4)) == []
 
 
 def test_the_corners():

@@ -564,7 +564,9 @@ def two_draws(a: float, b: float, power: float, epsilon: float) -> float:
 
 
 @pytest.mark.planted
-@pytest.mark.parametrize(("a", "b", "power"), [(6.0, 12.0, 1.0), (2.0, 2.0, 0.5), (0.5, 5.0, 0.2), (30.0, 40.0, 1.5)])
+@pytest.mark.parametrize(
+    ("a", "b", "power"), [(6.0, 12.0, 1.0), (0.5, 5.0, 0.2), *sized([], [(2.0, 2.0, 0.5), (30.0, 40.0, 1.5)])]
+)
 def test_two_draws_against_direct_convolution(a, b, power):
     curve = beta_pair(a, b, power, draws=2)
     for epsilon in (0.0, 0.5, 2.0):

@@ -303,7 +303,8 @@ def test_widths_that_no_interval_gives_are_refused_in_a_sentence(model):
 
 
 def test_a_width_can_be_planned_for_groups():
-    found = sf.plan_for_width(MODEL, N, 0.2, mechanism="noisy-statistics", epsilons=(0.1, 0.3))
-    assert 0.19 < found.width <= 0.2
+    n, width, epsilons = sized((200, 0.3, (0.5, 3.0)), (N, 0.2, (0.1, 0.3)))
+    found = sf.plan_for_width(MODEL, n, width, mechanism="noisy-statistics", epsilons=epsilons)
+    assert 0.95 * width < found.width <= width
     with pytest.raises(sf.errors.CalibrationError, match="sampling error"):
         sf.plan_for_width(MODEL, 100, 0.05, mechanism="noisy-statistics")
