@@ -38,14 +38,18 @@ $(STAMP): $(CORE)
 demo: $(CORE)
 	@$(BIN)/sfumato demo
 
+# A file's tests stay in one worker, so that what they share (plans, compiled kernels, servers) is made once; and bytecode
+# is kept, since many tests start processes that import the library.
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
 # Workers fill the cores: the threads of a BLAS in each would only fight over them.
 test test-long test-newest: export OPENBLAS_NUM_THREADS = 1
 
 test: $(STAMP)
-	@$(BIN)/python -m pytest -n $(WORKERS) tests
+	@$(PYTEST) tests
 
 test-long: $(STAMP)
-	@SFUMATO_LONG=1 $(BIN)/python -m pytest -n $(WORKERS) tests
+	@SFUMATO_LONG=1 $(PYTEST) tests
 
 # The newest Python that is found: some libraries' newest releases serve no older one.
 NEWEST ?= $(shell for each in python3.14 python3.13 python3.12; do $$each -c '' 2>/dev/null && echo $$each && break; done)

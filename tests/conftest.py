@@ -1,6 +1,8 @@
 """Shared test settings: the helper modules beside this file are importable, and hypothesis is deterministic.
 
 `HYPOTHESIS_PROFILE=explore` draws fresh random examples and more of them.
+The tests that are named in tests/planted/*.toml get the marker `planted`: `pytest -m planted` runs every test that catches
+a planted fault. Tests that hold their own wrong variant carry the marker in their file.
 """
 
 from __future__ import annotations
@@ -9,10 +11,21 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent / "planted"))
+import plant
 
 settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test, whatever its parameters, for which a planted fault is listed."""
+    named = {fault.test.partition("[")[0] for fault in plant.read_faults()}
+    for item in items:
+        if item.nodeid.partition("[")[0] in named:
+            item.add_marker(pytest.mark.planted)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
+from effort import sized
 from sfumato import calibrate
 from sfumato.errors import ArgumentError, CalibrationError
 from sfumato.privacy.curves import BoundedRange, Gaussian, Pure
@@ -92,9 +93,9 @@ def random_target(rng: np.random.Generator) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("index", range(7))
-def test_1000_closed_form_calibrations(index):
+def test_closed_form_calibrations(index):
     rng = np.random.default_rng(100 + index)
-    for _ in range(1000):
+    for _ in range(sized(150, 1000)):
         case = closed_form_cases(rng)[index]
         epsilon, delta = random_target(rng)
         target = calibrate.target_of(epsilon, delta)
@@ -103,6 +104,7 @@ def test_1000_closed_form_calibrations(index):
         assert overspent_or_loose(found, case, epsilon, delta) == "", (case.name, found, epsilon, delta)
 
 
+@pytest.mark.planted
 def test_the_check_sees_a_calibrator_that_lands_on_either_side():
     """Minimising the absolute gap overspends about half the time; the same check finds it."""
     rng = np.random.default_rng(5)
@@ -115,7 +117,7 @@ def test_the_check_sees_a_calibrator_that_lands_on_either_side():
     assert {"overspent", "loose"} <= said
 
 
-def test_1000_calibrations_of_the_exponential_mechanism():
+def test_calibrations_of_the_exponential_mechanism():
     """Bounded range: delta = (e^(r/2) - e^(e/2))^2/(e^r - 1), r = 2 power Delta, in 60 digits; also the OPS ball."""
     mp.dps = 60
     rng = np.random.default_rng(7)
@@ -124,7 +126,7 @@ def test_1000_calibrations_of_the_exponential_mechanism():
         r, e = mpf(width), mpf(epsilon)
         return mpf(0) if e >= r else (mp.exp(r / 2) - mp.exp(e / 2)) ** 2 / (mp.exp(r) - 1)
 
-    for turn in range(1000):
+    for turn in range(sized(150, 1000)):
         spread = 10 ** rng.uniform(-1, 1)
         epsilon, delta = random_target(rng)
         if turn % 2:
@@ -201,10 +203,10 @@ def quadrature_delta(curve: Profile, epsilon: float):
 
 
 @pytest.mark.parametrize("name", list(NUMERIC))
-def test_30_numeric_calibrations(name):
+def test_numeric_calibrations(name):
     price, lower, upper, tolerance, up = NUMERIC[name]
     rng = np.random.default_rng(len(name))
-    for _ in range(30):
+    for _ in range(sized(5, 30)):
         epsilon, delta = 10 ** rng.uniform(-1, 0.7), 10 ** rng.uniform(-9, -3)
         target = calibrate.target_of(epsilon, delta)
         found = (calibrate.largest if up else calibrate.smallest)(price, target, lower, upper)
@@ -233,9 +235,9 @@ def convolved_delta(a: float, b: float, power: float, draws: int, epsilon: float
     return float((law * np.maximum(0, -np.expm1(epsilon - loss)))[loss > epsilon].sum())
 
 
-def test_30_calibrations_of_composed_draws():
+def test_calibrations_of_composed_draws():
     rng = np.random.default_rng(11)
-    for _ in range(30):
+    for _ in range(sized(3, 30)):
         a, b, draws = 10 ** rng.uniform(-0.3, 1.5), 10 ** rng.uniform(-0.3, 1.5), int(rng.integers(2, 12))
         epsilon, delta = 10 ** rng.uniform(-0.5, 0.7), 10 ** rng.uniform(-6, -3)
         price = lambda x: conjugate.beta_any_n(alpha=a, beta=b, power=x, draws=draws)

@@ -111,6 +111,7 @@ PLANTED = [
 ]
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize(("path", "text", "said"), PLANTED)
 def test_a_forbidden_edge_is_seen(path, text, said):
     assert any(said in fault for fault in faults({path: text}))

@@ -119,6 +119,7 @@ def test_the_first_page_can_be_followed_and_prints_what_it_shows(tmp_path, monke
     assert [word for word in SAID["index.md"] if word not in printed] == []
 
 
+@pytest.mark.planted
 def test_a_line_that_a_command_does_not_print_is_seen():
     assert unseen("theta  0.5  0.6", "theta   0.41  0.7\n") == []
     assert unseen("theta  0.5  0.6\nphi  0.5", "theta   0.41  0.7\n") == ["phi  0.5"]

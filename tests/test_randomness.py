@@ -62,6 +62,7 @@ def test_forked_children_draw_their_own():
     assert repr(numbers(stream)) not in drawn
 
 
+@pytest.mark.planted
 def test_a_plain_generator_repeats_itself_after_fork():
     """The planted fault that the check above must see."""
     plain = np.random.Generator(ChaCha(key=np.arange(4, dtype=np.uint64), rounds=20))
@@ -117,6 +118,7 @@ def test_seeded_streams_repeat_and_say_so():
         seeded(-1)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("bound", [1, 2, 3, 7, 10])
 def test_integers_below_are_uniform(bound):
     stream = seeded(bound)

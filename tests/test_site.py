@@ -63,6 +63,7 @@ def test_nothing_is_fetched_from_the_network():
     assert "http" not in text
 
 
+@pytest.mark.planted
 def test_a_broken_link_and_a_missing_name_are_seen():
     assert broken("index.md", "[here](nowhere.md) and [there](glossary.md)") == ["nowhere.md"]
     assert broken("index.md", "`a[k](b.md)`") == []

@@ -126,6 +126,7 @@ def test_blocks_are_full_but_for_the_last(reader, tmp_path, small_blocks):
     assert all(array.shape[0] == block.rows for block in rows.blocks() for array in block.values())
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("reader", [name for name in READERS if READERS[name].schema is TABLE])
 def test_clipping_alone_lets_nan_through_and_the_battery_sees_it(reader, tmp_path, small_blocks, monkeypatch):
     """The planted fault: np.clip keeps NaN."""
@@ -138,6 +139,7 @@ def test_clipping_alone_lets_nan_through_and_the_battery_sees_it(reader, tmp_pat
     assert any("outside its bounds" in fault for fault in battery(reader, "nan", tmp_path))
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("reader", [name for name in READERS if "vector" in name])
 def test_rows_that_are_not_bounded_are_seen(reader, tmp_path, small_blocks, monkeypatch):
     def unbounded(matrix, data_norm, rows):
@@ -148,6 +150,7 @@ def test_rows_that_are_not_bounded_are_seen(reader, tmp_path, small_blocks, monk
     assert any("longer than data_norm" in fault for fault in battery(reader, "1e308", tmp_path))
 
 
+@pytest.mark.planted
 def test_a_bound_taken_from_the_column_is_seen(tmp_path, monkeypatch):
     """Scaling by what the column holds moves other rows: the battery's second planted fault."""
 

@@ -93,6 +93,7 @@ def test_any_bytes_at_all_are_one_row(tmp_path_factory, line, row):
     assert faults(clean, read(folder, [*CLEAN[:row], line, *CLEAN[row + 1 :]]), row) == []
 
 
+@pytest.mark.planted
 def test_a_reader_that_lets_quotes_run_on_is_caught(tmp_path, monkeypatch):
     """The planted fault: the csv module over the whole file. One stray quote swallows every line after it."""
 

@@ -82,6 +82,7 @@ def raised(work) -> BaseException:
     return caught.value
 
 
+@pytest.mark.planted
 def test_the_walk_itself_finds_rows():
     def rows():
         row = [WORD]
@@ -245,6 +246,7 @@ def test_what_an_attempt_passes_on(monkeypatch):
         attempt(exit, 3)
 
 
+@pytest.mark.planted
 def test_an_error_raised_where_it_happens_is_seen(monkeypatch, small_blocks):
     """The planted fault: errors are not carried out of the frames that hold rows."""
 

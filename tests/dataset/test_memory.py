@@ -10,15 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from effort import sized
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import memory
 
 ROWS, COLUMNS, GROUP = 400_000, 100, 131_072
 
 
-def ratio() -> float:
+def ratio(rows: int = ROWS) -> float:
     """Rise of resident memory over the size of the float64 matrix."""
-    return memory.measure(ROWS, COLUMNS, GROUP)["ratio"]
+    return memory.measure(rows, COLUMNS, GROUP)["ratio"]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
@@ -26,9 +28,11 @@ def test_reading_parquet_stays_below_one_and_a_half_matrices():
     assert ratio() < 1.5
 
 
+@pytest.mark.planted
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
 def test_holding_the_table_beside_the_blocks_is_seen(monkeypatch):
     whole = memory.CHILD.replace("from_table(sys.argv[1]", "from_table(pyarrow.parquet.read_table(sys.argv[1])")
     assert whole != memory.CHILD
     monkeypatch.setattr(memory, "CHILD", whole)
-    assert ratio() > 1.5
+    # At half the rows sound readers stay below 1.5 as well, by less; a table held beside the blocks is far above.
+    assert ratio(sized(ROWS // 2, ROWS)) > 2.0

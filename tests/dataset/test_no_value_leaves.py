@@ -45,6 +45,7 @@ def shows(text: str) -> bool:
     return WORD in text or str(FIGURE) in text
 
 
+@pytest.mark.planted
 def test_the_search_itself_finds_a_marker():
     def chained():
         try:

@@ -216,6 +216,7 @@ def test_arrays_of_wrong_structure_are_refused_before_a_row_is_read(wrong):
         Dataset.from_arrays(matrix, target, schema=schema)
 
 
+@pytest.mark.planted
 def test_the_wires_trip_where_the_structure_is_right(tmp_path, monkeypatch):
     """Each source above does fail once its rows are pulled; the reader then says so by type alone."""
     sources = [

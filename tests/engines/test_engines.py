@@ -95,6 +95,7 @@ def test_every_compiled_loss_is_tested_here():
     assert all(kernel_arguments(loss) is not None for loss, _ in LOSSES.values())
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("intercept", [0.0, 0.5])
 @pytest.mark.parametrize("name", list(LOSSES))
 def test_dense_sparse_and_reference_agree_with_the_formula(name, intercept):
@@ -135,6 +136,7 @@ def test_blocks_of_a_data_set_are_all_counted():
         np.testing.assert_allclose(engine.gradient(theta[:1]), wanted[:1], rtol=1e-10)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("chains", [1, 4, 6])
 def test_no_number_of_threads_changes_a_bit(kind, chains, monkeypatch):
@@ -330,6 +332,7 @@ def exact_sum(rows: np.ndarray) -> list[Fraction]:
     return [sum((Fraction(v) for v in column), Fraction(0)) for column in rows.T.tolist()]
 
 
+@pytest.mark.planted
 def test_the_charged_rounding_error_covers_the_real_one_in_any_order():
     """Hinge slopes at 0 are exactly -y, so the exact sum is one of fractions; the bound is not idle: a 1e4th of it fails."""
     n = 20_000
@@ -355,6 +358,7 @@ def additions(n: int, part: int, run: int) -> int:
     return part + min(parts, run) + -(-parts // run)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("n", [1, 8_192, 65_537, 30_000_000, 10**12])
 @pytest.mark.parametrize("d", [1, 64, 65, 105, 1_000, 2_047, 10**6])
 def test_no_record_takes_part_in_more_additions_than_are_charged(n, d):
@@ -393,6 +397,7 @@ STEPS = {
 }
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("name", list(STEPS))
 @pytest.mark.parametrize("precision", [1e-3, 1.0, 1e9])
 def test_the_charged_error_of_a_step_covers_the_real_one(name, precision):

@@ -63,6 +63,7 @@ def test_a_changed_slope_is_compiled_anew_and_an_unchanged_one_is_not(tmp_path):
     assert asked(tmp_path) == (-1.0, 0)
 
 
+@pytest.mark.planted
 def test_a_slope_in_a_file_of_its_own_would_go_stale(tmp_path):
     """The planted fault: the same kernel with its slope imported answers with the old formula after a change."""
     end = SOURCE.index("@numba.njit(nogil=True")

@@ -58,6 +58,7 @@ REGRESSIONS = [
 ]
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize(("estimator", "arguments", "loss"), REGRESSIONS)
 def test_regressors_find_the_least_loss_in_the_units_of_the_target(made, estimator, arguments, loss):
     X, signal, _ = made
@@ -83,6 +84,7 @@ def test_regression_under_normalise_finds_the_least_loss_of_normalised_rows(made
     assert close(fitted.predict(X), rows @ best * 10 + 50)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("clip", [None, 3.0])
 def test_counts_are_found_on_the_logarithmic_scale(made, clip):
     X, signal, _ = made

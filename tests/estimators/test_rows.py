@@ -64,6 +64,7 @@ def test_no_row_is_longer_than_what_is_paid_for(declared, cells):
     assert found.shape[1] == made.size
 
 
+@pytest.mark.planted
 def test_a_constant_that_is_not_paid_for_would_be_seen():
     made = recipe(data_norm=1.5)
     found = seen(made, np.full((1, 3), 1e9))
@@ -167,6 +168,7 @@ def peak(estimator, X, y) -> float:
     return found
 
 
+@pytest.mark.planted
 def test_scaling_does_not_hold_the_matrix_twice(monkeypatch):
     X, y = rows(262_144, 10)
     declared = {"epsilon": 1e-3, "delta": 1e-6, "classes": [0, 1]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -12,18 +11,19 @@ from typing import Any
 import pytest
 from ledger_places import Place, PostgresPlace, SqlitePlace
 
-# `make test` repeats the race 3 times and kills 20 processes; SFUMATO_LONG=1 makes it 30 and 200.
-LONG = os.environ.get("SFUMATO_LONG") == "1"
+from effort import sized
+
+# `make test` repeats the race 2 times and kills 20 processes; SFUMATO_LONG=1 makes it 30 and 200.
 
 
 @pytest.fixture(scope="session")
 def races() -> int:
-    return 30 if LONG else 3
+    return sized(2, 30)
 
 
 @pytest.fixture(scope="session")
 def kills() -> int:
-    return 200 if LONG else 20
+    return sized(20, 200)
 
 
 @pytest.fixture(scope="session")

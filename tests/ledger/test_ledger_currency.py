@@ -37,6 +37,7 @@ def promised_delta(terms: Terms, mu: float, slack: float, tv: float) -> mp.mpf:
         return core + (1 + mp.exp(mp.mpf(terms.epsilon))) * mp.mpf(tv)
 
 
+@pytest.mark.planted
 @given(epsilons, deltas, slacks, st.floats(0.0, 0.3))
 @settings(max_examples=60)
 def test_a_gdp_cap_keeps_the_promise_and_wastes_nothing(epsilon, delta, slack, share):
@@ -134,11 +135,13 @@ def test_rho_of_randomised_response_covers_every_order(epsilon):
     assert rho <= epsilon**2 / 2
 
 
+@pytest.mark.planted
 def test_the_price_of_a_bounded_range_would_not_cover_randomised_response():
     """The planted fault for the test above: eps^2/8 is four times too cheap for a pure curve."""
     assert any(renyi(randomised_response(1.0), a) > a / 8 for a in (1.01, 2.0, 4.0))
 
 
+@pytest.mark.planted
 def test_a_beta_draw_costs_a_gaussian_that_covers_it():
     curve = sf.Profile("beta-bernoulli", {"alpha": 6, "beta": 12, "n": 100, "power": 0.2, "draws": 1})
     book = account()

@@ -86,6 +86,7 @@ def test_an_edit_with_its_own_hash_made_right_breaks_the_next_row(place):
         place.open()
 
 
+@pytest.mark.planted
 def test_a_chain_rewritten_to_the_end_is_seen_by_the_witness(place):
     """Everything recomputed and consistent: only the file outside the database can tell."""
     ledger = filled(place)
@@ -155,6 +156,7 @@ def test_a_backup_charged_again_on_another_machine_is_found(place, tmp_path):
         place.open()
 
 
+@pytest.mark.planted
 def test_without_the_witness_a_restored_backup_is_missed(place):
     """The planted fault: a ledger whose witness is thrown away spends the same budget twice."""
     ledger = place.open()
@@ -182,6 +184,7 @@ def test_database_and_witness_restored_together_are_not_detected(place, tmp_path
     assert fooled.status("survey", "forgotten") == "unknown"
 
 
+@pytest.mark.planted
 def test_a_truncated_log_is_found(sqlite_place):
     """SQLite opens a write-ahead log cut in half without a word, with half of the charges."""
     sqlite_place.open()

@@ -84,6 +84,7 @@ def test_ten_thousand_adaptive_histories_never_exceed_the_cap(histories):
     assert float(exact) == pytest.approx(float(deltas(np.sqrt(squares), reveals)[worst]), rel=1e-9)
 
 
+@pytest.mark.planted
 def test_a_cap_without_the_slack_would_be_exceeded(histories):
     """The planted fault: mu_B taken from (epsilon, delta) itself, reveals counted beside it."""
     careless = cap_of(Terms(EPSILON, DELTA, slack=0.0))
@@ -107,6 +108,7 @@ MENU = {
 }
 
 
+@pytest.mark.planted
 def test_the_best_adversary_stays_below_the_registered_delta():
     """Every adaptive strategy over the menu, walked to the end; the filter is the account itself."""
     start = account(**LOOSE)
@@ -132,6 +134,7 @@ def test_the_best_adversary_stays_below_the_registered_delta():
 # --- what is no filter --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.planted
 def test_the_exact_profile_is_no_filter():
     """ "Stop when the composition so far would exceed (epsilon, delta)" is broken by one adaptive choice.
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pytest
 from ledger_places import PostgresPlace
 
 from sfumato.ledger.currency import cap_of
@@ -41,6 +42,7 @@ def test_a_new_ledger_opened_by_many_at_once(place):
     assert found == {"acknowledged": 12, "rows": 13}
 
 
+@pytest.mark.planted
 def test_a_naive_ledger_overspends_in_the_same_race(tmp_path):
     """The planted fault. A single race may be lucky; three never were."""
     assert max(swarm(task="naive", path=str(tmp_path / f"{k}.db")) for k in range(3)) > 100
@@ -67,6 +69,7 @@ def test_killed_at_random_moments(place, kills):
     assert found["rows"] == found["recorded"] + 1
 
 
+@pytest.mark.planted
 def test_acknowledging_first_is_seen_as_a_loss(sqlite_place):
     """The planted fault for the test above."""
     found = swarm(task="kill", url=sqlite_place.url, witness=str(sqlite_place.witness), times=10, planted=True)

@@ -48,6 +48,7 @@ def test_a_million_charges_of_a_millionth_end_exactly_at_the_cap(currency, cap):
     assert total == UNITS
 
 
+@pytest.mark.planted
 def test_float_sums_would_not():
     """The planted fault: in floats, ten tenths are not one, and a million millionths go past it."""
     tenths = millionths = 0.0
@@ -68,6 +69,7 @@ def test_units_never_stand_for_less_than_the_amount(amount, cap, currency):
     assert Fraction(units - 1, UNITS) < (Fraction(amount) / Fraction(cap)) ** power
 
 
+@pytest.mark.planted
 def test_rounding_down_would_be_free_money():
     """The planted fault: with units rounded down, amounts under one unit cost nothing for ever."""
     assert ceiling_of(Fraction(1, 10**30), Fraction(1)) == 1

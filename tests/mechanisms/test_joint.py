@@ -54,6 +54,7 @@ def test_no_strength_of_a_fine_scan_does_better():
         assert joint.expected_error(model, n, power, float(strength)) >= best * (1 - 1e-5)
 
 
+@pytest.mark.planted
 def test_the_expected_error_is_that_of_a_normal_model():
     """Scalar normal data of information 1, prior and tempering as stated: the mean squared error by simulation."""
     model, n, power, strength = sf.Gibbs(sf.losses.GaussianMean(1.0), sf.priors.Gaussian(2.0), 1), 30, 0.4, 3.0

@@ -92,6 +92,7 @@ def test_every_built_in_loss_is_accepted_as_a_users(
     assert np.array_equal(mine.derivative([0.3, -2.0], 1.0), loss.derivative([0.3, -2.0], 1.0))
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize(("loss", "slope", "curvature", "labels"), BUILT_IN, ids=[case[0].name for case in BUILT_IN])
 def test_the_same_losses_are_rejected_one_percent_too_low(
     loss: ScalarLinkLoss, slope: float, curvature: float | None, labels: Any
@@ -266,6 +267,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_losses_are_rejected_by_the_right_check(name: str) -> None:
     changes, hypothesis = WRONG[name]
@@ -304,6 +306,7 @@ def test_the_witness_of_lost_convexity_is_real() -> None:
     assert (slope(after, y) - slope(u, y)).min() <= found * (1 - 1e-6)
 
 
+@pytest.mark.planted
 def test_a_loss_that_is_not_convex_may_be_declared_so() -> None:
     changes, _ = WRONG["not convex: a sigmoid loss"]
     loss = declare(**changes, convex=False)
@@ -316,6 +319,7 @@ def test_a_loss_that_is_not_convex_may_be_declared_so() -> None:
         declare(**(changes | {"derivative": lambda u, y: -1.01 * y * sigmoid(-y * u) * sigmoid(y * u)}), convex=False)
 
 
+@pytest.mark.planted
 @settings(max_examples=12, deadline=None)
 @given(
     knots=st.lists(st.floats(-8, 8), min_size=1, max_size=4),

@@ -202,6 +202,7 @@ CASES = {
 }
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("case", list(CASES))
 def test_draws_follow_the_posterior_and_no_other_power(case):
     model, data, counts = CASES[case]
@@ -221,6 +222,7 @@ def _possible(observed, expected):
     return observed[expected > 0], expected[expected > 0]
 
 
+@pytest.mark.planted
 def test_single_tempered_draws_follow_the_planned_power():
     """One draw a release, pure: many releases together, and other powers are rejected."""
     model, data, counts = sf.families.Finite.bernoulli(0.05), bits(30, 60), (30, 30)

@@ -54,6 +54,7 @@ def test_the_price_does_not_grow_with_the_number_of_groups():
     assert plans[0]["power"] == plans[2]["power"]
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize(("alpha", "power"), [((0.7, 1.3), 0.6), ((2.0, 0.4), 1.0)])
 def test_the_price_covers_every_neighbouring_pair_of_two_groups(alpha, power):
     """Brute force: all tables of 2 bits in 2 groups, one record replaced; two independent Betas, by quadrature."""
@@ -109,6 +110,7 @@ def product_hockey_stick(p, q, epsilon):
     return float((gap * (40 * weights)[:, None] * (40 * weights)[None, :]).sum())
 
 
+@pytest.mark.planted
 def test_draws_follow_each_groups_posterior():
     data = survey("sick")
     plan = sf.plan(RATES, N, mechanism="exact", draws=12_000)

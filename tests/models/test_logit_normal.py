@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import sfumato as sf
+from effort import sized
 from goodness import LEVEL, uniform_p
 from pricing import family_price
 from sfumato.errors import ArgumentError
@@ -48,9 +49,18 @@ def table(model, ones: float, n: int, power: float, strength: float) -> tuple[np
     return t, below / below[-1]
 
 
-@pytest.mark.parametrize("mechanism", ["exact", "diffused", "concentrated"])
-@pytest.mark.parametrize("ones", [0, 55])
-def test_published_draws_follow_the_posterior(mechanism, ones):
+@pytest.mark.planted
+@pytest.mark.parametrize(
+    ("ones", "mechanism"),
+    [
+        (55, "exact"),
+        (55, "diffused"),
+        (55, "concentrated"),
+        (0, "exact"),
+        *sized([], [(0, "diffused"), (0, "concentrated")]),
+    ],
+)
+def test_published_draws_follow_the_posterior(ones, mechanism):
     model = LogitNormal(0.5, centre=-1.0, ones=1.5, zeros=4.0)
     target = {} if mechanism == "exact" else {"epsilon": 90.0, "delta": 1e-3}
     plan = sf.plan(model, N, mechanism=mechanism, draws=6000, **target)
@@ -144,6 +154,7 @@ def test_expectations_are_met_by_simulated_releases(model, n, epsilon, mechanism
     assert np.quantile(misses, 0.9) == pytest.approx(plan.expected.value, rel=0.15)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("n", [1, 50, 1_000_000])
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
 def test_sketched_draws_follow_the_posterior(n, share):

@@ -243,6 +243,7 @@ def test_no_constant_is_broken_and_the_attained_ones_are_tight(name: str, consta
         assert verdict(name, constant, declared) in {"tight", "loose"}
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize(("name", "constant"), [pair for pair in ATTACKS if pair[1] in CASES[pair[0]].attained])
 def test_the_battery_rejects_a_constant_halved_or_doubled(name: str, constant: str) -> None:
     declared = getattr(CASES[name].constants, constant)
@@ -286,6 +287,7 @@ def test_chords_lie_above_with_the_declared_strong_convexity(name: str, seed: in
     assert np.all(value(case, between, s["x1"], s["y1"]) <= chord + slack)
 
 
+@pytest.mark.planted
 def test_the_chord_test_sees_a_strong_convexity_that_is_too_large() -> None:
     case = CASES["gaussian mean"]
     wrong = replace(case.constants, strong_convexity=1.01, smoothness=1.01)
@@ -498,6 +500,7 @@ def test_computed_bounds_are_just_above_the_exact_ones(reach: float) -> None:
 # ---- what the papers print wrongly -----------------------------------------------------------------------------------
 
 
+@pytest.mark.planted
 def test_the_intercept_belongs_to_the_radius() -> None:
     r = 1.0
     full = radius_with_intercept(r)

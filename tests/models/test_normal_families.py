@@ -78,6 +78,7 @@ def closed_form(model, rows: np.ndarray, power: float, strength: float) -> tuple
     return np.linalg.solve(precision, pulled), np.linalg.inv(precision)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("mechanism", ["exact", "diffused", "concentrated"])
 @pytest.mark.parametrize("name", list(FAMILIES))
 def test_published_draws_follow_the_posterior(name, mechanism):
@@ -97,6 +98,7 @@ def test_published_draws_follow_the_posterior(name, mechanism):
             assert (uniform_p(stats.norm.cdf(gaps[:, i] / scale / math.sqrt(covariance[i, i]))) > LEVEL) is fits
 
 
+@pytest.mark.planted
 def test_noisy_statistics_add_the_noise_that_they_say():
     model = FAMILIES["Gaussian mean"]
     rows = records(model, np.random.default_rng(4), N)
@@ -167,6 +169,7 @@ def test_no_neighbours_exceed_mu_and_the_worst_attain_it(seed):
     assert mu * (1 - 1e-9) <= attained <= mu
 
 
+@pytest.mark.planted
 def test_a_price_for_half_the_diameter_would_be_seen():
     model = FAMILIES["known precision"]
     rows = clipped(model, np.random.default_rng(1).normal(size=(10, 3)))
@@ -206,6 +209,7 @@ def test_calibrated_numbers_are_within_a_millionth_and_never_over(name, mechanis
 # --- what is read ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("name", list(FAMILIES))
 def test_no_order_of_the_rows_changes_a_total(name):
     model = FAMILIES[name]
@@ -266,6 +270,7 @@ def test_one_bad_record_moves_the_totals_by_no_more_than_its_reach(name, bad):
         assert all(abs(float(a - b)) <= model.sensitivity for a, b in zip(raw, clean, strict=True))
 
 
+@pytest.mark.planted
 def test_cutting_to_steps_never_lengthens_a_record():
     model = GaussianMean(3, 1.0, 1.0)
     rng = np.random.default_rng(10)
@@ -306,6 +311,7 @@ def low_bits(values: np.ndarray) -> float:
     return float(np.mean(np.rint(values * 2.0**53) != values * 2.0**53))
 
 
+@pytest.mark.planted
 def test_low_bits_tell_a_float_variant_and_nothing_here():
     laws = [Normal((Fraction(c),), (1.0,), (Fraction(1, 1 << 20),)) for c in (0, 1)]
     ours = [low_bits(draw_normal(law, 3000, sf.seeded(4))[:, 0]) for law in laws]

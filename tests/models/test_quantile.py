@@ -38,6 +38,7 @@ def plain_losses(level: str, grid, values) -> list[Fraction]:
     return [Fraction(loss) for loss in found]
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("level", ["0.01", "0.25", "0.5", "0.73", "0.99"])
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_one_replaced_record_moves_every_loss_by_at_most_one(level, n):
@@ -80,6 +81,7 @@ def test_the_sensitivity_is_attained():
     assert (max(far), min(far)) == (1, -1)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_the_price_covers_every_pair_of_neighbours(epsilon):
     """Laws from the very logarithms that are drawn from; half the price is caught."""
@@ -101,6 +103,7 @@ def test_the_price_covers_every_pair_of_neighbours(epsilon):
     assert worst > 0.5 * claim, "the planted fault: half the price is too little"
 
 
+@pytest.mark.planted
 def test_a_shared_value_is_found_by_every_level_that_falls_on_it():
     values = [0.5] * 10 + [2.0] * 80 + [3.5] * 10
     for level in (0.15, 0.5, 0.85):
@@ -109,6 +112,7 @@ def test_a_shared_value_is_found_by_every_level_that_falls_on_it():
     assert one_sided[1] == 40, "the planted fault: the count of one side alone"
 
 
+@pytest.mark.planted
 def test_the_law_is_the_exact_one():
     model, n = sf.families.Quantile.geometric(0.4, 1.0, 1000.0, per_decade=5), 30
     values = np.random.default_rng(4).lognormal(3, 1, n)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,12 @@ def test_names_are_unique():
     assert len(names) == len(set(names))
 
 
+@lru_cache
+def meaning(source: str) -> str:
+    """What Python reads of a source text; many faults share a file."""
+    return ast.dump(ast.parse(source))
+
+
 def misfits(faults: list[plant.Fault], root: Path) -> list[str]:
     """Faults whose old text is not in its file exactly once, or which change nothing that Python reads."""
     found = []
@@ -27,7 +34,7 @@ def misfits(faults: list[plant.Fault], root: Path) -> list[str]:
         try:
             source = (root / plant.PACKAGE / fault.file).read_text()
             changed = fault.planted(source)
-            if ast.dump(ast.parse(changed)) == ast.dump(ast.parse(source)):
+            if ast.dump(ast.parse(changed)) == meaning(source):
                 found.append(fault.name)
         except (OSError, ValueError, SyntaxError):
             found.append(fault.name)
@@ -67,6 +74,36 @@ def test_every_named_test_exists():
     assert absent(FAULTS, plant.ROOT) == []
 
 
+# --- the marker ------------------------------------------------------------------------------------------------------
+
+# Every test that catches a planted fault, one a line. A test that is renamed is renamed there too; none may be lost.
+LISTED = Path(__file__).with_name("names.txt").read_text().split()
+
+
+def marked(faults: list[plant.Fault], root: Path) -> set[str]:
+    """Tests that carry the marker `planted`: those that a fault names, and those with the decorator."""
+    lost = absent(faults, root)
+    found = {fault.test.partition("[")[0] for fault in faults if fault.name not in lost}
+    for path in (root / "tests").rglob("test_*.py"):
+        text = path.read_text()
+        if "@pytest.mark.planted" in text:
+            found |= {
+                f"{path.relative_to(root).as_posix()}::{node.name}"
+                for node in ast.parse(text).body
+                if isinstance(node, ast.FunctionDef) and "pytest.mark.planted" in map(ast.unparse, node.decorator_list)
+            }
+    return found
+
+
+def test_every_listed_test_still_exists_and_is_marked(request):
+    listed = set(LISTED)
+    assert sorted(listed) == LISTED
+    assert sorted(listed - marked(FAULTS, plant.ROOT)) == []
+    collected = [item for item in request.session.items if item.nodeid.partition("[")[0] in listed]
+    assert collected
+    assert [item.nodeid for item in collected if item.get_closest_marker("planted") is None] == []
+
+
 # --- the script on a tree of its own ---------------------------------------------------------------------------------
 
 SOURCE = "def twice(x):\n    return x + x\n\n\ndef thrice(x):\n    return x + x + x\n"
@@ -82,8 +119,9 @@ UNSEEN = {**GOOD, "name": "tripled by four", "old": "x + x + x\n", "new": "x + x
 
 
 @pytest.fixture
-def toy(tmp_path):
-    """A package of two functions, of which a test looks at one."""
+def toy(tmp_path, monkeypatch):
+    """A package of two functions, of which a test looks at one. Its tests need no plugins, whose imports take longest."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     (tmp_path / plant.PACKAGE).mkdir(parents=True)
     (tmp_path / plant.PACKAGE / "__init__.py").write_text("")
     (tmp_path / plant.PACKAGE / "sums.py").write_text(SOURCE)
@@ -98,12 +136,20 @@ def toy(tmp_path):
     return listed
 
 
+@pytest.mark.planted
 def test_a_killed_fault_and_a_survivor_are_told_apart(toy, capsys):
     assert plant.main(["-j", "2"], toy(GOOD, UNSEEN)) == 1
     shown = capsys.readouterr().out
     assert "[1/2] toy: added once: killed" in shown
     assert "[2/2] toy: tripled by four: SURVIVED" in shown
     assert "1 of 2 killed, 0 of 1 tests fail without a fault." in shown
+
+
+def test_a_test_that_was_renamed_or_lost_its_marker_is_not_counted(toy):
+    root = toy(GOOD, {**GOOD, "name": "renamed", "test": "tests/test_sums.py::test_double"})
+    text = "@pytest.mark.planted\ndef test_kept():\n    pass\n\n\ndef test_bare():\n    pass\n"
+    (root / "tests" / "test_more.py").write_text(text)
+    assert marked(plant.read_faults(root), root) == {"tests/test_sums.py::test_twice", "tests/test_more.py::test_kept"}
 
 
 def test_only_what_is_asked_for_is_planted(toy, capsys):

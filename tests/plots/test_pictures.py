@@ -83,6 +83,7 @@ def test_every_picture_can_be_read(chain, release, prices):
         assert figure.get_suptitle()
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
@@ -139,6 +140,7 @@ def test_numbers_are_written_as_one_would():
 # --- privacy curves ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.planted
 def test_the_privacy_curve_is_delta_of_the_guarantee(chain):
     figure = sf.plots.privacy_curve(chain)
     drawn, asked = lines(figure)

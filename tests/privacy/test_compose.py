@@ -459,16 +459,19 @@ def test_delta_and_epsilon_agree(parts):
 # --- planted faults --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.planted
 def test_an_accountant_that_ignores_the_count_is_rejected():
     for name, curve in ORDINARY.items():
         assert not same(curve.to_json(), (2 * curve).to_json()), name
 
 
+@pytest.mark.planted
 def test_a_linear_sum_of_mus_is_rejected():
     with pytest.raises(AssertionError):
         assert same(sf.Gaussian(0.6).to_json(), (sf.Gaussian(0.3) + sf.Gaussian(0.3)).to_json())
 
 
+@pytest.mark.planted
 def test_an_optimistic_grid_is_rejected():
     # Rounding losses down to the grid falls below the exact composition; connecting the dots does not.
     bound, interval, count = 0.7, 0.13, 5

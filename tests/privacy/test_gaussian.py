@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import oracles
 import sfumato as sf
+from effort import sized
 from sfumato.privacy.gaussian_tail import bisect_down, gaussian_delta, gaussian_epsilon, gaussian_mu, mills
 
 TIGHT = 1e-9
@@ -129,15 +130,15 @@ def test_golden_gain_over_the_sub_gaussian_tail_bound(epsilon, delta, gain):
 
 
 def test_delta_is_never_below_the_truth_and_tight():
-    assert wrong_deltas(gaussian_delta, profile_arguments(5000, seed=1)) == []
+    assert wrong_deltas(gaussian_delta, profile_arguments(sized(1000, 5000), seed=1)) == []
 
 
 def test_epsilon_is_never_below_the_truth_and_tight():
-    assert wrong_epsilons(gaussian_epsilon, target_arguments(3000, seed=2, low=-6, high=3)) == []
+    assert wrong_epsilons(gaussian_epsilon, target_arguments(sized(600, 3000), seed=2, low=-6, high=3)) == []
 
 
 def test_mu_is_never_above_the_truth_and_tight():
-    assert wrong_mus(gaussian_mu, target_arguments(2000, seed=3, low=-6, high=4)) == []
+    assert wrong_mus(gaussian_mu, target_arguments(sized(400, 2000), seed=3, low=-6, high=4)) == []
 
 
 def test_the_corners():
@@ -232,11 +233,13 @@ def _naive_delta(epsilon: float, mu: float) -> float:
     return phi(-epsilon / mu + mu / 2) - math.exp(epsilon) * phi(-epsilon / mu - mu / 2)
 
 
+@pytest.mark.planted
 def test_the_textbook_formula_in_floats_is_rejected():
     found = wrong_deltas(_naive_delta, profile_arguments(300, seed=4))
     assert {kind for kind, _, _ in found} == {"below", "loose", "not a probability"}
 
 
+@pytest.mark.planted
 def test_a_profile_a_hair_low_or_high_is_rejected():
     arguments = [
         (epsilon, mu) for epsilon, mu in profile_arguments(200, seed=5) if gaussian_delta(epsilon, mu) > 1e-290
@@ -258,6 +261,7 @@ def _two_sided_epsilon(delta: float, mu: float) -> float:
     return low if gaussian_delta(low, mu) - delta < delta - gaussian_delta(high, mu) else high
 
 
+@pytest.mark.planted
 def test_a_calibrator_that_lands_on_either_side_is_rejected():
     arguments = [a for a in target_arguments(200, seed=6, low=-2, high=2) if gaussian_epsilon(*a) > 0]
     found = wrong_epsilons(_two_sided_epsilon, arguments)
@@ -266,6 +270,7 @@ def test_a_calibrator_that_lands_on_either_side_is_rejected():
     assert wrong_epsilons(gaussian_epsilon, arguments) == []
 
 
+@pytest.mark.planted
 def test_a_mu_from_the_wrong_side_is_rejected():
     arguments = target_arguments(50, seed=7, low=-2, high=2)
     found = wrong_mus(lambda e, d: gaussian_mu(e, d) * (1 + 1e-10), arguments)

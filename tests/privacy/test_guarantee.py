@@ -291,6 +291,7 @@ def test_a_printed_profile_is_never_smaller(epsilon, delta):
     assert shown_delta >= delta
 
 
+@pytest.mark.planted
 def test_a_sentence_rounded_to_the_nearest_is_rejected():
     claim = guarantee(sf.Gaussian(1.0))
     assert false_pairs(claim, f"({claim.epsilon(1e-6):.4g}, 1e-06)") == []  # 4.88655 happens to round up

@@ -265,6 +265,7 @@ def test_impossible_bounds_are_refused(kind, epsilon):
 # --- planted faults --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.planted
 def test_a_wrong_constant_is_rejected():
     # Pure priced as bounded range, zCDP of eps^2/9, mu of half the range, the (eps, 0) profile without its profile.
     assert not covers(sf.BoundedRange(1.0).delta(0.2), pure_delta(1.0, 0.2))
@@ -274,6 +275,7 @@ def test_a_wrong_constant_is_rejected():
     assert not covers(math.tanh(0.25), range_delta(1.0, 0.1))
 
 
+@pytest.mark.planted
 def test_a_law_outside_the_range_is_noticed():
     p, q = oracles.bounded_range_laws(1.1, mp.mpf("0.6"))
     assert any(oracles.hockey_stick(p, q, e) > sf.BoundedRange(1.0).delta(e) for e in (0.0, 0.1, 0.3, 0.5))

@@ -82,6 +82,7 @@ def test_a_gaussian_is_never_more_costly_than_the_conversion_says():
         assert curve.delta(epsilon) >= oracles.gaussian_delta(epsilon, mu)
 
 
+@pytest.mark.planted
 def test_wrong_conversions_are_rejected():
     # Order for order - 1 in the last term; the log of the order counted twice; delta's logarithm in base 10.
     wrong = [
@@ -155,6 +156,7 @@ def test_between_listed_orders_the_bound_is_no_worse_than_the_next_order(name, c
         assert listed.renyi(high) == curve.renyi(high)
 
 
+@pytest.mark.planted
 def test_a_chord_of_the_divergence_itself_is_rejected():
     def straight(listed: sf.Renyi, order: float) -> float:
         for low, high, value, bound in zip(

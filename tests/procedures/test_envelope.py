@@ -168,6 +168,7 @@ def test_a_curve_as_target_admits_no_slack():
         sf.plan(box(), 300, target=sf.Gaussian(0.5), mechanism="exponential")
 
 
+@pytest.mark.planted
 def test_no_exponent_is_negative_where_the_mode_lies_on_the_sphere():
     """Records that all pull one way and saturate: the lattice point next to the mode lies outside the ball.
 

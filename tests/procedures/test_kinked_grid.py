@@ -88,6 +88,7 @@ def test_no_pair_of_neighbours_exceeds_the_price_and_the_worst_come_near(loss):
     assert worst > (0.3 if loss.name == "hinge" else 0.9)
 
 
+@pytest.mark.planted
 def test_draws_on_an_interval_follow_the_posterior_and_no_other_power():
     n, draws = 40, 20_000
     model = sf.Gibbs(HINGE, sf.priors.Gaussian(1.0), 1)

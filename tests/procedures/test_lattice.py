@@ -109,6 +109,7 @@ def test_a_record_far_outside_adds_no_more_than_its_bound():
 # --- the law and its price -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_draws_follow_the_posterior_on_the_lattice(dimension):
     n, draws = 60, 20_000

@@ -39,6 +39,7 @@ def within(share, runs, level=0.9):
     return abs(share - level) <= 4 * math.sqrt(level * (1 - level) / runs)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize(("name", "n", "epsilon", "draws"), CELLS if LONG else SHORT)
 def test_intervals_hold_the_truth_nine_times_in_ten_and_naive_ones_are_rejected(name, n, epsilon, draws):
     runs = RUNS[n] if LONG else FEW[name]
@@ -51,6 +52,7 @@ def test_intervals_hold_the_truth_nine_times_in_ten_and_naive_ones_are_rejected(
         assert not within(naive, runs)
 
 
+@pytest.mark.planted
 def test_the_check_rejects_a_reader_who_forgets_the_power_or_misreads_the_noise():
     """Planted faults: a power of 1, and a noise three times too small or too large."""
     mean = simulated.MODELS["normal mean"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 
 import numpy as np
 import pytest
@@ -12,11 +11,11 @@ from scipy import special, stats
 
 import goodness
 import sfumato as sf
+from effort import sized
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.queries import _groups, intervals
 from sfumato.release import Release
 
-LONG = os.environ.get("SFUMATO_LONG") == "1"
 N, LEVELS = 2000, ("north", "south", "east", "west")
 SCHEMA = sf.Schema({"g": sf.Category(LEVELS), "x": sf.Boolean()}, target="x", name="groups")
 MODEL = sf.grouped(sf.families.BetaBernoulli(1, 1), "g", LEVELS)
@@ -93,7 +92,7 @@ def test_groups_smaller_than_the_noise_and_priors_that_pile_up_agree_with_single
         assert near[0] <= tail <= near[1]
 
 
-@pytest.mark.parametrize(("n", "epsilon"), [(6_000, 1.0), (6_000, 20.0), (60_000, 20.0), (300_000, 1.0)])
+@pytest.mark.parametrize(("n", "epsilon"), [(6_000, 1.0), (6_000, 20.0), (60_000, 20.0), *sized([], [(300_000, 1.0)])])
 def test_rates_outside_a_floor_have_intervals_at_its_edge(n, epsilon):
     levels = LEVELS[:3]
     model = sf.grouped(sf.families.BetaBernoulli(1, 1, floor=0.1), "g", levels)
@@ -188,7 +187,7 @@ def covered(runs, sizes=None, draws=1, misread=1.0, seed=3):
 
 
 def test_intervals_by_group_cover_as_often_as_they_say_however_many_draws():
-    runs = 400 if LONG else 16
+    runs = sized(16, 400)
     for draws in (1, 300):
         inside = covered(runs, draws=draws)
         # The groups of one release have noise of their own: each is one trial.
@@ -196,7 +195,7 @@ def test_intervals_by_group_cover_as_often_as_they_say_however_many_draws():
 
 
 def test_small_groups_are_covered_too():
-    runs = 400 if LONG else 40
+    runs = sized(40, 400)
     inside = covered(runs, sizes=[20, 60, 920, 1000])
     assert (stats.binom.cdf(inside, runs, 0.84) > goodness.LEVEL).all()
 
@@ -304,7 +303,8 @@ def test_widths_that_no_interval_gives_are_refused_in_a_sentence(model):
 
 
 def test_a_width_can_be_planned_for_groups():
-    found = sf.plan_for_width(MODEL, N, 0.2, mechanism="noisy-statistics", epsilons=(0.1, 0.3))
-    assert 0.19 < found.width <= 0.2
+    n, width, epsilons = sized((200, 0.3, (0.5, 3.0)), (N, 0.2, (0.1, 0.3)))
+    found = sf.plan_for_width(MODEL, n, width, mechanism="noisy-statistics", epsilons=epsilons)
+    assert 0.95 * width < found.width <= width
     with pytest.raises(sf.errors.CalibrationError, match="sampling error"):
         sf.plan_for_width(MODEL, 100, 0.05, mechanism="noisy-statistics")

@@ -64,6 +64,7 @@ def test_a_rate_equals_the_sum_over_every_count(n, power, a, b, values, noise):
         assert brute_rate(n, power, a, b, values, belief.quantile(level), noise) == pytest.approx(level, abs=4e-3)
 
 
+@pytest.mark.planted
 def test_a_forgotten_power_or_prior_is_seen_by_the_same_sum():
     model = F.BetaBernoulli(1, 1)
     for power, a in ((1.0, 1.0), (0.2, 4.0)):
@@ -154,6 +155,7 @@ def test_vectors_agree_with_the_scalar_law_coordinate_by_coordinate():
         assert law.cdf(belief.quantile(0.9)) == pytest.approx(0.9, abs=3e-3)
 
 
+@pytest.mark.planted
 def test_projected_noise_is_what_the_projection_does():
     """P(S~ <= x | S) against two hundred thousand simulated projections, and rejecting noise that is 0.7 or 1.3 times it."""
     n, held, deviation, runs = 200, 30.0, 25.0, 200_000

@@ -32,6 +32,7 @@ def clipped(rows: np.ndarray) -> np.ndarray:
 YES = X @ PLANE + RNG.logistic(size=400) > 0
 
 
+@pytest.mark.planted
 def test_probabilities_are_averages_over_draws_of_clipped_rows_with_the_intercept():
     made = release(
         sf.losses.Logistic(radius=1.5), sf.Category(["no", "yes"]), np.where(YES, "yes", "no"), intercept=0.5

@@ -55,6 +55,7 @@ def test_probabilities_are_shares_of_draws_with_hoeffdings_error():
         shares().ask.probability(lambda d: d > 0.1)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("question", ["probability", "quantile", "mean"])
 def test_errors_hold_in_the_promised_share_of_runs_and_a_third_of_them_does_not(question):
     failure, runs, law = 0.2, 600, stats.beta(2, 5)

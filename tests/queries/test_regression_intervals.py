@@ -113,6 +113,7 @@ def too_high(covered: np.ndarray) -> bool:
 # --- coverage --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.planted
 def test_intervals_cover_the_true_coefficients_and_naive_ones_do_not(capsys):
     runs = 500 if LONG else 18
     for kind in ("plain", "rare labels") if LONG else ("rare labels",):
@@ -130,6 +131,7 @@ def test_intervals_cover_the_true_coefficients_and_naive_ones_do_not(capsys):
             assert LOWEST <= found["full"].mean() <= HIGHEST
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("n", [10_000, 1_000])
 def test_nearly_equal_features_give_wide_intervals_not_wrong_ones(n):
     # The truth of 2 must not stand far out in the prior: where rows say little, an interval is the prior's.
@@ -168,6 +170,7 @@ def test_where_a_release_tells_nothing_the_interval_is_the_priors_own():
     assert "intercept = false" in said
 
 
+@pytest.mark.planted
 def test_a_residual_loss_takes_the_most_variance_that_its_clip_allows():
     found = trials(Study("plain", loss="huber"), 60 if LONG else 10)
     assert not too_low(found["full"])
@@ -201,6 +204,7 @@ def oracle(records: PseudoRecords, theta, gradients, noise):
     return mean, prior - gain @ effect @ prior
 
 
+@pytest.mark.planted
 def test_the_posterior_of_the_weights_is_that_of_the_linear_model():
     rng = np.random.default_rng(1)
     whole = spread_records(sf.losses.Logistic(1.0), 2, 0.0, (-1.0, 1.0), 1.0, 0.25)

@@ -40,6 +40,7 @@ def release(draws: int, model=None, mechanism: str = "exact", **target: float) -
 # --- Algorithm 2 -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.planted
 def test_answers_are_those_of_algorithm_2_written_out_for_200_random_utilities():
     for seed in range(200):
         rng = np.random.default_rng(seed)
@@ -129,6 +130,7 @@ def coin_losses(runs: int, draws: int, coins: int, gap: float) -> np.ndarray:
     return losses
 
 
+@pytest.mark.planted
 def test_the_regret_stays_below_the_bound_in_the_promised_share_of_2000_runs():
     draws, coins, failure, gap = 20, 300, 0.2, 0.3
     losses = coin_losses(2000, draws, coins, gap)
@@ -159,6 +161,7 @@ def test_the_regret_of_real_draws_stays_below_the_bound():
     assert losses.max() > 0  # answers do err
 
 
+@pytest.mark.planted
 def test_the_bound_of_an_interval_is_the_best_net_and_a_broken_slope_is_seen():
     draws = np.random.default_rng(2).random(10_000)
     utility = lambda d, r: 1 - np.abs(d[:, None] - r)
@@ -193,6 +196,7 @@ def test_an_estimate_has_no_bound_and_says_so():
 # --- the reader's prior ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("mechanism", ["exact", "concentrated", "diffused"])
 def test_reweighted_draws_have_the_mean_of_the_readers_posterior(mechanism):
     target = {} if mechanism == "exact" else {"epsilon": 2.0, "delta": 1e-6}
@@ -249,6 +253,7 @@ PRIORS = [
 ]  # fmt: skip
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize(("model", "oracle"), PRIORS, ids=lambda v: getattr(v, "name", ""))
 def test_log_priors_are_scipys_up_to_a_constant(model, oracle):
     shares = np.random.default_rng(0).dirichlet([1, 1, 1], 6)
@@ -304,6 +309,7 @@ def failing_chance(draws: int, p: float, eta: float, sure: float, bound: float) 
     return chance
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("failure", [0.1, 0.5, 0.9])
 def test_the_reweighted_bound_holds_by_enumeration_and_the_unweighted_error_alone_does_not(failure):
     broken = 0
@@ -400,6 +406,7 @@ print(asked, len(seen), seen[:1])
 """
 
 
+@pytest.mark.planted
 def test_a_million_adaptive_queries_open_no_file_and_leave_the_ledger_as_it_was(tmp_path):
     table = tmp_path / "people.csv"
     table.write_text("x\n" + "\n".join("true" if one else "false" for one in ROWS) + "\n")

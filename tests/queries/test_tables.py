@@ -194,6 +194,7 @@ def test_truncated_tables_are_left_as_they_were_drawn():
 # --- synthetic tables ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.planted
 def test_a_synthetic_table_follows_the_models_marginals():
     size = 20_000
     table = RELEASE.synthesize(size, 3)

@@ -23,6 +23,7 @@ def test_the_price_found_is_the_smallest_that_is_narrow_enough():
     assert f"epsilon {found.epsilon:.4g}" in str(found)
 
 
+@pytest.mark.planted
 def test_the_expected_width_is_that_of_real_releases():
     """Against intervals of draws by the real sampler on data from the prior; a width 0.7 or 1.3 times as large is told apart."""
     import coverage_cases

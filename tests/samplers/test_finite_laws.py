@@ -22,6 +22,7 @@ def drawn_probabilities(law: laws.Finite) -> list[mpf]:
     return [mpf(step) / weights.total for step in steps]
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("scale", [1e-6, 3.0, 120.0, 600.0])
 def test_every_probability_is_within_the_stated_error(scale):
     mp.dps = 40
@@ -50,6 +51,7 @@ def test_no_point_is_impossible_and_huge_logs_are_exact():
     assert p[2] < mpf(10) ** -290
 
 
+@pytest.mark.planted
 def test_draws_follow_the_weights_and_are_points_of_the_list():
     logs = tuple(int(-value * UNIT) for value in (0.0, 0.5, 1.5, 3.0))
     points = ((0.5, 1.0), (0.25, -1.0), (0.125, 0.0), (2.0, 2.0))

@@ -91,6 +91,7 @@ def test_too_few_nodes_are_caught(name):
     assert spread_of_errors(law, gamma_grid.gamma_masses(law, 3).everywhere()) > gamma_grid.mass_error(law)
 
 
+@pytest.mark.planted
 def test_float_differences_of_distribution_functions_are_caught():
     law = ExponentialRate(2.0, 1.0, 10.0).law([1000], 1000)
     edges = gamma_grid._edges(law.spacing, law.lower, law.upper, law.closed, law.grid)
@@ -102,6 +103,7 @@ def test_float_differences_of_distribution_functions_are_caught():
     assert np.median(np.abs(naive[tail] / exact - 1)) > 0.5
 
 
+@pytest.mark.planted
 def test_a_density_written_about_a_mode_far_outside_is_caught():
     """The planted fault: about the mode itself the exponents are of the size of the data, and so is their rounding."""
     law = CORNERS["trimmed, mode far above"]
@@ -129,6 +131,7 @@ def test_the_derived_quadrature_error_is_a_bound(nodes, shape, monkeypatch):
         assert seen > 1e-4
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("name", ["one event", "long durations", "trimmed, mode inside", "trimmed to a narrow range"])
 def test_draws_follow_the_law_and_stay_on_the_grid(name):
     law = CORNERS[name]

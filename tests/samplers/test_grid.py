@@ -11,6 +11,7 @@ from mpmath import mp, mpf
 from scipy import stats
 from scipy.special import betaln
 
+from effort import sized
 from goodness import LEVEL, chi_square_p, uniform_p
 from sfumato.errors import ArgumentError
 from sfumato.randomness import seeded
@@ -52,6 +53,7 @@ def test_relative_error_of_masses_is_below_what_is_charged(a, b):
     assert max(errors) - min(errors) < beta_grid.mass_error(a + b, min(a, b))
 
 
+@pytest.mark.planted
 def test_float_differences_of_distribution_functions_are_worthless_in_the_tail():
     """The planted fault: the same cells by cdf differences are off by far more than is charged."""
     a, b = 5000.0, 5000.0
@@ -64,6 +66,7 @@ def test_float_differences_of_distribution_functions_are_worthless_in_the_tail()
     assert np.median(np.abs(naive[tail] / exact - 1)) > 0.5
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize(("a", "b"), [(2.5, 7.0), (0.4, 0.3), (300.0, 900.0)])
 def test_draws_follow_the_posterior(a, b):
     weights = grid.integer_weights(beta_grid.beta_masses(a, b))
@@ -85,6 +88,7 @@ def test_every_cell_is_possible_under_every_data_set():
         assert min(weights) >= 1
 
 
+@pytest.mark.planted
 def test_inversion_is_exact():
     cumulative = grid.integer_weights(grid.Masses(0, np.log(np.array([1.0, 2.0, 5.0])), 3))
     counts = np.bincount(grid.draw_cells(cumulative, seeded(2), 8000), minlength=3)
@@ -121,7 +125,7 @@ def test_too_large_a_weight_is_refused():
 
 
 @pytest.mark.parametrize("a", [0.4, 0.05, 1e-3, 1e-5, 30.0])
-@pytest.mark.parametrize("share", [0.9, 0.99, 0.999, 1.0, 1.001, 1.2])
+@pytest.mark.parametrize("share", sized([0.9, 0.999, 1.2], [0.9, 0.99, 0.999, 1.0, 1.001, 1.2]))
 def test_the_first_cell_when_the_mode_stands_at_its_edge(a, share):
     """Mode just beside the first edge: the cell holds a share of the mass that no single scale describes."""
     theta = math.sin(0.5 * math.pi / grid.CELLS) ** 2
@@ -226,7 +230,7 @@ def test_the_two_open_cells_of_tiny_priors(a, b):
     np.testing.assert_allclose(logs[alive], mirrored[::-1][alive], rtol=0, atol=2e-10)
 
 
-@pytest.mark.parametrize(("b", "floor"), [(1e7, 0.4), (1e8, 0.49), (9e8, 0.49), (1e5, 0.05)])
+@pytest.mark.parametrize(("b", "floor"), [(9e8, 0.49), (1e5, 0.05), *sized([], [(1e7, 0.4), (1e8, 0.49)])])
 def test_masses_keep_their_digits_when_the_mode_is_far_beyond_the_floor(b, floor):
     """The density falls by e^100 and more within a cell there; edges are the public floats that they are."""
     mp.dps = 60

@@ -80,6 +80,7 @@ def test_every_number_of_nodes_was_checked():
     assert set(used) == {8, 16, 32}
 
 
+@pytest.mark.planted
 def test_too_few_nodes_are_caught(monkeypatch):
     monkeypatch.setattr(logit_grid, "_NODES", ((math.inf, 3),))
     logit_grid.edges.cache_clear()
@@ -89,6 +90,7 @@ def test_too_few_nodes_are_caught(monkeypatch):
     logit_grid.edges.cache_clear()
 
 
+@pytest.mark.planted
 def test_a_density_written_without_its_mode_is_caught():
     """The planted fault: the same integrals of the plain log density, whose large terms cancel in floats."""
     case = CASES[7]
@@ -99,6 +101,7 @@ def test_a_density_written_without_its_mode_is_caught():
     assert spread_of_errors(case, masses, law) > logit_grid.mass_error(law)
 
 
+@pytest.mark.planted
 def test_a_misplaced_mode_is_caught(monkeypatch):
     case = CASES[1]
     law = law_of(*case)
@@ -142,6 +145,7 @@ def test_the_grid_is_the_same_for_every_count_and_every_cell_is_possible(case):
         assert mode + 8.9 / math.sqrt(precision) < at[-1]
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("case", [(1.0, 0.5, 30, 8, 1.0), (0.05, 0.0, 5000, 0, 1.0), (4.0, -2.0, 200, 190, 0.1)])
 def test_draws_follow_the_law_and_stay_on_the_grid(case):
     law = law_of(*case)

@@ -20,6 +20,7 @@ def sample(seed: int, count: int, mean, deviation, spacing) -> np.ndarray:
     return np.array([rounded_normal(source, mean, deviation, spacing) for _ in range(count)])
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize(("mean", "deviation", "spacing"), [(0.3, 2.0, 1.0), (-7.25, 0.6, 0.5), (1e6 + 0.1, 3.0, 2.0)])
 def test_coarse_grids_have_the_integrated_law(mean, deviation, spacing):
     drawn = sample(1, 20_000, mean, deviation, spacing)
@@ -37,6 +38,7 @@ def test_coarse_grids_have_the_integrated_law(mean, deviation, spacing):
     assert chi_square_p(counts, expected(1.1)) < LEVEL
 
 
+@pytest.mark.planted
 def test_fine_grids_are_normal():
     drawn = sample(2, 20_000, 0.25, 1.5, 2.0**-30) * 2.0**-30
     assert uniform_p(stats.norm.cdf((drawn - 0.25) / 1.5)) > LEVEL
@@ -44,6 +46,7 @@ def test_fine_grids_are_normal():
     assert uniform_p(stats.norm.cdf((drawn - 0.32) / 1.5)) < LEVEL
 
 
+@pytest.mark.planted
 def test_weighing_grid_points_by_the_density_is_another_law():
     """The discrete Gaussian (weights at grid points) is not the rounded normal, and the check can tell."""
     drawn = sample(3, 60_000, 0.0, 0.5, 1.0)
@@ -77,6 +80,7 @@ def test_low_bits_tell_nothing_of_the_centre():
         assert (values / spacing == np.floor(values / spacing)).all()
 
 
+@pytest.mark.planted
 def test_the_naive_float_gives_its_centre_away():
     """The planted fault: one float64 normal added to its centre. The event is common on one side and impossible on the other."""
     stream = seeded(9)

@@ -54,6 +54,7 @@ def by_slices() -> np.ndarray:
     return reference.last_states(value, None, start, 0.7, 0, 6, sf.seeded(1))
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("chains", [by_nuts, by_slices])
 def test_last_states_have_the_law_and_no_other_scale(apart, chains):
     states = apart(chains)

@@ -56,6 +56,7 @@ def test_a_word_that_does_not_decide_is_continued():
     assert rejection.places(found, 1, Fixed(upper - 1)).tolist() == [0]
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("scale", [0.7, 1.0, 1.3])
 def test_places_follow_the_weights_and_no_other_scale(scale):
     picked = rejection.places(rejection.table(-0.5 * T * T), 20_000, sf.seeded(1))

@@ -77,6 +77,7 @@ def test_no_weight_is_cut_off_however_small():
     assert exact(law)[min(drawn, key=drawn.get)] < mpf(10) ** -3000
 
 
+@pytest.mark.planted
 def test_a_float_convolution_without_scaling_would_lose_them():
     """The planted fault: plain exponentials underflow, and points become impossible."""
     law = LAWS[3]
@@ -84,6 +85,7 @@ def test_a_float_convolution_without_scaling_would_lose_them():
     assert (np.exp((law.cells[3] - 1) * base) == 0).any()
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("law", LAWS[:3])
 def test_draws_follow_the_enumerated_law(law):
     size, draws = len(law.cells), 6000
@@ -118,6 +120,7 @@ def test_the_error_and_the_length_of_the_numbers_depend_on_public_numbers_alone(
     assert lattice.places_for(one) == lattice.places_for(other)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("near", [0, 1, 3, 60])
 def test_far_weights_are_drawn_with_their_own_chance(monkeypatch, near):
     """With the split moved up among the common weights the slow way is taken often, and the law is the same."""

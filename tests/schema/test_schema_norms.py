@@ -81,6 +81,7 @@ def test_zero_rows_stay_zero():
         assert not sparse.any()
 
 
+@pytest.mark.planted
 def test_rows_bounded_in_the_plain_way_are_longer_than_the_bound():
     """The planted fault: x * (R / |x|) in float64. Some rows come out longer than R; the exact check sees them."""
     matrix = np.random.default_rng(5).standard_normal((200, 50)) * 10

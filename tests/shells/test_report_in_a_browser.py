@@ -112,6 +112,7 @@ def test_nothing_overflows_overlaps_or_is_unreadable(name, width, scheme, pages,
     assert seen["letters"] > 1500
 
 
+@pytest.mark.planted
 def test_the_look_sees_what_is_wrong(pages, browser, tmp_path):
     """Planted faults: a wide block, grey on grey, and one label moved onto another."""
     text = pages["fit"].read_text()

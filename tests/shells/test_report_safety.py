@@ -43,6 +43,7 @@ def harmless(text: str) -> bool:
     return set(seen.tags) <= TAGS and not seen.attributes & FORBIDDEN and not scripted and seen.tags.count("style") == 1
 
 
+@pytest.mark.planted
 def test_the_look_sees_planted_markup():
     good = report.page(sf.Release.from_bytes(stored("charged in gdp")))
     assert harmless(good)

@@ -25,6 +25,7 @@ def logit_posterior(ones: int, n: int, power: float) -> tuple[np.ndarray, np.nda
     return grid, density / (density.sum() * (grid[1] - grid[0]))
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("power", [0.2, 1.0])
 def test_both_variances_in_a_large_sample(power: float) -> None:
     n, theta = 4000, 0.5
@@ -69,6 +70,7 @@ def test_the_limit_is_centred_at_the_estimate_and_not_at_the_truth() -> None:
     assert at_truth > 0.25  # tends to E[2 Phi(|Z|/2) - 1] = 0.295 and not to 0
 
 
+@pytest.mark.planted
 def test_example_17() -> None:
     # The difference of the two losses is theta itself, so G = power and mu = power sqrt(v), v = 1.
     power = gaussian_mu(0.1, 1e-3)

@@ -66,6 +66,7 @@ def test_theorem_16_is_attained_in_two_dimensions_at_the_limit() -> None:
     assert np.linalg.norm(difference) == pytest.approx(2 * c, rel=1e-5)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("link", ["probit", "cloglog"])
 def test_non_canonical_links_break_theorem_16(link: str) -> None:
     # One record, labels 1 and 0 at x = c. Where n b < c^2 the tails of the probit posteriors have Renyi(2) = infinity.
@@ -135,6 +136,7 @@ def test_algorithms_4_and_5_meet_their_target(order, epsilon, radius, bound, n, 
         assert claim.renyi(order) >= epsilon * (1 - 1e-12)
 
 
+@pytest.mark.planted
 def test_last_line_of_theorem_17_corrected() -> None:
     # Calibrated at order 4, the cost at order 20 is 5 times as much; printed: 20 times less.
     model = {"radius": 1.0, "bound": 1.0, "n": 1, "precision_per_record": 0.05, "canonical": True}

@@ -58,6 +58,7 @@ def test_renyi_formula_matches_quadrature(a, b, power, share, order):
     assert pair.renyi(order) >= expected * (1 - 1e-8) - 1e-9
 
 
+@pytest.mark.planted
 def test_the_partition_function_needs_the_logarithm_of_gamma():
     """Geumlek prints C with Gamma; with it the formula is nowhere near the integral."""
     printed = lambda eta: math.gamma(eta[0]) + math.gamma(eta[1]) - math.gamma(eta[0] + eta[1])
@@ -130,6 +131,7 @@ def test_vertices_of_dir_222_give_less_than_the_truth():
     assert conjugate.dirichlet(cells=[2, 2, 2]).renyi(2) > 1.09
 
 
+@pytest.mark.planted
 def test_corollary_2_must_use_the_tempered_count():
     """With n in place of r n the ends look further away and the cost is understated."""
     alpha, beta, n, power, order = 3.0, 3.0, 40, 0.2, 2.0

@@ -26,6 +26,7 @@ def bayes_success(p: np.ndarray, q: np.ndarray, prior: float) -> float:
     return float(np.sum(np.maximum(prior * p, (1 - prior) * q)))
 
 
+@pytest.mark.planted
 def test_no_adversary_exceeds_the_divergence_bound():
     rng = np.random.default_rng(1)
     nearest = 0.0
@@ -43,6 +44,7 @@ def test_no_adversary_exceeds_the_divergence_bound():
     assert nearest > 0.95  # Pinsker is attained in the limit, so an advantage 5 % smaller would be exceeded
 
 
+@pytest.mark.planted
 def test_forgetting_the_draws_is_seen():
     p, q = np.array([0.6, 0.4]), np.array([0.4, 0.6])
     one = distinguish.best_success(divergence=kl(p, q), draws=1)
@@ -126,6 +128,7 @@ def test_no_estimator_beats_le_cam():
     assert nearest > 0.6
 
 
+@pytest.mark.planted
 def test_le_cam_without_the_half_is_false():
     # Equal posteriors; an answer that follows the draw is right half the time for either data set.
     p = np.array([0.5, 0.5])
@@ -161,6 +164,7 @@ def test_lemma_12_holds_on_two_and_three_cells():
         assert chance[np.abs(counts / draws - p).sum(axis=1) > limit].sum() <= delta
 
 
+@pytest.mark.planted
 def test_lemma_12_needs_its_condition():
     # One draw from m equally likely cells: the L1 distance is 2 (1 - 1/m) for sure.
     cells, delta = 20, 0.5
@@ -205,6 +209,7 @@ def test_conditions_of_theorem_13_are_necessary_for_a_visible_gap():
     assert seen > 500
 
 
+@pytest.mark.planted
 def test_second_display_of_theorem_13_is_not_what_its_proof_shows():
     # L rho = 4: a gap of 1.93 is visible although rho is far below the printed 3 ln(1/delta)/(2n (C + 2 L0/c)).
     lipschitz, rho, draws, delta = 40.0, 0.1, 10, 1e-5

@@ -59,6 +59,7 @@ def test_every_draw_is_charged_its_error(name, draws):
         assert many.delta(epsilon) == pytest.approx((draws * one).delta(epsilon), rel=1e-9)
 
 
+@pytest.mark.planted
 def test_an_adversary_within_the_error_reaches_the_claimed_range():
     """Neighbouring Betas on a grid of [f, 1 - f], their masses pushed against each other at the two ends."""
     r, f, error = BETA["power"], BETA["floor"], 0.05

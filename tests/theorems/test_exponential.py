@@ -51,6 +51,7 @@ def test_every_pair_of_a_random_table_is_covered(seed: int, power: float) -> Non
     )
 
 
+@pytest.mark.planted
 def test_the_factor_two_is_needed() -> None:
     # Two parameters, losses +-Delta/2: the log ratio itself reaches 2 beta Delta minus what the normaliser takes back.
     power, delta = 0.5, 2.0

@@ -83,6 +83,7 @@ def test_the_pure_price_of_more_levels_is_the_supremum_over_all_data_sets(seed, 
     assert found == pytest.approx(float(exact), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("seed", range(6))
 def test_the_bounded_range_is_that_of_the_widest_pair_and_half_of_it_is_caught(seed):
     table, prior = random_family(seed, 3)

@@ -45,6 +45,7 @@ def test_posterior_and_constants_of_a_coin():
     assert family.pairs() == [(0, 1), (1, 0)]
 
 
+@pytest.mark.planted
 def test_concentration_is_the_largest():
     lipschitz, prior = np.array([1.0, 2.0, 4.0]), np.array([0.5, 0.3, 0.2])
     c = smallest_concentration(lipschitz, prior, 1.0)

@@ -96,6 +96,7 @@ def test_50_propagated_chains_never_exceed_the_claim():
     assert worst_ratio(1.0, seed=3, cases=50) <= 1.0
 
 
+@pytest.mark.planted
 def test_the_same_check_catches_too_low_a_price():
     # In one dimension the logistic difference is half the general 2r, so half the price is just still true; 0.45 is not.
     assert worst_ratio(0.45, seed=3, cases=15) > 1.05
@@ -113,6 +114,7 @@ def test_quadratics_reach_the_claim(steps):
         assert claim.delta(epsilon) == pytest.approx(hockey_stick(p, q, x, epsilon), abs=1e-6)
 
 
+@pytest.mark.planted
 def test_it_is_false_without_convexity():
     """U = (x^2 - 1)^2 +- x/2: the formula with the wells' curvature is far below the truth, so the flag is refused."""
     x = np.linspace(-3.2, 3.2, 1601)

@@ -27,6 +27,7 @@ def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
     return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_proposition_12_is_attained(epsilon: float) -> None:
     # Randomised response at epsilon, and one point that neither law charges. The sampler moves gamma of D's mass there
@@ -134,6 +135,7 @@ def chain_distances(curvatures: list[float], smoothness: float, step: float, ste
     return distances
 
 
+@pytest.mark.planted
 def test_the_schedule_reaches_its_distance_and_the_printed_one_does_not() -> None:
     run = inexact.langevin_schedule(**LANGEVIN)
     m, big_m, gamma, d = 0.05, 1.0, 0.1, 2
@@ -150,6 +152,7 @@ def test_the_schedule_reaches_its_distance_and_the_printed_one_does_not() -> Non
     assert max(chain_distances([m, big_m], big_m, printed_step, printed_steps, 0.0)) > gamma
 
 
+@pytest.mark.planted
 def test_an_inexact_minimiser_is_paid_for() -> None:
     error = 1e5
     naive = inexact.langevin_schedule(**LANGEVIN)

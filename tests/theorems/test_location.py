@@ -126,6 +126,7 @@ def test_no_neighbouring_log_odds_exceed_the_claim(n, precision, power):
     assert hockey_stick(p, q, t, 0.0) == pytest.approx(tight, rel=1e-3)
 
 
+@pytest.mark.planted
 def test_half_the_slope_would_be_seen():
     """The planted fault: G = r/2 is below what neighbours reach."""
     t = np.linspace(-15, 15, 30_001)

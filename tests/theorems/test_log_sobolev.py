@@ -80,6 +80,7 @@ LOSSES = {
 }
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("power", [0.1, 0.5, 2.0])
 def test_divergence_and_tail_bounds_hold_for_real_posteriors(name: str, power: float) -> None:
@@ -154,6 +155,7 @@ def test_largest_power_is_safe_and_tight(epsilon: float, exponent: float, lipsch
     assert bigger.delta(epsilon) > delta
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("delta", [0.3, 1e-3, 1e-5, 1e-6, 1e-12])
 def test_corollary_8_limit_is_where_it_meets_theorem_7(delta: float) -> None:
     l = math.log(1 / delta)
@@ -172,6 +174,7 @@ def test_corollary_8_limit_is_where_it_meets_theorem_7(delta: float) -> None:
         log_sobolev.corollary_8(epsilon=beyond, delta=delta, **UNIT_MODEL)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize(("delta", "first"), [(1e-3, 8.08), (1e-5, 8.99), (1e-6, 9.34)])
 def test_printed_corollary_8_is_false_for_large_epsilon(delta: float, first: float) -> None:
     scale = math.sqrt(1 + 2 * math.log(1 / delta))
@@ -181,6 +184,7 @@ def test_printed_corollary_8_is_false_for_large_epsilon(delta: float, first: flo
     assert not linear_losses_satisfy(1.01 * found / 2 / scale, 1.01 * found, delta)
 
 
+@pytest.mark.planted
 def test_printed_corollary_8_at_epsilon_20() -> None:
     printed = 20 / 2 / math.sqrt(1 + 2 * math.log(1e6))
     assert exact_delta(20, 2 * printed) == pytest.approx(1.2e-4, rel=0.05)
@@ -192,6 +196,7 @@ def test_printed_corollary_8_at_epsilon_20() -> None:
         log_sobolev.corollary_8(epsilon=20, delta=1e-6, **UNIT_MODEL)
 
 
+@pytest.mark.planted
 def test_workshop_corollary_is_false_and_refused() -> None:
     claimed = math.exp(-(1 + 5) / 4)
     assert claimed == pytest.approx(0.223, abs=5e-4)
@@ -225,6 +230,7 @@ def test_sharp_power_over_corollary_8(epsilon: float, delta: float, ratio: float
 # --- section 3.3, Lemma 20 and supplement B ------------------------------------------------------------------------
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("radius", [0.5, 1.0, 3.0])
 def test_logistic_with_intercept_is_not_r_lipschitz(radius: float) -> None:
     features = np.array([radius, 1.0])
@@ -306,6 +312,7 @@ def test_gaussian_mean_powers_are_safe_and_ordered(
     assert more.delta(epsilon) > target["delta"]
 
 
+@pytest.mark.planted
 def test_printed_gaussian_mechanism_is_false_for_large_epsilon() -> None:
     for epsilon, delta in ((9.8, 1e-6), (8.6, 1e-3), (6.5, 0.5)):
         assert exact_delta(epsilon, epsilon / math.sqrt(2 * math.log(2 / delta))) > delta

@@ -60,6 +60,7 @@ def uniform_excess(scale: float) -> float:
     return worst
 
 
+@pytest.mark.planted
 def test_metric_claim_holds_for_every_event_and_its_constant_is_needed():
     # A pure claim over all events is a bound on the log ratio at every parameter.
     assert uniform_excess(1.0) <= ROUNDING
@@ -96,6 +97,7 @@ def test_composed_curve_covers_several_draws():
     assert promise.delta(1.0) < 4 * BoundedRange(0.8).delta(0.25)  # better than adding four (eps/4, delta/4)
 
 
+@pytest.mark.planted
 def test_divergence_bound_holds_and_its_constant_is_needed():
     def excess(scale):
         worst = -math.inf
@@ -125,6 +127,7 @@ def test_draws_are_the_composition_of_theorem_4():
 # --- Corollary 9 ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.planted
 def test_corollary_9_is_false_and_restriction_repairs_it():
     theta = np.arange(1, 20) / 20
     p = np.stack([1 - theta, theta], axis=1)
@@ -199,6 +202,7 @@ def test_the_constant_c_is_needed():
     assert true <= metric.stochastic_divergence(**honest, rho=1.0)
 
 
+@pytest.mark.planted
 def test_a_step_of_the_printed_proof_of_theorem_7_fails_for_c_below_1_582():
     # E exp(l rho) <= exp((1 + L0) rho), for l = L0 + Exponential(c), rho = 1: the moment is exp(L0) c/(c - 1).
     def moment(c):
@@ -211,6 +215,7 @@ def test_a_step_of_the_printed_proof_of_theorem_7_fails_for_c_below_1_582():
     assert abs(np.exp(draws).mean() - moment(4.0)) < 5 * standard_error
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("draws", [1, 2, 3])
 def test_total_variation_of_draws_and_the_square_root_metric(draws):
     nearest = 0.0
@@ -254,6 +259,7 @@ def test_renyi_claim_and_the_tail_that_corollary_9_was_after():
                 assert hockey_stick(p, q, epsilon) <= math.exp(log_ratio - c * (level - shift)) + ROUNDING
 
 
+@pytest.mark.planted
 def test_renyi_claim_without_c_is_broken():
     # The parameters that tell x from y have prior mass 2 eta; both posteriors are made of them.
     eta, rho = 1e-6, 0.05

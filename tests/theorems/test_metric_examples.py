@@ -118,6 +118,7 @@ def test_several_records_multiply_the_logarithm_of_c():
     assert two.ratio > Trimmed(exponential, 1.0, 0.5, 2.0, np.linspace(0, 1, 9)).ratio  # and C does grow
 
 
+@pytest.mark.planted
 def test_lemma_20_as_printed_can_be_below_the_true_c():
     def printed(c1, c2, bound, mu):
         return max(
@@ -131,6 +132,7 @@ def test_lemma_20_as_printed_can_be_below_the_true_c():
     assert family.ratio <= examples.trimmed_laplace(rate=1.0, lower=0.1, upper=0.9, bound=0.1).ratio
 
 
+@pytest.mark.planted
 def test_lemma_22_as_printed_is_below_the_true_c_twice_over():
     def minimum(c1, c2, squared):
         return min(math.sqrt(c2 / c1) * math.exp(c1 * squared / 2), math.exp(c2 * squared / 2))
@@ -173,6 +175,7 @@ def beta_pieces(alpha, n):
     return special.xlogy(k, k / n) + special.xlogy(n - k, 1 - k / n) - special.betaln(alpha + k, alpha + n - k)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("alpha", [1.0, 1.5, 3.39, 8.11, 40.0])
 def test_beta_constants(alpha):
     for n in (1, 2, 7, 100, 1000):
@@ -241,6 +244,7 @@ def test_diameter_on_a_ball(radius, dimension):
     assert best >= family.diameter * (1 - 0.01)
 
 
+@pytest.mark.planted
 def test_unit_ball_is_4_71_and_not_3():
     family = examples.normal_family(precision_norm=1.0, mean_norm=1.0, bound=1.0, dimension=2)
     assert family.diameter == pytest.approx(4.7096, abs=1e-4)
@@ -336,6 +340,7 @@ def test_network_ranges_are_exact(sizes, parents, floor, power):
         assert width == pytest.approx(promise.curve.epsilon_value, rel=1e-9)
 
 
+@pytest.mark.planted
 def test_lemma_24_for_one_entry_does_not_cover_a_record():
     sizes, parents, floor = [2, 2, 2], [[], [], []], 0.1
     printed = 2 * 1 * math.log(1 / floor)  # max v = 1: no edges

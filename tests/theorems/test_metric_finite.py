@@ -43,6 +43,7 @@ def test_lipschitz_constant_of_example_1_is_below_the_printed_one(step):
     assert largest < math.log(1 / step) - 0.04  # the printed value is an upper bound and not the constant
 
 
+@pytest.mark.planted
 def test_printed_constant_of_example_1_fails_off_the_grid_and_at_the_ends():
     table, rho = bits(finite.bernoulli_grid(step=0.3), 1)
     assert finite.lipschitz_constants(log_likelihood=table, distances=rho).max() > math.log(1 / 0.3) + 0.9
@@ -138,6 +139,7 @@ def log_posterior(family: Family) -> np.ndarray:
     return np.log(family.posteriors())
 
 
+@pytest.mark.planted
 def test_every_pair_reported_by_theorem_6_refutes_2l_privacy_and_an_empty_list_proves_nothing():
     rng = np.random.default_rng(3)
     reported = empty_but_broken = 0

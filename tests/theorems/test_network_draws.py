@@ -176,6 +176,7 @@ def test_the_price_of_a_trajectory_is_never_below_brute_force(states, length, al
         assert worst > 0.3 * claimed
 
 
+@pytest.mark.planted
 def test_all_moves_in_one_cell_are_not_the_worst_split_of_small_cells():
     """The planted fault: pricing a trajectory as one cell moved m times is exceeded by a walk through m cells."""
     alpha, power, states = 0.005, 0.1, 4

@@ -45,6 +45,7 @@ def failure_probability(alpha: float, exponent_factor: float = 1.0) -> float:
     return total
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("alpha", [0.3, 0.1, 0.01])
 def test_the_empirical_bound_holds_as_often_as_promised(alpha: float) -> None:
     assert failure_probability(alpha) <= alpha
@@ -67,6 +68,7 @@ def test_the_oracle_bound_holds_as_often_as_promised(alpha: float) -> None:
     assert failed <= 2 * alpha
 
 
+@pytest.mark.planted
 def test_the_gibbs_posterior_minimises_its_objective() -> None:
     law, empirical = posterior(13)
     setting = {"n": N, "power": POWER}
@@ -115,6 +117,7 @@ def printed_f(n: int, regularisation: float, lam: float) -> float:
     return lam**2 / (4 * n) - 0.5 * math.log(1 - lam**2 / (4 * regularisation * n**2))
 
 
+@pytest.mark.planted
 def test_example_19_golden() -> None:
     truth = hinge_log_expectation(20, 0.01, 2.0)
     assert truth == pytest.approx(0.26464, abs=5e-6)
@@ -124,6 +127,7 @@ def test_example_19_golden() -> None:
     assert printed_f(20, 0.01, 2.0) < truth <= f
 
 
+@pytest.mark.planted
 def test_corrected_f_holds_on_a_grid_where_the_printed_one_fails() -> None:
     broken = 0
     for n, regularisation, share in itertools.product(

@@ -94,6 +94,7 @@ def double_well(tilt: float, step: float, steps: int, grid: np.ndarray) -> np.nd
     return law
 
 
+@pytest.mark.planted
 def test_holds_without_convexity_where_the_last_iterate_formula_fails() -> None:
     step, steps, epsilon = 0.02, 200, 0.5
     grid = np.linspace(-3, 3, 601)

@@ -38,6 +38,7 @@ def test_no_place_in_a_box_succeeds_less_often_than_the_bound(tilt):
     assert min(found) < bound * 1.5 or tilt > 0.0
 
 
+@pytest.mark.planted
 def test_a_tilt_that_points_outwards_breaks_the_bound():
     t = np.arange(31) * 0.1
     found = success(np.exp(5.0 * t - 3.0 * t * t), np.exp(5.0 * t - 0.5 * t * t))

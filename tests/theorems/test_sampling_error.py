@@ -43,6 +43,7 @@ def test_bound_holds_with_its_union(draws, decoys, queries):
             assert failure_probability(draws, decoys * queries, bound * (1 + 1e-9)) <= delta
 
 
+@pytest.mark.planted
 def test_printed_bound_fails_for_many_responses_and_for_many_queries():
     draws, delta = 50, 0.5
     loss = printed(draws, delta) + 1e-3
@@ -61,6 +62,7 @@ def test_adaptive_queries_pay_for_all_that_could_be_asked():
     assert adaptive > fixed
 
 
+@pytest.mark.planted
 def test_the_bound_for_fixed_queries_fails_when_the_last_query_reads_the_earlier_answers():
     # theta is 4,000 fair bits. 4,000 queries read their majorities in the 50 draws; the last offers "theta agrees with
     # these majorities in more than 53 % of its bits" against a sure 0.99. All draws agree, almost no theta does.
@@ -132,6 +134,7 @@ def two_priors(seed: int, count: int):
         yield family, other, float(np.max(np.abs(np.log(other.prior / family.prior))))
 
 
+@pytest.mark.planted
 def test_divergence_after_a_change_of_prior_holds_for_every_data_set():
     worst = worst_half = 0.0
     for family, other, eta in two_priors(3, 400):
@@ -181,6 +184,7 @@ RELEASE = {
 }
 
 
+@pytest.mark.planted
 def test_restricted_prior_holds_on_average_and_fails_at_one_data_set():
     theta = np.arange(1, 20) / 20
     n = 4
@@ -204,6 +208,7 @@ def test_restricted_prior_holds_on_average_and_fails_at_one_data_set():
     assert phi @ losses <= sampling_error.restricted_prior_release(mass=mass, draws=10**12, **RELEASE).mean_loss
 
 
+@pytest.mark.planted
 def test_a_data_set_that_breaks_theorem_17_b_as_printed():
     # Theta_L misses 5 % of the prior, and one data set is explained by that part alone.
     prior, p = np.array([0.95, 0.05]), np.array([[1e-4, 1 - 1e-4], [0.9, 0.1]])

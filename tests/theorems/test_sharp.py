@@ -70,6 +70,7 @@ def test_true_delta_never_exceeds_the_claim_for_300_posteriors():
     assert excess_over_claim(1.0, seed=1, cases=300) <= 1.0
 
 
+@pytest.mark.planted
 def test_the_same_check_catches_a_claim_without_the_factor_two():
     assert excess_over_claim(0.5, seed=1, cases=60) > 1.2
 
