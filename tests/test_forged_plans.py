@@ -13,7 +13,6 @@ import sfumato as sf
 from sfumato.draws import Draws
 from sfumato.errors import FormatError, SfumatoError
 from sfumato.mechanisms import priced_again
-from sfumato.wording import promise_of
 
 BITS = sf.Schema({"x": sf.Boolean()}, name="s")
 
@@ -82,7 +81,6 @@ def rewritten(release: sf.Release, model: sf.families.GammaPoisson, draws: Draws
         plan=document,
         plan_digest=hashlib.sha256(text.encode()).hexdigest(),
         guarantee=guarantee,
-        promise=promise_of(document, guarantee),
         draws=release.draws if draws is None else draws,
     )
 
@@ -168,7 +166,7 @@ def test_a_proof_that_was_not_given_is_no_proof():
     stripped = tuple(a for a in release.guarantee.assumptions if a.origin != "assumed")
     for change in ({"assumptions": stripped}, {"theorem": "one-time pad"}, {"source": "hearsay"}):
         claimed = dataclasses.replace(release.guarantee, **change)
-        forged = dataclasses.replace(release, guarantee=claimed, promise=promise_of(release.plan, claimed))
+        forged = dataclasses.replace(release, guarantee=claimed)
         with pytest.raises(FormatError, match="theorem"):
             forged.verify()
 
