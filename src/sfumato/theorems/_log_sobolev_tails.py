@@ -165,10 +165,10 @@ def tail_of(epsilon: float, k: float) -> float:
 
 def shrunk(power: float, holds: Callable[[float], bool]) -> float:
     """Largest of a few powers just below a closed form for which the claim itself has been checked."""
-    found = next((power * (1 - shrink) for shrink in _SHRINKS if holds(power * (1 - shrink))), None)
-    if found is None:
+    checked = next((power * (1 - shrink) for shrink in _SHRINKS if holds(power * (1 - shrink))), None)
+    if checked is None:
         raise ArgumentError(f"epsilon and delta must allow a power that floats can represent; got {power!r}.")
-    return found
+    return checked
 
 
 def _exp_up(exponent: float) -> float:

@@ -192,15 +192,15 @@ def scalar_link_map_radius(
     bound = h.number(slope_bound, "bound on the slope", "B", "finite and greater than 0", "Use a clipped loss.", "loss")
     rho, c, b = _map_constants(h, power, radius, precision_per_record)
     count = h.count(cells, "number of cells", "cells", 1, "Use at least one cell.")
-    found = rho * c * bound / b * (1 + 16 * UNIT)
+    ball = rho * c * bound / b * (1 + 16 * UNIT)
     while True:
         # Geometric cells: the bound on each is off by its ratio at most, wherever the peak lies.
-        edges = [0.0] + [c * found * 10.0 ** (-9.0 * (1 - k / count)) for k in range(count + 1)]
+        edges = [0.0] + [c * ball * 10.0 ** (-9.0 * (1 - k / count)) for k in range(count + 1)]
         peak = max(right * max(-float(slope(left)), float(slope(-left)), 0.0) for left, right in pairwise(edges))
         better = math.sqrt(rho * peak / b) * (1 + 16 * UNIT)
-        if better >= found * (1 - 1e-9):
-            return min(found, better)
-        found = better
+        if better >= ball * (1 - 1e-9):
+            return min(ball, better)
+        ball = better
 
 
 def _map_constants(h: Hypotheses, power: float, radius: float, precision: float) -> tuple[float, float, float]:

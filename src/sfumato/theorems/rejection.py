@@ -53,8 +53,8 @@ def bounded_trials(
     e = h.number(trial_error, "trial-error")
     missed = math.exp(k * math.log1p(-p)) if p < 1 else 0.0
     gamma = min(1.0, (missed + k * e) * (1 + 1e-12))
-    found = approximate_sampler(guarantee, total_variation=gamma, every_data_set=every_data_set)
-    return replace(found, assumptions=found.assumptions + tuple(h.checked))
+    weakened = approximate_sampler(guarantee, total_variation=gamma, every_data_set=every_data_set)
+    return replace(weakened, assumptions=weakened.assumptions + tuple(h.checked))
 
 
 def trials_needed(*, acceptance: float, failure: float) -> int:
