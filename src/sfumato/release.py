@@ -17,8 +17,7 @@ from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.privacy.guarantee import Guarantee
 
-# The level of an interval so narrow that its middle is the median.
-_NARROWEST = 0.01
+_NARROWEST = 0.01  # level of an interval so narrow that its middle is the median
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +25,8 @@ class Release:
     """Draws under a guarantee, with the record of how they were made; it cannot reach the rows.
 
     `kind` is "draws" or "estimate". `plan` and `schema` are documents; `receipt` says where it was charged, if anywhere.
-    `signature` is that of the file that it was read from, if there was one. `stored` says that `publish` returned what an
-    earlier request had sealed; it is not written to files. `written_promise` is the sentence that a file of version 1 holds:
-    it is kept so that the same bytes are written again, and never shown.
+    `signature` is that of the file that it was read from. `stored` says that `publish` returned what an earlier request had
+    sealed. `written_promise` is the sentence in a file of version 1, kept to write the same bytes again and never shown.
     """
 
     draws: Draws
@@ -42,14 +40,9 @@ class Release:
     stored: bool = False
     written_promise: str | None = None
 
-    @property
-    def version(self) -> int:
-        """Version of the file format: that of the file it was read from, or the newest."""
-        return release_file.VERSION if self.written_promise is None else 1
-
     @cached_property
     def promise(self) -> str:
-        """The guarantee as a sentence, with epsilon at the delta that was asked for; computed when first asked for."""
+        """The guarantee as a sentence, with epsilon at the plan's delta; computed when first asked for."""
         from sfumato.wording import promise_of
 
         return promise_of(self.plan, self.guarantee)
@@ -82,9 +75,9 @@ class Release:
         return intervals.interval(self.draws, self.plan, level, include, prior)
 
     def estimate(self, include: str = "privacy and sampling", prior: Any = None) -> NDArray[np.float64]:
-        """Where the truth is as likely above as below, given all that was released: the narrowest interval's middle.
+        """The posterior median given all that was released: the middle of a very narrow interval.
 
-        A tempered draw leans to the prior and the average of a noisy path outwards: unlike `mean`, this reckons with it.
+        A tempered draw is biased to the prior, and the average of a noisy path outwards. `mean` is too; this is not.
         """
         return np.asarray(self.interval(_NARROWEST, include, prior).mean(axis=0))
 
@@ -93,14 +86,8 @@ class Release:
         from sfumato.queries import summary
         from sfumato.wording import notice
 
-        return summary.summarise(
-            self.draws,
-            self.kind,
-            f"{notice(self)} {self.promise}".lstrip(),
-            lambda: self._reckoned(level, prior),
-            level,
-            must=prior is not None,
-        )
+        promise, must = f"{notice(self)} {self.promise}".lstrip(), prior is not None
+        return summary.summarise(self.draws, self.kind, promise, lambda: self._reckoned(level, prior), level, must=must)
 
     def _reckoned(self, level: float, prior: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
         ends = self.interval(level, prior=prior)
@@ -259,8 +246,7 @@ class Release:
     @property
     def totals(self) -> NDArray[np.float64] | None:
         """Noisy counts, shaped (group, level), of a release by group from noisy statistics; they are part of its price."""
-        told = self.draws.totals
-        return None if told is None else told.reshape(self.draws.shape[2], -1)
+        return None if self.draws.totals is None else self.draws.totals.reshape(self.draws.shape[2], -1)
 
     @property
     def private(self) -> bool:
@@ -290,10 +276,8 @@ class Release:
     def verify(self, public_key: str | os.PathLike[str] | None = None, ledger: Any = None) -> Release:
         """Check every part of the record against all others that it follows from; raise FormatError if one differs.
 
-        The price is computed again from the recorded model, mechanism and parameters, and so are the labels,
-        the expected accuracy, and the grid on which every draw must lie. With `public_key`, the path of a public key file,
-        the release must also be signed with the private key that belongs to it. With `ledger`, an open `sf.Ledger`, it must
-        be byte for byte what that ledger sealed. What each of these can and cannot show: docs/files.md.
+        With `public_key`, the path of a public key file, the release must also be signed with the private key that belongs to
+        it. With `ledger`, an open `sf.Ledger`, it must be byte for byte what that ledger sealed. See docs/files.md.
         """
         from sfumato.verifying import verify
 

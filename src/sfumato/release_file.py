@@ -39,7 +39,7 @@ _SIZES = ("dimension", "levels", "classes", "states", "cardinalities")
 
 def to_bytes(release: Any) -> bytes:
     """Return the sealed bytes of a release: equal releases give equal bytes. The signature is no part of them."""
-    version = VERSION if release.written_promise is None else 1
+    version = version_of(release)
     document = {
         "version": version,
         "kind": release.kind,
@@ -54,6 +54,11 @@ def to_bytes(release: Any) -> bytes:
     held = {"draws": release.draws.values, "transcript": release.draws.transcript, "totals": release.draws.totals}
     arrays = {name: np.ascontiguousarray(array, "<f8") for name, array in held.items() if array is not None}
     return storage.pack({"release": document}, arrays)
+
+
+def version_of(release: Any) -> int:
+    """Version of the format of a release: that of the file it was read from, or the newest."""
+    return VERSION if release.written_promise is None else 1
 
 
 def from_bytes(data: bytes) -> dict[str, Any]:

@@ -38,10 +38,9 @@ def refuse_unknown(document: object, keys: tuple[str, ...], what: str) -> Mappin
 
 def curve_from_json(document: object) -> Curve:
     """Read any curve."""
-    found = document.get("curve") if isinstance(document, Mapping) else document
-    if not isinstance(document, Mapping) or not isinstance(found, str) or found not in _KEYS:
-        raise FormatError(f"curve must be one of {', '.join(sorted(_KEYS))}; got {found!r}.")
-    kind = str(document["curve"])
+    kind = document.get("curve") if isinstance(document, Mapping) else document
+    if not isinstance(document, Mapping) or not isinstance(kind, str) or kind not in _KEYS:
+        raise FormatError(f"curve must be one of {', '.join(sorted(_KEYS))}; got {kind!r}.")
     fields = refuse_unknown(document, ("curve", *_KEYS[kind]), f"a {kind} curve")
     try:
         return _build(kind, fields)

@@ -128,9 +128,9 @@ def id_of(text: str) -> str:
 
 def in_words(id: str, part: str) -> str:
     """The "name" or "source" of the theorems with these ids, joined by semicolons; other texts stand for themselves."""
-    found = [(each, declared(each)) for each in id.split("; ")]
-    text = unite(*(each if entry is None else getattr(entry, part) for each, entry in found))
-    return Words(text, id) if any(entry for _, entry in found) else id
+    entries = [(each, declared(each)) for each in id.split("; ")]
+    text = unite(*(each if entry is None else getattr(entry, part) for each, entry in entries))
+    return Words(text, id) if any(entry for _, entry in entries) else id
 
 
 def joined(first: str, second: str) -> str:

@@ -55,6 +55,7 @@ def tail_condition(
 
     For an event A: P_D(A) <= P_D(A, ratio < e^eps) + delta <= e^eps P_D'(A) + delta. `tail` is that delta, and
     `every_ordered_pair` declares that it bounds both directions of every pair. Only this one point is claimed.
+    Source: Minami et al. 2016, Theorem 5.
     """
     h = Hypotheses("log_sobolev.tail_condition")
     h.flag(every_ordered_pair, "every-ordered-pair")
@@ -67,6 +68,8 @@ def concentration(*, lipschitz: float, log_sobolev: float, deviation: float) -> 
     """(19): mu[F >= E F + t] <= exp(-t^2/(2 L^2 D)) for an L-Lipschitz F under a law with log-Sobolev constant D.
 
     Rounded up. With L = 2 beta L_loss and D = 1/m it is (21), the tail of the log ratio beyond the divergence.
+    `lipschitz` is L, `log_sobolev` is D (1/m for an m-strongly log-concave law), `deviation` is t > 0.
+    Source: Minami et al. 2016, equation (19) (Herbst's argument).
     """
     h = Hypotheses("concentration by log-Sobolev (19)", f"{PAPER}, equation (19)")
     big_l = h.number(lipschitz, "Lipschitz constant", "L", "finite and greater than 0", "Give a positive constant.")
@@ -79,7 +82,12 @@ theorem("log_sobolev.kl_bound", "divergence by log-Sobolev (24)", f"{PAPER}, equ
 
 
 def kl_bound(*, power: float, lipschitz: float, strong_convexity: float, convex: bool) -> float:
-    """(24): KL(G_D, G_D') <= 2 L^2 beta^2/m, rounded up: (18) applied to the square root of the density ratio."""
+    """(24): KL(G_D, G_D') <= 2 L^2 beta^2/m, rounded up: (18) applied to the square root of the density ratio.
+
+    G_D is the Gibbs posterior with potential U_D = beta (sum of losses) - log prior, m-strongly convex for every D
+    (`strong_convexity`); `lipschitz` is L of one record's loss, `power` is beta, and `convex` is declared by the loss.
+    Source: Minami et al. 2016, equation (24).
+    """
     h = Hypotheses("log_sobolev.kl_bound")
     return check_divergence(h, power, lipschitz, strong_convexity, convex)
 
@@ -107,6 +115,7 @@ def tail_bound(
 
     `strong_convexity` is m of U_D for every D (the prior's m_pi suffices), `lipschitz` is L of one record's loss. The
     paper's beta <= 1 and non-negative loss are not used by its proof and not asked for.
+    `power` is beta; `convex` is declared by the loss. Source: Minami et al. 2016, Theorem 7 with Theorem 5.
     """
     h = Hypotheses("log_sobolev.tail_bound")
     k = check_divergence(h, power, lipschitz, strong_convexity, convex)
@@ -119,6 +128,8 @@ def eta(*, epsilon: float, delta: float) -> float:
     """(B.9): the largest k with exp(-(eps - k)^2/(4k)) <= delta, eps > k; rounded down.
 
     eta = eps + 2l - 2 sqrt(l (eps + l)) = (eps/(sqrt(l + eps) + sqrt(l)))^2, l = log(1/delta); no cancellation.
+    The tail bound (6) holds at (`epsilon`, `delta`) exactly when its k = 2 L^2 beta^2/m is at most eta.
+    Source: Minami et al. 2016, supplement (B.9).
     """
     h = Hypotheses("inverse of the tail bound (B.9)", f"{PAPER}, supplement (B.9)")
     eps, log_inverse = check_target(h, epsilon, delta)
@@ -135,6 +146,8 @@ def largest_power_tail_bound(
     """Largest power that (6) allows at (eps, delta): beta = sqrt(m eta(eps, delta)/2)/L, rounded down and re-verified.
 
     `strong_convexity` must not depend on the power: it is m_pi, of -log prior.
+    `lipschitz` is L of one record's loss; `convex` is declared by the loss.
+    Source: Minami et al. 2016, Theorem 7 solved for beta.
     """
     k = eta(epsilon=epsilon, delta=delta)
     h = Hypotheses("log_sobolev.largest_power_tail_bound")
@@ -152,10 +165,10 @@ def tail_of(epsilon: float, k: float) -> float:
 
 def shrunk(power: float, holds: Callable[[float], bool]) -> float:
     """Largest of a few powers just below a closed form for which the claim itself has been checked."""
-    found = next((power * (1 - shrink) for shrink in _SHRINKS if holds(power * (1 - shrink))), None)
-    if found is None:
+    checked = next((power * (1 - shrink) for shrink in _SHRINKS if holds(power * (1 - shrink))), None)
+    if checked is None:
         raise ArgumentError(f"epsilon and delta must allow a power that floats can represent; got {power!r}.")
-    return found
+    return checked
 
 
 def _exp_up(exponent: float) -> float:

@@ -105,6 +105,8 @@ def stochastic_draws_within(
     """(0, v) for N draws and neighbours at distance at most rho: 4 v artanh(v) = N J, J of `stochastic_divergence`.
 
     Total variation v nearly linear in rho for small rho, where Theorem 8(2) has its square root.
+    `concentration` is c, `offset` L0, `log_ratio` ln C of Assumption 2 for the whole data set; `rho` is the largest distance
+    of two data sets that differ as `adjacency` says. Source: Dimitrakakis et al. 2017, Theorem 8(2), sharpened.
     """
     h = Hypotheses("metric.stochastic_draws_within")
     c, shift, log_c = _stochastic(h, concentration, offset, log_ratio, power)
@@ -160,6 +162,8 @@ def total_variation(*, jeffreys: float) -> float:
     """Largest total variation v of two laws with KL(P||Q) + KL(Q||P) <= J: the root of 4 v artanh(v) = J, rounded up.
 
     Attained by two-point laws; never above sqrt(J)/2, which is Pinsker's inequality used in both directions.
+    `jeffreys` is J, the symmetrised divergence; the answer is in [0, 1].
+    Proof: docs/proofs/metric.md.
     """
     h = Hypotheses("total variation from the symmetrised divergence", "docs/proofs/metric.md")
     bound = h.number(jeffreys, "symmetrised divergence", "J", "finite and 0 or greater", "Give a finite bound.")

@@ -44,6 +44,8 @@ def response_bound(*, y_min: float, y_max: float, mean_min: float, mean_max: flo
     """Assumption 1: B = max(|y_min - g_max|, |y_max - g_min|), at least |y - A'| for every response and every mean.
 
     Logistic regression: y in {0, 1}, means in [0, 1], B = 1. Poisson regression has unbounded means and is refused.
+    `y_min`, `y_max` bound the responses and `mean_min`, `mean_max` the inverse link A'; rounded up.
+    Source: Geumlek et al. 2017, Assumption 1.
     """
     h = Hypotheses("canonical GLM (Assumption 1)", f"{PAPER}, Assumption 1")
     clip = "Declare finite bounds on the responses; responses outside are clipped to them."
@@ -81,6 +83,7 @@ def posterior_draw(
 
     `radius` is c (take it after the intercept is appended), `bound` is B of `response_bound`, `precision_per_record`
     is b, `power` is rho. The paper states the Renyi curve lambda mu^2/2; the Gaussian curve implies it and more.
+    `canonical` declares that the link is canonical, without which the gradients are unbounded.
     """
     h = Hypotheses("canonical_glm.posterior_draw")
     c, big_b, count = _model(h, radius, bound, n, canonical)
@@ -103,6 +106,8 @@ def concentrated_precision(
     """Algorithm 4: the smallest b >= b_0 at which one draw has Renyi(order) <= epsilon, rounded up.
 
     b = max(2 c^2 B^2 lambda/(n eps), b_0), `precision_per_record` being b_0; the prior becomes N(0, (n b)^-1 I).
+    `order` is lambda and `epsilon` the Renyi bound at it; `radius` c, `bound` B, `n` and `canonical` as for `posterior_draw`.
+    Source: Geumlek et al. 2017, Algorithm 4.
     """
     h = Hypotheses("canonical_glm.concentrated_precision")
     c, big_b, count = _model(h, radius, bound, n, canonical)
@@ -124,6 +129,7 @@ def diffused_power(
 
     rho = min(1, sqrt(eps n b/(2 c^2 B^2 lambda))). At every other order lambda~ the draw then has Renyi at most
     eps lambda~/lambda (the last line of Theorem 17 prints eps/lambda~, which falls with the order and is false).
+    Arguments as for `concentrated_precision`. Source: Geumlek et al. 2017, Algorithm 5.
     """
     h = Hypotheses("canonical_glm.diffused_power")
     c, big_b, count = _model(h, radius, bound, n, canonical)

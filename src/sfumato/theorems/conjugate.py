@@ -36,6 +36,8 @@ def exponential_family_renyi(
     """Renyi divergence of order a > 1 between two members of an exponential family (Geumlek equation (5)).
 
     `log_partition` is C (for Beta: log Gamma terms, not Gamma as printed); it returns `math.inf` outside its domain.
+    D_a(P||Q) = (C(a eta_P + (1-a) eta_Q) - a C(eta_P))/(a-1) + C(eta_Q); `eta_p` and `eta_q` are the natural parameters,
+    `order` is a. Infinite where the mixed parameter is not normalisable.
     """
     if not order > 1:
         raise ArgumentError(f"order must be greater than 1; got {order!r}.")
@@ -45,7 +47,12 @@ def exponential_family_renyi(
 
 
 def largest_order(cells: Sequence[float], power: float = 1.0, strength: float = 1.0) -> float:
-    """lambda* = 1 + strength min(cells)/power: the Renyi divergence is finite below it and infinite at it."""
+    """lambda* = 1 + strength min(cells)/power: the Renyi divergence is finite below it and infinite at it.
+
+    `cells` are the prior parameters that one record can move, `power` is r and `strength` s. At order a the mixed parameter
+    of the worst pair is s x - (a - 1) r for the smallest cell x, which must stay positive.
+    Source: Geumlek et al. 2017, section 3.
+    """
     return 1.0 + strength * min(cells) / power
 
 
@@ -80,6 +87,7 @@ def beta_bernoulli(
 
     Worst pairs: the other records all zeros or all ones, the replaced one all its bits; proved for Renyi by convexity,
     certified for the profile by blocks. `log_error` bounds how far the log of a drawn point's mass is from the exact one.
+    `power` is r, `strength` s; N `draws` are priced as one convolved profile. Source: Geumlek et al. 2017, section 3.
     """
     h = Hypotheses("conjugate.beta_bernoulli")
     a = h.number(alpha, "alpha")
@@ -103,7 +111,12 @@ theorem(
 def beta_any_n(
     *, alpha: float, beta: float, power: float = 1.0, strength: float = 1.0, draws: int = 1, unit: str = "row"
 ) -> Guarantee:
-    """The same for every n at once: Beta(alpha + r, beta) against Beta(alpha, beta + r) dominates every pair."""
+    """The same for every n at once: Beta(alpha + r, beta) against Beta(alpha, beta + r) dominates every pair.
+
+    Draws of Beta(s alpha + r k, s beta + r (n - k)), k ones among any number n of bits, one bit replaced. Adding the other
+    records' independent Gammas to both cells is post-processing of that pair. Arguments as for `beta_bernoulli`.
+    Source: docs/proofs/conjugate.md.
+    """
     h = Hypotheses("conjugate.beta_any_n")
     a = h.number(alpha, "alpha")
     b = h.number(beta, "beta")
@@ -167,7 +180,12 @@ def gamma_poisson(
     log_error: float = 0.0,
     unit: str = "row",
 ) -> Guarantee:
-    """Draws of Gamma(s a + r sum x, s b + r n) for counts in [0, B]: worst Gamma(s a + r B) against Gamma(s a)."""
+    """Draws of Gamma(s a + r sum x, s b + r n) for counts in [0, B]: worst Gamma(s a + r B) against Gamma(s a).
+
+    `shape` is a, `bound` B the largest count (larger ones are clipped), `power` r, `strength` s; the rate s b + r n is public
+    and cancels. Adding an independent Gamma to both is post-processing, so all other counts 0 is the worst case.
+    Source: Geumlek et al. 2017, section 3.
+    """
     h = Hypotheses("conjugate.gamma_poisson")
     a = h.number(shape, "shape")
     top = h.number(bound, "bound")
@@ -199,6 +217,8 @@ def gamma_rate(
     """Draws of Gamma(s a + r n q, s b + r sum t) with record statistics t in [0, B]: rates s b against s b + r B.
 
     q = 1, t = x: exponential data. q = 1/2, t = (x - mean)^2/2: precision of a normal with known mean.
+    `shape` is a, `rate` b, `bound` B, `shape_per_record` q, `power` r, `strength` s; the worst case has all other statistics 0.
+    Source: docs/proofs/conjugate.md.
     """
     h = Hypotheses("conjugate.gamma_rate")
     a = h.number(shape, "shape")

@@ -28,6 +28,7 @@ def best_success(*, divergence: float, draws: int = 1) -> float:
 
     (1 + TV)/2 with TV <= min(sqrt(N KL/2), sqrt(1 - exp(-N KL))), the inequalities of Pinsker and of Bretagnolle and
     Huber; `divergence` is KL of one draw (metric.divergence, metric.stochastic_divergence), which adds over draws.
+    Source: Pinsker's inequality; Bretagnolle and Huber 1979.
     """
     h = Hypotheses("success of every adversary", "Pinsker; Bretagnolle and Huber 1979")
     one = h.number(divergence, "divergence of one draw", "KL", "finite and 0 or greater", "Give a finite bound.")
@@ -41,6 +42,7 @@ def best_success_under(*, promise: Curve | Guarantee, prior: float = 0.5) -> flo
 
     With prior probability 1 - q >= 1/2 on one of them: (1 - q) + q delta(ln((1-q)/q)); for q = 1/2 that is
     (1 + delta(0))/2. `promise` is the curve or guarantee of everything released, `prior` either probability.
+    Rounded up. Source: the definition of the hockey-stick divergence.
     """
     h = Hypotheses("success under a privacy curve", "the definition of the hockey-stick divergence")
     curve = promise.curve if isinstance(promise, Guarantee) else promise
@@ -61,6 +63,8 @@ def gaussian_trade_off(*, mu: float, level: float) -> float:
     """Smallest error of the second kind at level alpha against a mu-GDP release: T(alpha) = Phi(Phi^-1(1-alpha) - mu).
 
     Rounded down: no test of this level, whatever it computes, misses less often.
+    `mu` is the Gaussian parameter of everything released, `level` alpha the error of the first kind.
+    Source: Dong, Roth and Su 2022.
     """
     h = Hypotheses("Gaussian trade-off function", "Dong, Roth and Su 2022")
     m = h.number(mu, "Gaussian parameter", "mu", "finite and 0 or greater", "Give the mu of the release.")
@@ -79,6 +83,7 @@ def minimax_error(*, separation: float, total_variation: float) -> float:
 
     `separation` is rho(S1, S2), twice the delta of Lemma 18; `total_variation` bounds TV of all released draws between
     one posterior (or mixture) from each side, so that 1 - TV bounds the affinity from below. Le Cam's method.
+    Rounded down. Source: Dimitrakakis et al. 2017, Lemma 18.
     """
     h = Hypotheses("Le Cam's lower bound", _PAPER + "Lemma 18")
     apart = h.number(separation, "separation", "rho(S1, S2)", "finite and 0 or greater", "Give a distance.")
@@ -90,13 +95,20 @@ def empirical_error(*, draws: int, cells: int, delta: float) -> float:
     """With probability 1 - delta the empirical measure of N draws is within sqrt(3 ln(1/delta)/N) in L1 (Lemma 12).
 
     On a partition of m cells with m <= log2 sqrt(1/delta); the condition is part of the statement.
+    `draws` is N, `cells` m, `delta` the failure probability; rounded up.
+    Source: Dimitrakakis et al. 2017, Lemma 12.
     """
     h = Hypotheses("empirical measure on a small partition", _PAPER + "Lemma 12")
     return _small_partition(h, draws, cells, delta) * _UP
 
 
 def partition_error(*, draws: int, cells: int, delta: float) -> float:
-    """The same without a condition on m: sqrt(2 ln((2^m - 2)/delta)/N) (Weissman et al. 2003), at most 2."""
+    """The same without a condition on m: sqrt(2 ln((2^m - 2)/delta)/N) (Weissman et al. 2003), at most 2.
+
+    With probability 1 - delta the empirical measure of N `draws` on m `cells` is within this L1 distance of the law.
+    Rounded up.
+    Source: Weissman et al. 2003.
+    """
     h = Hypotheses("empirical measure on a partition", "Weissman et al. 2003")
     n = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
     m = h.count(cells, "number of cells", "m", 2, "A partition has at least two cells.")
@@ -109,6 +121,8 @@ def necessary_distance_uniform(*, lipschitz: float, draws: int, cells: int, delt
     """Under Assumption 1 an adversary who compares empirical measures NEEDS rho(x, y) >= 3 ln(1/delta)/(4 L N).
 
     Theorem 13's first display, which says "can distinguish if"; its proof shows "only if", and only for this method.
+    `lipschitz` is L, `draws` N, `cells` and `delta` as for `empirical_error`; rounded down.
+    Source: Dimitrakakis et al. 2017, Theorem 13.
     """
     h = Hypotheses("comparison of empirical measures, Assumption 1", _PAPER + "Theorem 13")
     slope = h.number(lipschitz, "uniform Lipschitz constant", "L", "finite and greater than 0", "Give L > 0.")
@@ -121,6 +135,8 @@ def necessary_distance_stochastic(
     """Under Assumption 2 the same adversary NEEDS rho(x, y) >= 3 ln(1/delta)/(2 N C (1 + 2 L0 + 1/c)).
 
     The last line of Theorem 13's proof; its second display has C + 2 L0/c in place of C (1 + 2 L0 + 1/c).
+    `concentration` is c, `offset` L0, `log_ratio` ln C; `draws`, `cells` and `delta` as for `empirical_error`; rounded down.
+    Source: Dimitrakakis et al. 2017, Theorem 13, as in its proof.
     """
     h = Hypotheses("comparison of empirical measures, Assumption 2", _PAPER + "Theorem 13, as in its proof")
     c = h.number(concentration, "concentration of the prior", "c", "finite and greater than 0", "Give c > 0.")

@@ -44,6 +44,8 @@ def exponential_mechanism(
     """Theorem 3: bounded range eps = 2 beta Delta for one draw, and the composition of as many for several.
 
     `sensitivity` is Delta, the largest change of the summed loss at any theta when one record is replaced.
+    `power` is beta. No convexity is needed, and any base measure is allowed.
+    Source: Minami et al. 2016, Theorem 3; bounded range by Cesar and Rogers 2021.
     """
     h = Hypotheses("exponential.exponential_mechanism")
     beta = h.number(power, "power")
@@ -56,6 +58,8 @@ def bounded_loss_sensitivity(*, lower: float, upper: float) -> float:
     """Theorem 4(a): lower <= loss <= upper for every theta and record gives Delta = upper - lower, rounded up.
 
     |loss| <= A is lower = -A, upper = A and Delta = 2A; a loss in [0, A] has Delta = A, half of what the paper charges.
+    The answer is the `sensitivity` of `exponential_mechanism`.
+    Source: Minami et al. 2016, Theorem 4(a).
     """
     h = Hypotheses("bounded loss (Theorem 4a)", "Minami et al. 2016, Theorem 4(a)")
     remedy = "Bound the loss on the whole domain, or truncate the prior to a ball."
@@ -69,6 +73,8 @@ def lipschitz_composition(*, sensitivity: float, power: float, distance: int = 1
     """(A.2): d_DP of the posteriors of data sets `distance` replacements apart is at most distance * Delta * 2 beta.
 
     Delta is the Lipschitz constant of D -> L(., D), 2 beta that of the Gibbs map; rounded up.
+    `sensitivity` is Delta, `power` beta, `distance` the number of replaced records.
+    Source: Minami et al. 2016, supplement A.
     """
     h = Hypotheses("composition of two Lipschitz maps (A.2)", "Minami et al. 2016, supplement A")
     delta = h.number(sensitivity, "sensitivity of the summed loss", "Delta", "finite and 0 or greater", "Bound it.")
@@ -81,6 +87,8 @@ def dp_distance(p: ArrayLike, q: ArrayLike) -> float:
     """(A.1) for two laws on finitely many points: max_i |log p_i - log q_i|, infinite unless they share their support.
 
     The supremum over all events is attained at one point, because a ratio of sums lies between the ratios of its terms.
+    `p` and `q` list the probabilities of the same points in the same order.
+    Source: Minami et al. 2016, supplement (A.1).
     """
     first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     if np.any((first > 0) != (second > 0)):
@@ -122,6 +130,7 @@ def scalar_link_difference(
 
     A convex phi is largest at an end of [-a, a], a = c R_T. `minimum` is a lower bound of phi there; None declares phi
     non-increasing, smallest at a. The logistic loss gives a.
+    `loss` is phi, `radius` c, `ball` R_T; `convex` is declared. Source: Wang, Fienberg and Smola 2015.
     """
     h = Hypotheses("difference of a scalar-link loss", "Wang, Fienberg and Smola 2015")
     h.flag(convex, "convexity of the loss", "convex", "True", "Use bounded_loss_sensitivity.", "loss")
@@ -168,15 +177,15 @@ def scalar_link_map_radius(
     bound = h.number(slope_bound, "bound on the slope", "B", "finite and greater than 0", "Use a clipped loss.", "loss")
     rho, c, b = _map_constants(h, power, radius, precision_per_record)
     count = h.count(cells, "number of cells", "cells", 1, "Use at least one cell.")
-    found = rho * c * bound / b * (1 + 16 * UNIT)
+    ball = rho * c * bound / b * (1 + 16 * UNIT)
     while True:
         # Geometric cells: the bound on each is off by its ratio at most, wherever the peak lies.
-        edges = [0.0] + [c * found * 10.0 ** (-9.0 * (1 - k / count)) for k in range(count + 1)]
+        edges = [0.0] + [c * ball * 10.0 ** (-9.0 * (1 - k / count)) for k in range(count + 1)]
         peak = max(right * max(-float(slope(left)), float(slope(-left)), 0.0) for left, right in pairwise(edges))
         better = math.sqrt(rho * peak / b) * (1 + 16 * UNIT)
-        if better >= found * (1 - 1e-9):
-            return min(found, better)
-        found = better
+        if better >= ball * (1 - 1e-9):
+            return min(ball, better)
+        ball = better
 
 
 def _map_constants(h: Hypotheses, power: float, radius: float, precision: float) -> tuple[float, float, float]:

@@ -101,13 +101,23 @@ theorem("finite_family.largest_range", "range of a finite family", SOURCE, *_TAB
 
 
 def largest_range(*, log_likelihood: ArrayLike) -> float:
-    """Largest, over pairs of levels, of max_theta d_xy - min_theta d_xy: twice L or less; rounded up."""
+    """Largest, over pairs of levels, of max_theta d_xy - min_theta d_xy: twice L or less; rounded up.
+
+    `log_likelihood` is the table log p_theta(x), one row per parameter and one column per level; d_xy(theta) is the
+    difference of two of its columns. At power r this range times r is the bounded range of one draw.
+    Source: Dimitrakakis et al. 2017, Theorem 8(1).
+    """
     table = _table(Hypotheses("finite_family.largest_range"), log_likelihood)
     return max((_range(table, x, y) for x, y in itertools.combinations(range(table.shape[1]), 2)), default=0.0)
 
 
 def enumerable(*, levels: int, parameters: int, n: int) -> bool:
-    """Whether the pure form may be computed: few enough count vectors without a level, and little enough work."""
+    """Whether the pure form may be computed: few enough count vectors without a level, and little enough work.
+
+    The supremum is taken over the count vectors of n - 1 records on all `levels` but one. Their number and the number of
+    table entries that are summed (`parameters` times `levels` each) must be at most MOST_COUNTS and MOST_WORK.
+    All arguments are public, so the choice of form is.
+    """
     vectors = levels * math.comb(n + levels - 3, levels - 2) if levels > 1 else 0
     return vectors <= MOST_COUNTS and vectors * levels * parameters <= MOST_WORK
 

@@ -39,7 +39,12 @@ _RUN = (
 
 
 def contraction_factor(step: float, strong_convexity: float, steps: int) -> float:
-    """(1 - c^t)/(1 + c^t) (1 + c)/(1 - c) with c = 1 - h m, as tanh(t x/2)/tanh(x/2), x = -log c; t when m = 0."""
+    """(1 - c^t)/(1 + c^t) (1 + c)/(1 - c) with c = 1 - h m, as tanh(t x/2)/tanh(x/2), x = -log c; t when m = 0.
+
+    `step` is h, `strong_convexity` m, `steps` t. The factor multiplies G^2 h/2 in mu_t^2: it is at most t and at most
+    (2 - h m)/(h m), so the price stops growing with t. The hyperbolic form loses no digits where h m is small.
+    Source: Bok, Su and Altschuler 2024.
+    """
     contraction = step * strong_convexity
     if contraction == 0:
         return float(steps)
@@ -99,6 +104,8 @@ def last_iterate(
 
     `convex` is declared by the loss; `public_start`, `full_batch` and `momentum` (which must be 0) by whoever runs the
     chain. `float_error` is a bound e on the rounding error of one step (in norm); it replaces h G by h G + 2 e.
+    `difference` is G, `strong_convexity` m, `smoothness` M, `step` h, `steps` t; mu_t as above, times sqrt(chains states).
+    Source: Bok, Su and Altschuler 2024.
     """
     h = Hypotheses("finite_step.last_iterate")
     _check_run(h, convex, public_start, full_batch, momentum)
@@ -126,8 +133,9 @@ theorem(
 def at_least_exact(chain: Guarantee, exact: Guarantee) -> Guarantee:
     """The larger of two prices: `chain` of `last_iterate`, `exact` of `sharp.gibbs_draw` for the law that it approaches.
 
-    The chain's own price holds for what is released. The iterates stand for exact draws, so the price of those is a lower
-    limit: no chain, however short, is sold below it. The guarantee carries the hypotheses of both theorems.
+    The chain's own price holds for what is released. Its iterates stand for exact draws, so the price of those is taken
+    where it is larger, as for a short chain. The guarantee carries the hypotheses of both theorems.
+    Source: Bok, Su and Altschuler 2024; Gopi, Lee and Liu 2022, Theorem 4.
     """
     h = Hypotheses("finite_step.at_least_exact")
     h.inherit(chain, exact)

@@ -50,6 +50,7 @@ def grid_draw(
 
     `strong_convexity` is m of the part of U that is kept as it is (the prior), not of what is interpolated. delta(eps) is
     exp(N e) delta_mu(eps - 2 N e) with mu = G sqrt(N/m).
+    `difference` is G; `convex` and `convex_domain` are declared. Source: Gopi, Lee and Liu 2022, Theorem 4.
     """
     h = Hypotheses("interpolated.grid_draw")
     h.flag(convex, "convex")
@@ -68,6 +69,7 @@ def cell_acceptance(*, slope: float, half_diagonal: float, gap: float = 0.0) -> 
 
     probability exp(-(U - U(centre)) - S r - gap/2). `slope` S is the Lipschitz constant of U_D for every D, `half_diagonal` r the
     distance from a cell's centre to its corner, `gap` twice the error of an exponent. Rounded down.
+    Source: rejection sampling (von Neumann 1951); docs/proofs/interpolated.md.
     """
     h = Hypotheses("success of a trial in a cell", "von Neumann 1951")
     positive = "finite and greater than 0"

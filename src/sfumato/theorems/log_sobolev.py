@@ -43,6 +43,8 @@ def corollary_8_limit(*, delta: float) -> float:
     """Largest eps at which Corollary 8(ii) follows from (6): 2(1 + 2l - sqrt(2l(1 + 2l))) = 2/(1 + sqrt(2l/(1 + 2l))).
 
     Always between 1 and 2, and about 1.01 at the usual delta; rounded down.
+    l = log(1/delta). Beyond it the power of (7) exceeds what the tail bound (6) allows.
+    Source: Minami et al. 2016, Corollary 8, corrected.
     """
     h = Hypotheses("validity of Corollary 8(ii)", f"{PAPER}, Corollary 8, corrected")
     _, log_inverse = check_target(h, 1.0, delta)
@@ -57,6 +59,7 @@ def corollary_8(*, epsilon: float, delta: float, lipschitz: float, strong_convex
 
     Printed for every eps; it is false from eps = 8.08, 8.99, 9.34 at delta = 1e-3, 1e-5, 1e-6 (linear losses, Gaussian
     prior), so beyond what (6) proves it is refused.
+    `lipschitz` is L, `strong_convexity` m_pi. Source: Minami et al. 2016, Corollary 8(ii).
     """
     h = Hypotheses("log_sobolev.corollary_8")
     big_l, m = check_constants(h, lipschitz, strong_convexity, convex)
@@ -78,6 +81,7 @@ def corollary_8_workshop(*, epsilon: float) -> NoReturn:
 
     It claims (eps, exp(-(1 + eps)/4)) at beta = sqrt(m_pi eps/(2 L^2)). There k = eps, where (6) says nothing; linear
     losses have mu = sqrt(2 eps) and break the claim from eps = 3.11 on (at 5: claimed 0.223, true 0.384).
+    Source: the workshop version of Minami et al. 2016, Corollary 8(i).
     """
     raise AssumptionError(
         "Corollary 8(i), workshop version",
@@ -97,6 +101,7 @@ def theorem_10(*, power: float, lipschitz: float, strong_convexity: float, conve
 
     Assumption 9(i) is also reversed (the ball must be large, R >= kappa + alpha sqrt(d/m_pi)). The sharp theorem covers
     the same posterior, restricted to any convex K, with no constant; the refusal quotes its price.
+    Source: Minami et al. 2016, Theorem 10 and Corollary 11.
     """
     h = Hypotheses("log_sobolev.theorem_10")
     mu = math.sqrt(2 * check_divergence(h, power, lipschitz, strong_convexity, convex))
@@ -114,6 +119,8 @@ def logistic_power(*, epsilon: float, delta: float, radius: float, precision: fl
     """(13) corrected: Corollary 8(ii) for logistic regression, features |z| <= r, prior N(0, I/precision).
 
     With an intercept the loss sees (z, 1), so L = sqrt(r^2 + 1); the paper prints r, which understates the cost.
+    `radius` is r, `intercept` says whether one is appended; `epsilon` and `delta` as for `corollary_8`.
+    Source: Minami et al. 2016, section 3.3.
     """
     h = Hypotheses("Corollary 8(ii) for logistic regression", f"{PAPER}, section 3.3")
     r = h.number(radius, "bound on the rows", "r", "finite and greater than 0", "Declare data_norm.", origin="schema")
@@ -126,6 +133,7 @@ def gaussian_mechanism_power(*, epsilon: float, delta: float, radius: float, n: 
 
     There mu = eps/s, s^2 = 2 log(2/delta), and the tail Phi(-(s - eps/(2s))) <= exp(-(s^2 - eps)/2)/2 =
     exp(eps/2) delta/4 is at most delta for eps <= 4 log 2. Printed for every eps; false at 9.8 for delta = 1e-6.
+    `radius` is r, the bound on the rows. Source: Minami et al. 2016, supplement (B.7).
     """
     h = Hypotheses("Gaussian mechanism (B.7)", f"{PAPER}, supplement (B.7)")
     eps, log_inverse = check_target(h, epsilon, delta)
@@ -145,6 +153,8 @@ def gaussian_mean_power(*, epsilon: float, delta: float, radius: float, n: int, 
     """(B.8): the largest power that (B.4) allows for the Gaussian mean, |x| <= r, prior precision lambda; rounded down.
 
     2 r^2 beta^2/(n beta + lambda) <= eta(eps, delta), which for lambda = 0 is beta = n eta/(2 r^2).
+    `radius` is r, `n` the number of rows, `precision` lambda.
+    Source: Minami et al. 2016, supplement Theorem 15 and (B.8).
     """
     h = Hypotheses("Gaussian mean by log-Sobolev (B.8)", f"{PAPER}, supplement Theorem 15 and (B.8)")
     power = _mean_power(h, eta(epsilon=epsilon, delta=delta), radius, n, precision)
@@ -160,6 +170,8 @@ def gaussian_mean_exact_power(*, epsilon: float, delta: float, radius: float, n:
     """Largest power at which the Gaussian mean is (eps, delta): 2 beta r/sqrt(n beta + lambda) <= mu(eps, delta).
 
     An equality (`sharp.gaussian_mean`), hence at least (B.7) and (B.8); rounded down.
+    mu(eps, delta) is the largest mu of a Gaussian curve through the target; arguments as for `gaussian_mean_power`.
+    Source: Minami et al. 2016, supplement Theorem 15, made exact.
     """
     h = Hypotheses("Gaussian mean, exact", f"{PAPER}, supplement Theorem 15, made exact")
     eps, _ = check_target(h, epsilon, delta)

@@ -47,6 +47,7 @@ def posterior_draws(
 
     `lipschitz` is L of Assumption 1 for the whole data set (by Lemma 5 that of one record, under the summed distance of
     the records), `distance` names rho, `power` is r. Theorem 8(1) and Corollary 10(1), with the power added.
+    Source: Dimitrakakis et al. 2017.
     """
     h = Hypotheses("metric.posterior_draws")
     slope = _uniform(h, lipschitz, power)
@@ -75,6 +76,7 @@ def posterior_draws_within(
 
     Bounded range gives N (r L rho)^2/2-zCDP and a whole (eps, delta) curve, where the paper has pure 2 N r L rho only.
     `rho` is the largest distance between two data sets that differ as `adjacency` says. Theorem 8(1), sharpened.
+    Source: Dimitrakakis et al. 2017; bounded range by Cesar and Rogers 2021.
     """
     h = Hypotheses("metric.posterior_draws_within")
     slope = _uniform(h, lipschitz, power)
@@ -90,6 +92,8 @@ def divergence(*, lipschitz: float, rho: float, power: float = 1.0) -> float:
     """KL(posterior given x || posterior given y) <= min(2 r L rho, (r L rho)^2 / 2) at distance at most rho.
 
     Theorem 7(1) is the first term; the second is eta^2/8 for a log ratio within an interval of length eta = 2 r L rho.
+    `lipschitz` is L, `power` r, `rho` the largest distance of the two data sets; rounded up.
+    Source: Dimitrakakis et al. 2017, Theorem 7(1).
     """
     h = Hypotheses("metric.divergence")
     reach = _uniform(h, lipschitz, power) * h.number(rho, "rho")

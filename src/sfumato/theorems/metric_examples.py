@@ -83,6 +83,8 @@ def trimmed_exponential(*, rate: float, lower: float, upper: float, bound: float
     """Exponential data x in [0, B] with a prior Exp(lambda) trimmed to [c1, c2]: l(theta) = theta, rho = |x - y|.
 
     c = lambda, L0 = c1, C = (c2 / min over theta in {c1, c2} of theta exp(-theta B))^n. Lemma 19; n records added.
+    `rate` is lambda, `lower` c1, `upper` c2, `bound` B; theta is the rate of the data.
+    Source: Dimitrakakis et al. 2017, Lemma 19.
     """
     h = Hypotheses("exponential data, trimmed prior", _PAPER + "Lemma 19")
     lam, low, high, b, count = _trimmed(h, rate, lower, upper, bound, n)
@@ -97,6 +99,7 @@ def trimmed_laplace(
 
     c = lambda, L0 = c1, C = (c2/2)^n / (min over theta in {c1, c2} of (theta/2) exp(-theta (B + |mu|)))^n.
     Lemma 20 prints the exponent with 1/c1 for c1 and a C that can be below 1; theta is the INVERSE scale.
+    `rate` is lambda, `lower` c1, `upper` c2, `bound` B, `mean` mu. Source: Dimitrakakis et al. 2017, Lemma 20, corrected.
     """
     h = Hypotheses("Laplace data, trimmed prior", _PAPER + "Lemma 20, corrected")
     lam, low, high, b, count = _trimmed(h, rate, lower, upper, bound, n)
@@ -213,6 +216,8 @@ def discrete_network(
     """Lemma 24 as a metric claim: L = max_k Lambda_k under rho = sum of v_j over the entries that differ.
 
     v_j is one plus the number of children of node j; a whole record is at most sum_j v_j away.
+    `parents`, `cardinalities` and `floor` as for `network_draws`; Lambda_k is defined there.
+    Source: Dimitrakakis et al. 2017, Lemma 24.
     """
     h = Hypotheses("metric_examples.discrete_network")
     spans, children = _network(h, parents, cardinalities, floor)

@@ -34,6 +34,7 @@ def bernoulli_grid(*, step: float) -> Array:
 
     0 and 1 are left out: there l is infinite. For 1/Delta a whole number L = ln((1-Delta)/Delta), a little below the
     printed ln(1/Delta); otherwise the last parameter is nearer to 1 than Delta and even the printed value is too small.
+    `step` is Delta. Source: Dimitrakakis et al. 2017, Example 1.
     """
     h = Hypotheses("Bernoulli grid", _SOURCE + "Example 1")
     delta = h.number(step, "step of the grid", "Delta", "in (0, 1)", "Choose a step such as 0.2.")
@@ -47,6 +48,8 @@ def lipschitz_constants(*, log_likelihood: ArrayLike, distances: ArrayLike) -> A
     """l(theta) = max over x, y of |log p_theta(x) - log p_theta(y)| / rho(x, y), equation (2), for every theta.
 
     Infinite where some data set has probability 0, or where two data sets at distance 0 have different likelihoods.
+    `log_likelihood` is the table log p_theta(x), `distances` the table rho(x, y).
+    Source: Dimitrakakis et al. 2017, equation (2).
     """
     table, rho = _family(Hypotheses("Lipschitz constants", _SOURCE + "equation (2)"), log_likelihood, distances)
     constants = np.zeros(len(table))
@@ -64,6 +67,8 @@ def smooth_prior(*, constants: ArrayLike, prior: ArrayLike | None = None, rate: 
     """Prior proportional to base(theta) exp(-rate l(theta)) (Example 2): less mass where the likelihood is sensitive.
 
     A parameter whose l is infinite gets none. The tail of l then falls `rate` faster, which raises c of Assumption 2.
+    `constants` are l(theta), `prior` the base (uniform by default), `rate` 0 or more.
+    Source: Dimitrakakis et al. 2017, Example 2.
     """
     h = Hypotheses("prior weighted by smoothness", _SOURCE + "Example 2")
     l, base = _weights(h, constants, prior)
@@ -83,7 +88,12 @@ def smooth_prior(*, constants: ArrayLike, prior: ArrayLike | None = None, rate: 
 
 
 def smooth_mass(*, constants: ArrayLike, lipschitz: float, prior: ArrayLike | None = None) -> float:
-    """xi(Theta_L), the prior mass of {theta : l(theta) <= L}: the thick lines of Figure 1."""
+    """xi(Theta_L), the prior mass of {theta : l(theta) <= L}: the thick lines of Figure 1.
+
+    `constants` are l(theta), one per parameter; `lipschitz` is L; `prior` is xi, uniform by default. A prior restricted to
+    Theta_L satisfies Assumption 1 with this L.
+    Source: Dimitrakakis et al. 2017, equation (4).
+    """
     h = Hypotheses("mass of the smooth parameters", _SOURCE + "equation (4)")
     l, weights = _weights(h, constants, prior)
     level = h.number(lipschitz, "Lipschitz level", "L", "finite and 0 or greater", "Choose 0 or more.")
@@ -139,7 +149,12 @@ def best_concentration(
 
 
 def log_ratio(*, log_likelihood: ArrayLike, prior: ArrayLike) -> float:
-    """Logarithm of C = max over x and theta of p_theta(x)/phi(x) (equation (9)), rounded up; never below 0."""
+    """Logarithm of C = max over x and theta of p_theta(x)/phi(x) (equation (9)), rounded up; never below 0.
+
+    `log_likelihood` is the table log p_theta(x) of the whole data set, `prior` is xi, and phi(x) = sum_theta xi(theta)
+    p_theta(x) is the marginal likelihood.
+    Source: Dimitrakakis et al. 2017, equation (9).
+    """
     h = Hypotheses("maximal over marginal likelihood", _SOURCE + "equation (9)")
     table, _ = _family(h, log_likelihood, None)
     _, mass = _weights(h, np.zeros(len(table)), prior)
@@ -176,6 +191,7 @@ def insufficient_pairs(
 
     Without a prior the LIKELIHOODS are compared: the statistic behind rho must be sufficient for either assumption.
     With one the POSTERIORS are (Bayes-sufficient, which Definition 2 itself needs): likelihoods may be proportional.
+    `distances` is the table rho(x, y). Source: Dimitrakakis et al. 2017, section 2.2.2.
     """
     h = Hypotheses("sufficiency of the distance", _SOURCE + "section 2.2.2")
     table, rho = _family(h, log_likelihood, distances)

@@ -94,6 +94,7 @@ def truncated_draws(
 
     Bounded range 2 r sum_k Lambda_k, Lambda_k = ln((1 - (c_k - 1) floor)/floor), per record (`replace-entry`: over a node
     and its children), whatever the prior on the set; masses off by a factor within exp(+-e) add 4 e to the range.
+    `parents` and `cardinalities` as for `metric_examples.network_draws`. Source: Dimitrakakis et al. 2017, Lemma 24.
     """
     exact = metric_examples.network_draws(
         parents=parents, cardinalities=cardinalities, floor=floor, adjacency=adjacency, power=power, unit=unit
@@ -151,6 +152,8 @@ def worst_split(cell: float, power: float, moves: int, orders: Array) -> Array:
     """Largest Renyi divergence of independent Gammas when `moves` shifts of `power` leave cells and as many enter others.
 
     Both parts separately, by f(m) = max over j of g(j) + f(m - j), g(j) the divergence of one cell moved j times.
+    `cell` is the smallest prior cell, `orders` the Renyi orders a; one number for each.
+    Source: docs/proofs/networks.md.
     """
     total = np.zeros(len(orders))
     for upward in (True, False):
@@ -167,6 +170,7 @@ def one_cell(cell: float, shifts: Array, orders: Array, upward: bool) -> Array:
 
     As in `sfumato.privacy.posterior_profiles.beta_renyi`: the order is moved up by a few roundings, for close to where the
     divergence becomes infinite one rounding moves it by much, and what the logarithms may have lost is added.
+    `cell` is x, `shifts` are t, `orders` a; `upward` chooses the first of the two.
     """
     t, x = shifts[:, None], np.full((len(shifts), 1), cell)
     a = orders[None, :] + 8 * 2.0**-53 * (orders[None, :] + x / t)

@@ -29,6 +29,7 @@ def gibbs_objective(*, empirical_risk: float, divergence: float, n: int, power: 
 
     Computed from the rows through `empirical_risk` (the mean over rows and rho): not releasable without its own charge.
     The paper prints 1/beta, which is right only for the exponent on the mean loss.
+    `divergence` is KL(rho, pi), `power` beta. Source: Minami et al. 2016, supplement (C.4).
     """
     h = Hypotheses("Gibbs variational principle (C.4)", f"{SOURCE}, (C.4)")
     lam = _exponent(h, n, power)
@@ -50,6 +51,7 @@ def empirical_bound(
 
     `empirical_risk` is E_G R_n, `divergence` KL(G, pi), `hoeffding` f of (C.5), `failure` alpha. Both inputs come
     from the rows, so the answer is not releasable without its own charge.
+    Source: Minami et al. 2016, supplement (C.6).
     """
     h = Hypotheses("PAC-Bayes bound (C.6)", f"{SOURCE}, (C.6)")
     return _bound(h, empirical_risk, divergence, hoeffding, n, power, failure, independent, factor=1.0)
@@ -62,13 +64,19 @@ def oracle_bound(
 
     E_rho R + 2 (f + KL(rho, pi) + log(1/alpha))/lambda, with no term computed from the rows. `risk` is E_rho R and
     `divergence` KL(rho, pi) of any law rho.
+    Source: Minami et al. 2016, supplement (C.7).
     """
     h = Hypotheses("PAC-Bayes oracle bound (C.7)", f"{SOURCE}, (C.7)")
     return _bound(h, risk, divergence, hoeffding, n, power, failure, independent, factor=2.0)
 
 
 def bounded_hoeffding(*, loss_range: float, n: int, power: float) -> float:
-    """Return f of (C.5) for a loss in an interval of length B at every theta: lambda^2 B^2/(8n), rounded up."""
+    """Return f of (C.5) for a loss in an interval of length B at every theta: lambda^2 B^2/(8n), rounded up.
+
+    f bounds the logarithm of E exp(lambda (R - R_n)) for every theta, by Hoeffding's lemma for each of n independent rows.
+    The answer is the `hoeffding` of `empirical_bound` and `oracle_bound`.
+    Source: Minami et al. 2016, supplement (C.5).
+    """
     h = Hypotheses("Hoeffding condition, bounded loss", f"{SOURCE}, (C.5)")
     lam = _exponent(h, n, power)
     width = h.number(loss_range, "range of the loss", "B", "finite and 0 or greater", "Bound the loss.", origin="loss")
@@ -76,7 +84,12 @@ def bounded_hoeffding(*, loss_range: float, n: int, power: float) -> float:
 
 
 def hinge_exponent_limit(*, n: int, radius: float, regularisation: float) -> float:
-    """Return n sqrt(2 lambda_reg)/r, where the exponents of `hinge_hoeffding` end (printed: 2 sqrt(lambda_reg n)/r)."""
+    """Return n sqrt(2 lambda_reg)/r, where the exponents of `hinge_hoeffding` end (printed: 2 sqrt(lambda_reg n)/r).
+
+    r bounds the rows and the prior is N(0, (n lambda_reg)^-1 I). At this exponent the expectation of (C.5) under the prior
+    becomes infinite, so no bound exists from it on.
+    Source: Minami et al. 2016, supplement Example 19, corrected.
+    """
     h = Hypotheses("Hoeffding condition, hinge loss", f"{SOURCE}, Example 19, corrected")
     r, reg, count = _hinge(h, n, radius, regularisation)
     return count * math.sqrt(2 * reg) / r * (1 - 8 * UNIT)

@@ -32,6 +32,7 @@ def quantile_draws(
 
     `log_error` is e, how far the log of a drawn candidate's probability may be from the exact one: it moves a log ratio by
     at most 2 e to either side.
+    `power` is beta. Source: McSherry and Talwar 2007; Smith 2011; docs/proofs/quantile.md.
     """
     h = Hypotheses("quantile.quantile_draws")
     h.count(candidates, "candidates")

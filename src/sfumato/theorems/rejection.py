@@ -45,6 +45,7 @@ def bounded_trials(
 
     gamma = (1 - p)^K + K e of one draw, where `trial_error` e bounds the total variation between one trial as it runs and
     as it is meant; N draws carry N gamma (Proposition 12).
+    `every_data_set` declares that p holds for each data set. Source: Minami et al. 2016, Proposition 12.
     """
     h = Hypotheses("rejection.bounded_trials")
     p = h.number(acceptance, "acceptance")
@@ -52,12 +53,17 @@ def bounded_trials(
     e = h.number(trial_error, "trial-error")
     missed = math.exp(k * math.log1p(-p)) if p < 1 else 0.0
     gamma = min(1.0, (missed + k * e) * (1 + 1e-12))
-    found = approximate_sampler(guarantee, total_variation=gamma, every_data_set=every_data_set)
-    return replace(found, assumptions=found.assumptions + h.assumptions())
+    weakened = approximate_sampler(guarantee, total_variation=gamma, every_data_set=every_data_set)
+    return replace(weakened, assumptions=weakened.assumptions + h.assumptions())
 
 
 def trials_needed(*, acceptance: float, failure: float) -> int:
-    """Smallest K with (1 - p)^K at most `failure`: the ceiling of log(failure)/log(1 - p)."""
+    """Smallest K with (1 - p)^K at most `failure`: the ceiling of log(failure)/log(1 - p).
+
+    `acceptance` is p, a public lower bound on the success of one trial, and `failure` the total variation that K trials may
+    add to a draw. The quotient is rounded up before the ceiling, so that K is never one too few.
+    Source: docs/proofs/rejection.md.
+    """
     h = Hypotheses("trials for a failure probability", SOURCE)
     p = h.number(acceptance, "success of one trial", "p", "in (0, 1]", "Use a public lower bound above 0.")
     target = h.number(failure, "failure probability", "(1 - p)^K", "in (0, 1)", "Ask for a positive probability.")

@@ -49,7 +49,12 @@ def draws_needed(
     adaptive: bool = False,
     query_set: int | None = None,
 ) -> int:
-    """Smallest N for which `response_loss` is at most `loss`: the ceiling of 2 ln(2 |R| T/delta)/loss^2."""
+    """Smallest N for which `response_loss` is at most `loss`: the ceiling of 2 ln(2 |R| T/delta)/loss^2.
+
+    |R| is the number of `responses`, T of `queries`, `delta` the failure probability; with `adaptive` T is `query_set`.
+    Rounded up.
+    Source: Dimitrakakis et al. 2017, Lemma 11, with its union bound.
+    """
     h = Hypotheses("draws for a loss", _PAPER + "Lemma 11, with its union bound")
     target = h.number(loss, "loss", "loss", "in (0, 1]", "Utilities lie in [0, 1], so a loss above 1 needs no draw.")
     log_events = _log_events(h, responses, queries, delta, adaptive, query_set)
@@ -68,6 +73,8 @@ def regret(*, total_variation: float) -> float:
     """Loss of optimising under a belief xi when xi* is right: at most 2 TV(xi, xi*), which is the L1 distance.
 
     Lemma 14 prints 2 |xi - xi*|_1; for utilities in [0, 1] half of that suffices, because |E u - E* u| <= TV.
+    `total_variation` is TV(xi, xi*), half the L1 distance.
+    Source: Dimitrakakis et al. 2017, Lemma 14.
     """
     h = Hypotheses("regret of another belief", _PAPER + "Lemma 14")
     tv = h.number(total_variation, "total variation", "TV", "in [0, 1]", "Give half the L1 distance.")
@@ -78,6 +85,8 @@ def prior_change_divergence(*, log_ratio: float) -> float:
     """KL between the posteriors of two priors with |ln xi*/xi| <= eta: at most min(2 eta, eta^2/2), for EVERY data set.
 
     The log ratio of the posteriors lies in an interval of length 2 eta. Lemma 15 has 2 eta, on average over x.
+    `log_ratio` is eta; rounded up.
+    Source: Dimitrakakis et al. 2017, Lemma 15.
     """
     h = Hypotheses("posteriors of two close priors", _PAPER + "Lemma 15")
     eta = h.number(log_ratio, "log ratio of the priors", "eta", "finite and 0 or greater", "Bound it.", origin="prior")
@@ -97,6 +106,8 @@ def preferred_prior_loss(
     """Loss under the analyst's own prior xi*, |ln xi*/xi| <= eta: 2 tanh(eta/2) + `response_loss`, for every data set.
 
     tanh(eta/2) is the largest total variation of posteriors whose log ratio has range 2 eta. Corollary 16, explicit.
+    `log_ratio` is eta; the other arguments are those of `response_loss`.
+    Source: Dimitrakakis et al. 2017, Corollary 16.
     """
     h = Hypotheses("loss under a preferred prior", _PAPER + "Corollary 16")
     eta = h.number(log_ratio, "log ratio of the priors", "eta", "finite and 0 or greater", "Bound it.", origin="prior")

@@ -46,6 +46,7 @@ def gibbs_draw(
 
     `difference` is G, the Lipschitz constant of U_D - U_D' over all neighbours; `strong_convexity` is m, of U_D for every
     D; `convex` and `convex_domain` are declared by the loss and the prior. Restriction to a convex K keeps m.
+    Source: Gopi, Lee and Liu 2022, Theorems 4 and 13.
     """
     h = Hypotheses("sharp.gibbs_draw")
     h.flag(convex, "convex")
@@ -73,6 +74,8 @@ def gaussian_mean(
     """Minami Theorem 15 made exact: quadratic loss |theta - x|^2/2, rows |x| <= r, prior N(0, 1/lambda).
 
     mu = 2 beta r / sqrt(n beta + lambda), an equality: the posterior is normal with that shift in standard deviations.
+    `power` is beta, `radius` r, `precision` lambda; `draws` independent draws cost sqrt(draws) times as much.
+    Source: Minami et al. 2016, Theorem 15; Dong, Roth and Su 2022.
     """
     h = Hypotheses("sharp.gaussian_mean")
     beta = h.number(power, "power")

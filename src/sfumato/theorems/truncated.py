@@ -44,6 +44,7 @@ def log_mean_exp_shift(first: float, second: float, power: float, half_width: fl
 
     This is A(t + D) - A(t): two integrals of log-concave functions, each on panels laid out for it, relative to the same
     height, so that the normaliser, which underflows for large n, cancels.
+    Source: docs/proofs/truncated.md.
     """
 
     def log_density(x: Array) -> Array:
@@ -147,6 +148,7 @@ def dirichlet(
 
     The same holds for tables by group: a record that leaves one group's table and enters another's multiplies each
     density by a power of one cell, whose logarithm has range r log((1-(K-1)f)/f). `log_error` as for `beta`.
+    `categories` is K, `floor` f, `power` r. Source: Dimitrakakis et al. 2017, Theorem 8(1).
     """
     h = Hypotheses("truncated.dirichlet")
     size = h.count(categories, "categories", minimum=2)

@@ -22,6 +22,7 @@ from sfumato.privacy.cover import covering_mu
 from sfumato.privacy.curves import Curve
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.profiles import Profile, number
+from sfumato.release_file import version_of
 from sfumato.verifying.record import Record
 
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -35,9 +36,10 @@ def check_receipt(record: Record) -> None:
     if document is None:
         return
     receipt, guarantee = Receipt.from_json(document), record.release.guarantee
+    charged = digest(canonical(guarantee.to_json(version_of(record.release))))
     wanted = {
         "plan digest": receipt.plan_digest == record.release.plan_digest,
-        "guarantee digest": receipt.guarantee_digest == digest(canonical(guarantee.to_json(record.release.version))),
+        "guarantee digest": receipt.guarantee_digest == charged,
         "trust of what was charged": guarantee.trust in CHARGEABLE,
         "name or request": _labelled(receipt.ledger) and _labelled(receipt.request_id),
         "row, time or hash": _row(receipt),
