@@ -13,6 +13,7 @@ from scipy import stats
 import sfumato as sf
 from goodness import LEVEL, uniform_p
 from sfumato.errors import ArgumentError
+from sfumato.grids import size
 from sfumato.mechanisms import _family
 from sfumato.models.families import from_json
 from sfumato.samplers import grid, logit_grid
@@ -25,12 +26,7 @@ N = 200
 @pytest.fixture
 def coarse(monkeypatch):
     """A grid of 4,096 cells: still far finer than the laws here, and quicker where hundreds are drawn."""
-    monkeypatch.setattr(logit_grid, "CELLS", 1 << 12)
-    logit_grid.edges.cache_clear()
-    logit_grid.values.cache_clear()
-    yield
-    logit_grid.edges.cache_clear()
-    logit_grid.values.cache_clear()
+    monkeypatch.setattr(size, "MOST_CELLS", 1 << 12)
 
 
 def survey(ones: int, n: int = N) -> sf.Dataset:

@@ -14,6 +14,7 @@ from mpmath import mp
 from scipy import integrate, special, stats
 
 import sfumato as sf
+from sfumato.grids.rates import RateGrid
 from sfumato.models.families import _cells as grids
 from sfumato.queries import _cells, _coordinates, _shares, _sums, _vectors, intervals
 from sfumato.queries.hidden import parameter_belief, statistic_belief
@@ -78,7 +79,7 @@ def test_a_forgotten_power_or_prior_is_seen_by_the_same_sum():
 @pytest.mark.parametrize("cells", [1 << 12, 1 << 16])
 def test_the_masses_of_all_cells_of_a_rate_sum_to_one(a, b, cells):
     middles = np.sin((np.arange(cells) + 0.5) * 0.5 * math.pi / cells) ** 2
-    low, high = _cells.rate_cells(middles, 0.0, cells)
+    low, high = RateGrid(0.0, cells).ends(middles)
     assert (low[0], high[-1]) == (0, 1)
     np.testing.assert_allclose(low[1:], high[:-1], rtol=1e-9)
     logs = _cells.log_beta_mass(np.array([a]), np.array([b]), low, high)
@@ -91,10 +92,8 @@ def test_the_masses_of_all_cells_of_a_rate_sum_to_one(a, b, cells):
 
 @pytest.mark.parametrize("model", [F.GammaPoisson(0.5, 1.0, 4), F.ExponentialRate(1.0, 1.0, 2.0)])
 def test_the_masses_of_all_cells_of_a_gamma_law_sum_to_one(model):
-    from sfumato.samplers.gamma_grid import gamma_grid
-
     law = model.law([7], 10, 0.5, 1.0)
-    low, high = _cells.gamma_cells(gamma_grid(law), law)
+    low, high = law.geometry.ends(law.geometry.middles)
     logs = _cells.log_gamma_mass(np.array([law.shape]), np.array([law.rate]), low, high)
     assert np.exp(logs).sum() == pytest.approx(1.0, rel=1e-7)
 
@@ -176,7 +175,7 @@ def test_the_cells_of_broken_sticks_hold_the_shares():
     model = F.DirichletCategorical(["a", "b", "c"], 0.05)
     law = model.law([3, 0, 7], 10, 0.3, 1.0)
     draws = draw(law, 40, sf.seeded(5))
-    for share, (low, high) in zip(draws.T, _shares.share_cells(draws, law.grid), strict=True):
+    for share, (low, high) in zip(draws.T, law.geometry.ends(draws), strict=True):
         assert (low <= share + 1e-15).all()
         assert (share <= high + 1e-15).all()
 

@@ -1,4 +1,4 @@
-"""The laws that posteriors take, as plain values: what is to be drawn, on which public grid. Drawing is the samplers' work.
+"""The laws that posteriors take, as plain values: what is to be drawn, on which public grid. `samplers` draws them.
 
 Fields named by what the data determine (cells, rate, mean, logs, ones, zeros) are private; all others are public, the same
 for every data set, so that the grid, the quadrature and the charge for its error do not depend on a record.
@@ -7,14 +7,24 @@ for every data set, so that the grid, the quadrature and the charge for its erro
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
+
+from sfumato.grids import Geometry
+from sfumato.grids.lattice import ShareLattice
+from sfumato.grids.line import LineGrid
+from sfumato.grids.log_odds import LogOddsGrid, log_odds_grid
+from sfumato.grids.points import PointGrid, ProductGrid
+from sfumato.grids.positive import ROOT, PositiveGrid, positive_grid
+from sfumato.grids.rates import rate_grid
+from sfumato.grids.size import most_cells
+from sfumato.grids.sticks import StickGrid
 
 
 @dataclass(frozen=True)
 class Dirichlet:
-    """Dirichlet(cells), drawn by breaking a stick. `weight` bounds the sum of the cells, `smallest` each from below.
+    """Dirichlet(cells), drawn by stick-breaking. `weight` bounds the sum of the cells, `smallest` each from below.
 
     `grid` is the number of cells of the public grid of each share: fewer are faster where there are many tables.
     Two cells are a Beta; `single` then releases the first share alone, and `floor` > 0 restricts it to [floor, 1 - floor].
@@ -25,7 +35,13 @@ class Dirichlet:
     smallest: float
     floor: float = 0.0
     single: bool = False
-    grid: int = 1 << 16
+    grid: int = field(default_factory=most_cells)
+
+    @property
+    def geometry(self) -> StickGrid:
+        """The grid of rates, on which every stick is broken; a floor restricts two shares alone."""
+        rates = rate_grid(self.floor if len(self.cells) == 2 else 0.0, self.grid)
+        return StickGrid(rates, len(self.cells), self.single)
 
 
 @dataclass(frozen=True)
@@ -35,7 +51,7 @@ class Gamma:
     `spacing` names the coordinate in which the cells are equal, and with it which parameter is public. "root", the square
     root, with `lower` 0: the rate is public and the data determine the shape (counts). "log": the shape is public and the
     data determine the rate (durations, precisions). `closed` restricts the law to [lower, upper], and `largest_rate`
-    then bounds the rate over all data sets; otherwise the first cell reaches to 0 and the last to infinity.
+    then bounds the rate over all data sets; otherwise the first cell extends to 0 and the last to infinity.
     """
 
     shape: float
@@ -45,14 +61,19 @@ class Gamma:
     spacing: str
     closed: bool = False
     largest_rate: float = math.inf
-    grid: int = 1 << 16
+    grid: int = field(default_factory=most_cells)
+
+    @property
+    def geometry(self) -> PositiveGrid:
+        """The grid of positive numbers."""
+        return positive_grid(self.spacing, self.lower, self.upper, self.closed, self.grid)
 
     @property
     def coarseness(self) -> float:
         """Width of a cell in standard deviations of the posterior, in the grid's coordinate: the same for every data set."""
-        if self.spacing == "root":
+        if self.spacing == ROOT:
             return 2 * math.sqrt(self.rate * self.upper) / self.grid
-        return (math.log(self.upper) - math.log(self.lower)) * math.sqrt(self.shape) / self.grid
+        return self.geometry.length * math.sqrt(self.shape) / self.grid
 
 
 @dataclass(frozen=True)
@@ -67,6 +88,11 @@ class Normal:
     grid: tuple[Fraction, ...]
     basis: tuple[tuple[float, ...], ...] | None = None
 
+    @property
+    def geometry(self) -> LineGrid:
+        """Whole multiples of the steps, in the coordinates of the basis."""
+        return LineGrid(self.grid, self.basis)
+
 
 @dataclass(frozen=True)
 class Finite:
@@ -74,6 +100,11 @@ class Finite:
 
     logs: tuple[int, ...]
     points: tuple[tuple[float, ...], ...]
+
+    @property
+    def geometry(self) -> PointGrid:
+        """The points themselves."""
+        return PointGrid(self.points)
 
 
 @dataclass(frozen=True)
@@ -88,13 +119,18 @@ class Lattice:
     floor: float
     steps: int
 
+    @property
+    def geometry(self) -> ShareLattice:
+        """The lattice of shares."""
+        return ShareLattice(len(self.cells), self.floor, self.steps)
+
 
 @dataclass(frozen=True)
 class LogitNormal:
     """exp(-ones log(1 + e^-t) - zeros log(1 + e^t) - precision (t - centre)^2/2) on a public grid.
 
     `ones` and `zeros` are private; `total`, their sum, is the tempered number of records. The grid's inner cells lie
-    between `lower` and `upper`, its outer two reach to infinity.
+    between `lower` and `upper`, its outer two extend to infinity.
     """
 
     ones: float
@@ -104,6 +140,12 @@ class LogitNormal:
     centre: float
     lower: float
     upper: float
+    grid: int = field(default_factory=most_cells)
+
+    @property
+    def geometry(self) -> LogOddsGrid:
+        """The grid of log odds."""
+        return log_odds_grid(self.total, self.precision, self.lower, self.upper, self.grid)
 
 
 @dataclass(frozen=True)
@@ -115,6 +157,11 @@ class Product:
 
     parts: tuple[Law, ...]
     touched: int | None = None
+
+    @property
+    def geometry(self) -> Geometry:
+        """The parts' grids beside each other."""
+        return ProductGrid(tuple(part.geometry for part in self.parts))
 
 
 Law: TypeAlias = "Dirichlet | Gamma | Normal | Finite | LogitNormal | Lattice | Product"

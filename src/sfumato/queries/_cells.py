@@ -12,36 +12,9 @@ import math
 import numpy as np
 
 from sfumato._quadrature import Array
-from sfumato.models.laws import Gamma
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _TINY = 1e-290
-
-
-def rate_cells(values: Array, floor: float, cells: int) -> tuple[Array, Array]:
-    """Ends of the cells of the grid of rates that hold these values: equal in phi = arcsin(sqrt(theta))."""
-    start = math.asin(math.sqrt(floor))
-    step = (0.5 * math.pi - 2 * start) / cells
-    place = np.clip(np.floor((np.arcsin(np.sqrt(np.clip(values, 0.0, 1.0))) - start) / step), 0, cells - 1)
-    low, high = np.sin(start + place * step) ** 2, np.cos(0.5 * math.pi - start - (place + 1) * step) ** 2
-    return low, np.where((place == cells - 1) & (floor == 0), 1.0, high)
-
-
-def gamma_cells(values: Array, law: Gamma) -> tuple[Array, Array]:
-    """Ends of the cells of a Gamma grid that hold these values; the outer ones are open unless the law is restricted."""
-    if law.spacing == "root":
-        place = np.floor(np.sqrt(values / law.upper) * law.grid)
-    else:
-        width = math.log(law.upper) - math.log(law.lower)
-        place = np.floor((np.log(values) - math.log(law.lower)) / width * law.grid)
-    place = np.clip(place, 0, law.grid - 1)
-    if law.spacing == "root":
-        low, high = law.upper * (place / law.grid) ** 2, law.upper * ((place + 1) / law.grid) ** 2
-    else:
-        low, high = (law.lower * np.exp((place + k) / law.grid * width) for k in (0, 1))
-    if law.closed:
-        return low, high
-    return np.where(place == 0, 0.0, low), np.where(place == law.grid - 1, np.inf, high)
 
 
 def log_beta_mass(a: Array, b: Array, low: Array, high: Array) -> Array:

@@ -12,7 +12,6 @@ import numpy as np
 
 from sfumato._quadrature import Array
 from sfumato.models.families._rate import Rate
-from sfumato.models.laws import Dirichlet
 from sfumato.queries import _cells
 from sfumato.queries.hidden import Coordinate, Parameter, Statistic
 
@@ -139,15 +138,14 @@ def count_statistic(
 def rate_statistic(model: Rate, prior: Rate, n: int, numbers: tuple[float, float, float], values: Array) -> Statistic:
     """The number of successes behind draws of a rate."""
     power, strength, noise = numbers
-    law = model.law([Fraction(0)], n, power, strength)
-    grid = law.grid if isinstance(law, Dirichlet) else 0
+    grid = model.law([Fraction(0)], n, power, strength).geometry.rates
     deviation = noise * model.sensitivity
     return count_statistic(
         n * model.trials,
         (prior.alpha, prior.beta),
         (strength * model.alpha, strength * model.beta),
         power,
-        _cells.rate_cells(values, model.floor, grid),
+        grid.ends(values),
         model.floor,
         clipped_noise(deviation),
         deviation,

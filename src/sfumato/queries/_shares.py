@@ -7,6 +7,7 @@ levels do: each share is a rate of its own. Only the projection of noisy counts 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy as np
 from sfumato._quadrature import Array
 from sfumato.models.families import _cells as _grids
 from sfumato.models.families.dirichlet_categorical import DirichletCategorical
-from sfumato.queries import _cells
 from sfumato.queries._coordinates import count_statistic
 from sfumato.queries.hidden import Statistic
 
@@ -22,26 +22,6 @@ from sfumato.queries.hidden import Statistic
 _INVENTED = 64
 # Cells of a noisy count: each is averaged over all invented sets.
 _PARTS = 80
-
-
-def share_cells(draws: Array, grid: int) -> list[tuple[Array, Array]]:
-    """For each level the ends between which its drawn share is known, from draws (N, K).
-
-    Stick i was broken at a part of the public grid: its share is what was left times a cell. A part in an outer cell says
-    only that the share is below, or that what is left behind it is.
-    """
-    left = np.ones(len(draws))
-    empty = np.zeros(len(draws), dtype=bool)
-    found = []
-    low = high = np.zeros(0)
-    for share in draws.T[:-1]:
-        part = np.clip(share / np.maximum(left, 1e-300), 0.0, 1.0)
-        low, high = _cells.rate_cells(part, 0.0, grid)
-        found.append((np.where(empty, 0.0, left * low), np.maximum(left * high, 1e-300)))
-        rest = (np.where(empty, 0.0, left * (1 - high)), np.maximum(left * (1 - low), 1e-300))
-        empty = empty | (high >= 1)
-        left = left * (1 - part)
-    return [*found, rest]
 
 
 def share_statistic(
@@ -79,8 +59,7 @@ def share_statistics(
 ) -> list[Statistic]:
     """The counts behind draws (N, K) of all shares, or of some."""
     power, strength, _ = numbers
-    grid = _grids.grid_for(power * n + strength * sum(model.alpha))
-    known = share_cells(draws, grid)
+    known = model.law([Fraction(0)] * len(model.units), n, power, strength).geometry.ends(draws)
     wanted = range(len(known)) if levels is None else levels
     return [
         share_statistic(model.alpha, prior.alpha, level, n, numbers, known[level], model.sensitivity)

@@ -75,7 +75,7 @@ def poisson_statistic(
 
     power, strength, noise = numbers
     law = model.law([Fraction(0)], n, power, strength)
-    low, high = _cells.gamma_cells(values, law)
+    low, high = law.geometry.ends(values)
     most, rate = float(n * model.bound), strength * model.rate + power * n
 
     def log_law(total: Array) -> Array:
@@ -111,7 +111,7 @@ def duration_statistic(
     """The sum behind draws of an exponential rate, an inverse scale or a precision: its Gamma law, with clipped moments."""
     power, strength, noise = numbers
     law: Gamma = model.law([Fraction(0)], n, power, strength)
-    low, high = _cells.gamma_cells(values, law)
+    low, high = law.geometry.ends(values)
     most, start = n * model.sensitivity, strength * model.rate
     limits = None if model.lower is None or model.upper is None else (model.lower, model.upper)
 

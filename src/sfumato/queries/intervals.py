@@ -8,6 +8,7 @@ give without privacy).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sfumato import _validate
 from sfumato._quadrature import Array
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
-from sfumato.models.families import _cells as _grids
+from sfumato.grids.sticks import StickGrid
 from sfumato.models.families._gamma_rate import GammaRate
 from sfumato.models.families._rate import Rate
 from sfumato.models.families._vectors import Vectors
@@ -29,7 +30,7 @@ from sfumato.models.families.logit_normal import LogitNormal
 from sfumato.models.families.normal_mean import NormalMean
 from sfumato.models.grouped import Grouped
 from sfumato.models.reading import model_from_json
-from sfumato.queries import _cells, _coordinates, _groups, _shares, _sums, _vectors
+from sfumato.queries import _coordinates, _groups, _shares, _sums, _vectors
 from sfumato.queries.hidden import Statistic, parameter_belief, statistic_belief
 
 BOTH, PRIVACY = "privacy and sampling", "privacy"
@@ -126,9 +127,9 @@ def noisy_group(model: Grouped, prior: Grouped, n: int, noise: float, counts: Ar
 def tempered_group(model: Grouped, prior: Grouped, n: int, numbers: Numbers, draws: Array) -> list[_groups.CountLaw]:
     """What tempered draws (N, shares) of one group say about its shares; its size is hidden."""
     cells, held, (power, strength, _) = model._cells or (), prior._cells or (), numbers
-    grid, floor = _grids.grid_for(power * n + strength * sum(cells)), _floor(model)
-    single = isinstance(model.model, BetaBernoulli)
-    known = [_cells.rate_cells(draws[:, 0], floor, grid)] if single else _shares.share_cells(draws, grid)
+    drawn, floor = model.law([Fraction(0)] * len(model.units), n, power, strength), _floor(model)
+    grid: StickGrid = drawn.parts[0].geometry  # type: ignore[assignment]  # groups with `_cells` are Dirichlets
+    known = [grid.rates.ends(draws[:, 0])] if grid.single else grid.ends(draws)
     sizes = _groups.likely_sizes(n, len(model.levels), len(draws))
     found = []
     for level, ends in enumerate(known):

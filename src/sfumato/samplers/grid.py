@@ -21,7 +21,6 @@ import numpy as np
 
 from sfumato._quadrature import Array, log_concave_panels
 
-CELLS = 1 << 16
 # Masses are scaled so that one of e^-690 of the largest is still a whole number with all its digits.
 _SHIFT = 1200
 _SMALLEST_LOG = -690.0

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.grids.line import spacing
 from sfumato.samplers.bits import BufferedBits
 from sfumato.samplers.normal import rounded_normal
 
@@ -56,7 +57,7 @@ def last_iterate(
 
 def ending_grid(step: float) -> Fraction:
     """A power of two, about a millionth of the last normal's deviation."""
-    return Fraction(2) ** (math.frexp(math.sqrt(2 * step))[1] - 21)
+    return spacing(math.sqrt(2 * step))
 
 
 @dataclass(frozen=True)
@@ -131,4 +132,4 @@ def noisy_path(
 
 def gradient_grid(noise: float) -> Fraction:
     """A power of two, about a millionth of the noise of one gradient."""
-    return Fraction(2) ** (math.frexp(noise)[1] - 21)
+    return spacing(noise)

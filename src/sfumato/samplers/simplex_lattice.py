@@ -25,11 +25,6 @@ _UNIT = 2.0**-53
 _BLOCK = 128
 
 
-def shares(size: int, floor: float, steps: int) -> Array:
-    """The public shares floor + (1 - size floor) j/steps, j = 0..steps."""
-    return np.asarray(floor + (1 - size * floor) * (np.arange(steps + 1) / steps), dtype=np.float64)
-
-
 def spread(law: Lattice) -> float:
     """Bound, from public numbers, on how far the logs of any weights and sums of weights lie apart."""
     size, edge = len(law.cells), -math.log(law.floor)
@@ -81,7 +76,7 @@ def _convolved(first: Array, second: Array) -> Array:
 def draw_lattice(law: Lattice, draws: int, source: Integers) -> Array:
     """Points of the lattice, shaped (draws, K)."""
     size, steps = len(law.cells), law.steps
-    points = shares(size, law.floor, steps)
+    points = law.geometry.values
     base = np.log(points)
     logs = [(cell - 1.0) * base for cell in law.cells]
     behind = suffix_sums(logs)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sfumato._quadrature import Array
+from sfumato.grids.line import multiples
 from sfumato.mechanisms import _converged, _envelope, _gibbs, _kinked, langevin_path, noisy_statistics, retold
 from sfumato.models.families._normal import Location
 from sfumato.models.families.bounded_mean import BoundedMean
@@ -24,7 +25,6 @@ from sfumato.models.grouped import Grouped
 from sfumato.models.priors import Ball, Box
 from sfumato.samplers.langevin import ending_grid
 from sfumato.verifying import grids
-from sfumato.verifying.grids import multiples
 from sfumato.verifying.ranges import within_range
 from sfumato.verifying.record import Record, require
 
