@@ -16,7 +16,7 @@ from sfumato.mechanisms._family import divergence
 from sfumato.mechanisms.plan import GOALS, Plan
 from sfumato.models.families.family import Family
 from sfumato.privacy.curves import Curve
-from sfumato.queries.widths import WidthPlan, cheapest, fewest_draws
+from sfumato.queries.interval_widths import WidthPlan, cheapest, fewest_draws
 
 KEEPABLE = ("transcript",)
 # What a plan may rest on: theorems, or the words of whoever asks for them.

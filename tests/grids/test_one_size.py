@@ -9,29 +9,33 @@ import pytest
 
 import sfumato as sf
 from sfumato.grids import size, size_of
-from sfumato.queries import intervals
+from sfumato.queries.statistics.durations import duration_statistic
+from sfumato.queries.statistics.events import event_statistic
+from sfumato.queries.statistics.rates import rate_statistic
 from sfumato.samplers import beta_grid, gamma_grid, laws, logit_grid
 from sfumato.samplers.grid import integer_weights
-from sfumato.verifying.grids import on_grid
+from sfumato.samplers.support import on_grid
 
 F = sf.families
 CELLS, N = 1 << 9, 40
-# Each family with its totals and the sampler's masses of the law of its one coordinate.
+
+
+def _beta(law):
+    return beta_grid.beta_masses(*law.cells, 16, law.geometry.rates)
+
+
+def _gamma(law):
+    return gamma_grid.gamma_masses(law, gamma_grid.nodes_for(law))
+
+
+# Each family with its total, the masses of the sampler and the statistic of the reader.
 FAMILIES = {
-    "rate": (F.BetaBernoulli(1, 1), 13, lambda law: beta_grid.beta_masses(*law.cells, 16, law.geometry.rates)),
-    "rate above a floor": (
-        F.BetaBernoulli(1, 1, floor=0.1),
-        13,
-        lambda law: beta_grid.beta_masses(*law.cells, 16, law.geometry.rates),
-    ),
-    "events": (F.GammaPoisson(1.0, 1.0, 4), 31, lambda law: gamma_grid.gamma_masses(law, gamma_grid.nodes_for(law))),
-    "durations": (
-        F.ExponentialRate(1.0, 1.0, 2.0),
-        21,
-        lambda law: gamma_grid.gamma_masses(law, gamma_grid.nodes_for(law)),
-    ),
+    "rate": (F.BetaBernoulli(1, 1), 13, _beta, rate_statistic),
+    "rate above a floor": (F.BetaBernoulli(1, 1, floor=0.1), 13, _beta, rate_statistic),
+    "events": (F.GammaPoisson(1.0, 1.0, 4), 31, _gamma, event_statistic),
+    "durations": (F.ExponentialRate(1.0, 1.0, 2.0), 21, _gamma, duration_statistic),
 }
-SIZED = {name: (model, [Fraction(total)]) for name, (model, total, _) in FAMILIES.items()} | {
+SIZED = {name: (model, [Fraction(total)]) for name, (model, total, _, _) in FAMILIES.items()} | {
     "log odds": (F.LogitNormal(1.0), [Fraction(13)]),
     "shares": (F.DirichletCategorical(["a", "b", "c"]), [Fraction(20), Fraction(15), Fraction(5)]),
     "bits by group": (sf.grouped(F.BetaBernoulli(1, 1), "g", (0, 1)), [Fraction(10)] * 4),
@@ -60,7 +64,7 @@ def test_draws_lie_on_the_grid_of_the_new_size_and_verify_knows_no_other(name, c
 
 @pytest.mark.parametrize("name", list(FAMILIES))
 def test_a_reader_gives_every_cell_the_probability_with_which_it_is_drawn(name, coarse):
-    model, total, masses_of = FAMILIES[name]
+    model, total, masses_of, build = FAMILIES[name]
     law = model.law([Fraction(total)], N)
     masses = masses_of(law)
     assert integer_weights(masses).cells == CELLS
@@ -70,10 +74,7 @@ def test_a_reader_gives_every_cell_the_probability_with_which_it_is_drawn(name, 
     # One draw at a time: the law of a draw given the total, as the interval uses it.
     likely = np.flatnonzero(drawn > 1e-3)
     read = [
-        intervals.statistics(model, model, N, (1.0, 1.0, 0.0), middles[[cell]][:, None])[0].log_law(
-            np.array([float(total)])
-        )[0]
-        for cell in likely
+        build(model, model, N, (1.0, 1.0, 0.0), middles[[cell]]).log_law(np.array([float(total)]))[0] for cell in likely
     ]
     assert np.exp(read) == pytest.approx(drawn[likely] / drawn.sum(), rel=1e-5)
 

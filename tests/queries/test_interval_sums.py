@@ -9,8 +9,8 @@ from scipy import special, stats
 import sfumato as sf
 from sfumato.draws import Draws
 from sfumato.models.laws import Gamma
-from sfumato.queries._cells import log_gamma_mass
 from sfumato.queries.intervals import interval
+from sfumato.queries.statistics.cell_masses import log_gamma_mass
 
 
 def plan_of(model, n: int, **numbers: float) -> dict:

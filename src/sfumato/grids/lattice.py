@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato._quadrature import Array
-from sfumato.grids import size
+from sfumato.grids.size import power_of_two
 
 # Drawing sums over pairs of steps, so its time grows with their square.
 _MOST_STEPS = 1 << 12
@@ -18,36 +18,26 @@ _OFF = 1e-6
 
 def steps_for(weight: float) -> int:
     """Steps for a posterior of this total weight: 4 or more to its width 1/sqrt(weight), up to the largest number."""
-    return size.power_of_two(4 * math.sqrt(weight), 1 << 10, _MOST_STEPS)
+    return power_of_two(4 * math.sqrt(weight), 1 << 10, _MOST_STEPS)
 
 
 @dataclass(frozen=True)
 class ShareLattice:
-    """Points with `shares` coordinates of at least `floor`, in `steps` steps."""
+    """Points with K = `coordinates` shares of at least `floor`, in `size` steps."""
 
-    shares: int
+    coordinates: int
     floor: float
-    steps: int
-
-    @property
-    def coordinates(self) -> int:
-        """Number of shares."""
-        return self.shares
-
-    @property
-    def size(self) -> int:
-        """Number of steps."""
-        return self.steps
+    size: int
 
     @property
     def values(self) -> Array:
-        """The public values of one share, for j = 0, ..., steps."""
-        places = np.arange(self.steps + 1) / self.steps
-        return np.asarray(self.floor + (1 - self.shares * self.floor) * places, dtype=np.float64)
+        """The public values of one share, for j = 0, ..., `size`."""
+        places = np.arange(self.size + 1) / self.size
+        return np.asarray(self.floor + (1 - self.coordinates * self.floor) * places, dtype=np.float64)
 
     def holds(self, values: Array) -> bool:
         """Whether all rows are points of the lattice."""
-        places = (values - self.floor) * self.steps / (1 - self.shares * self.floor)
+        places = (values - self.floor) * self.size / (1 - self.coordinates * self.floor)
         whole = np.rint(places)
         inside = (np.abs(places - whole) <= _OFF) & (whole >= 0)
-        return bool(inside.all() and (whole.sum(axis=1) == self.steps).all())
+        return bool(inside.all() and (whole.sum(axis=1) == self.size).all())

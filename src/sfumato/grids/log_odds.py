@@ -33,19 +33,14 @@ def coordinate(total: float, precision: float, lower: float, upper: float, least
 
 @dataclass(frozen=True)
 class LogOddsGrid:
-    """`cells` cells, the inner ones between `lower` and `upper`."""
+    """`size` cells, the inner ones between `lower` and `upper`."""
 
     total: float
     precision: float
     lower: float
     upper: float
-    cells: int
+    size: int
     coordinates = 1
-
-    @property
-    def size(self) -> int:
-        """Number of cells."""
-        return self.cells
 
     @cached_property
     def _coordinate(self) -> tuple[Array, Array]:
@@ -54,30 +49,28 @@ class LogOddsGrid:
     @property
     def width(self) -> float:
         """Width of a cell in the coordinate, in standard deviations of the narrowest posterior."""
-        return float(self._coordinate[1][-1]) / self.cells
+        return float(self._coordinate[1][-1]) / self.size
 
     @cached_property
     def edges(self) -> Array:
         """Inner edges of the cells."""
         points, places = self._coordinate
-        found: Array = np.interp(np.linspace(0.0, places[-1], self.cells - 1), places, points)
-        found.setflags(write=False)
-        return found
+        edges: Array = np.interp(np.linspace(0.0, places[-1], self.size - 1), places, points)
+        edges.setflags(write=False)
+        return edges
 
     @cached_property
     def middles(self) -> Array:
         """The value as which each cell is released: its middle, and for the two outer cells their finite edge."""
         inner = self.edges
-        found: Array = np.concatenate([inner[:1], 0.5 * (inner[:-1] + inner[1:]), inner[-1:]])
-        found.setflags(write=False)
-        return found
+        values: Array = np.concatenate([inner[:1], 0.5 * (inner[:-1] + inner[1:]), inner[-1:]])
+        values.setflags(write=False)
+        return values
 
     def holds(self, values: Array) -> bool:
         """Whether all values are released values of cells."""
         return among(values.ravel(), self.middles)
 
 
-@lru_cache(maxsize=8)
-def log_odds_grid(total: float, precision: float, lower: float, upper: float, cells: int) -> LogOddsGrid:
-    """The grid, kept with its arrays for the next draw."""
-    return LogOddsGrid(total, precision, lower, upper, cells)
+# The same grid with its arrays serves the next draw.
+log_odds_grid = lru_cache(maxsize=8)(LogOddsGrid)

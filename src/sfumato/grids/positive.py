@@ -21,19 +21,14 @@ ROOT, LOG = "root", "log"
 
 @dataclass(frozen=True)
 class PositiveGrid:
-    """`cells` cells between `lower` and `upper`, equal in the coordinate named by `spacing`."""
+    """`size` cells between `lower` and `upper`, equal in the coordinate named by `spacing`."""
 
     spacing: str
     lower: float
     upper: float
     closed: bool
-    cells: int
+    size: int
     coordinates = 1
-
-    @property
-    def size(self) -> int:
-        """Number of cells."""
-        return self.cells
 
     @property
     def length(self) -> float:
@@ -48,7 +43,7 @@ class PositiveGrid:
     @cached_property
     def middles(self) -> Array:
         """Middles of the cells: the public set from which every draw is taken."""
-        place = (np.arange(self.cells) + 0.5) / self.cells
+        place = (np.arange(self.size) + 0.5) / self.size
         if self.spacing == ROOT:
             values: Array = self.upper * place**2
         else:
@@ -59,7 +54,7 @@ class PositiveGrid:
     @cached_property
     def log_edges(self) -> Array:
         """Edges of the cells in y = log(theta/reference): the inner ones, and the two ends of a closed grid."""
-        place = np.arange(0 if self.closed else 1, self.cells + 1 if self.closed else self.cells) / self.cells
+        place = np.arange(0 if self.closed else 1, self.size + 1 if self.closed else self.size) / self.size
         if self.spacing == ROOT:
             return np.asarray(2 * np.log(place), dtype=np.float64)
         return np.asarray(0.5 * self.length * (2 * place - 1), dtype=np.float64)
@@ -67,22 +62,20 @@ class PositiveGrid:
     def ends(self, values: Array) -> tuple[Array, Array]:
         """Lower and upper ends of the cells that hold these values; the outer cells are open unless the grid is closed."""
         if self.spacing == ROOT:
-            place = np.clip(np.floor(np.sqrt(values / self.upper) * self.cells), 0, self.cells - 1)
-            low, high = self.upper * (place / self.cells) ** 2, self.upper * ((place + 1) / self.cells) ** 2
+            place = np.clip(np.floor(np.sqrt(values / self.upper) * self.size), 0, self.size - 1)
+            low, high = self.upper * (place / self.size) ** 2, self.upper * ((place + 1) / self.size) ** 2
         else:
             away = (np.log(values) - math.log(self.lower)) / self.length
-            place = np.clip(np.floor(away * self.cells), 0, self.cells - 1)
-            low, high = (self.lower * np.exp((place + k) / self.cells * self.length) for k in (0, 1))
+            place = np.clip(np.floor(away * self.size), 0, self.size - 1)
+            low, high = (self.lower * np.exp((place + k) / self.size * self.length) for k in (0, 1))
         if self.closed:
             return low, high
-        return np.where(place == 0, 0.0, low), np.where(place == self.cells - 1, np.inf, high)
+        return np.where(place == 0, 0.0, low), np.where(place == self.size - 1, np.inf, high)
 
     def holds(self, values: Array) -> bool:
         """Whether all values are middles of cells."""
         return among(values.ravel(), self.middles)
 
 
-@lru_cache(maxsize=16)
-def positive_grid(spacing: str, lower: float, upper: float, closed: bool, cells: int) -> PositiveGrid:
-    """The grid, kept with its arrays for the next draw."""
-    return PositiveGrid(spacing, lower, upper, closed, cells)
+# The same grid with its arrays serves the next draw.
+positive_grid = lru_cache(maxsize=16)(PositiveGrid)

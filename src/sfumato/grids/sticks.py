@@ -30,7 +30,7 @@ class StickGrid:
     @property
     def size(self) -> int:
         """Number of cells of the grid of rates."""
-        return self.rates.cells
+        return self.rates.size
 
     def ends(self, draws: Array) -> list[tuple[Array, Array]]:
         """For each share the ends between which it is known, from draws (N, shares).
@@ -40,16 +40,16 @@ class StickGrid:
         """
         left = np.ones(len(draws))
         empty = np.zeros(len(draws), dtype=bool)
-        found = []
+        known = []
         low = high = np.zeros(0)
         for share in draws.T[:-1]:
             part = np.clip(share / np.maximum(left, 1e-300), 0.0, 1.0)
             low, high = self.rates.ends(part)
-            found.append((np.where(empty, 0.0, left * low), np.maximum(left * high, 1e-300)))
+            known.append((np.where(empty, 0.0, left * low), np.maximum(left * high, 1e-300)))
             rest = (np.where(empty, 0.0, left * (1 - high)), np.maximum(left * (1 - low), 1e-300))
             empty = empty | (high >= 1)
             left = left * (1 - part)
-        return [*found, rest]
+        return [*known, rest]
 
     def holds(self, values: Array) -> bool:
         """Whether each share is a rate of the grid times the sum of it and the shares behind it."""
@@ -59,5 +59,5 @@ class StickGrid:
         left = np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
         if not (np.abs(left[:, 0] - 1) <= ROUNDING * values.shape[1]).all() or not (values >= 0).all():
             return False
-        known = left[:, :-1] > _TINY
-        return self.rates.holds(values[:, :-1][known] / left[:, :-1][known])
+        large = left[:, :-1] > _TINY
+        return self.rates.holds(values[:, :-1][large] / left[:, :-1][large])

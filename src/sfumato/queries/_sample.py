@@ -6,12 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sfumato._quadrature import Array
 from sfumato.draws import Draws
-
-Array = NDArray[np.float64]
 
 # Draws of a chain that is only assumed to have converged may hang together; those of every other plan do not.
 _INDEPENDENT = ("proved", "proved with slack")

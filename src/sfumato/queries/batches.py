@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ArgumentError
-from sfumato.queries._losses import TIE, Terms
 from sfumato.queries._reweight import LogDensity, weights
 from sfumato.queries._sample import Sample
+from sfumato.queries.regret_bounds import TIE, Terms
 from sfumato.queries.respond import bounds, checked
 
 Array = NDArray[np.float64]

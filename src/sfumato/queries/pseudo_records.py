@@ -21,9 +21,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sfumato._quadrature import Array
 
 # Gradients that are turned into rows of the linear model at a time.
 _BLOCK = 64

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato import _validate
+from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
-from sfumato.queries._losses import Terms, digits_up
 from sfumato.queries._sample import Sample
+from sfumato.queries.regret_bounds import Terms, digits_up
 from sfumato.queries.respond import Answer, respond
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,16 +14,15 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato import _validate
+from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
-from sfumato.queries._losses import TIE, Terms, digits_up, interval_loss, reweighted_loss, unweighted_loss
 from sfumato.queries._reweight import LogDensity, weights
 from sfumato.queries._sample import Sample
+from sfumato.queries.regret_bounds import TIE, Terms, digits_up, interval_loss, reweighted_loss, unweighted_loss
 from sfumato.theorems.sampling_error import prior_change_divergence
 
-Array = NDArray[np.float64]
 Utility = Callable[[Array, Any], Any]
 
 # Points of the public scan of an interval, before the best of them is refined.

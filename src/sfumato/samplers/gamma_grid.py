@@ -67,7 +67,7 @@ def _fewest_nodes(grid: PositiveGrid, public: float, outside: float) -> int:
         if float(_quadrature_error(nodes, half, slope, curvature).max()) <= _QUADRATURE:
             return nodes
     raise ArgumentError(
-        f"no quadrature here integrates a grid of {grid.cells:,} cells between {grid.lower:g} and {grid.upper:g} to the stated "
+        f"no quadrature here integrates a grid of {grid.size:,} cells between {grid.lower:g} and {grid.upper:g} to the stated "
         "error: declare tighter bounds."
     )
 
@@ -78,7 +78,7 @@ def _blocks(grid: PositiveGrid, public: float) -> tuple[Array, Array, Array, Arr
     With f = K (expm1(d) - d) <= 725 at the edge of the cell nearer to the mode, the slope |K - K e^d| there is at most
     725 + sqrt(1450 K); given A = K e^d instead (equal in the root), K <= A exp(1 + W((725/A - 1)/e)), W Lambert's function.
     """
-    cells = grid.cells
+    cells = grid.size
     if grid.spacing == LOG:
         half = np.array([0.5 * grid.length / cells])
         steep = np.array([_DEEP + math.sqrt(2 * _DEEP * public)])

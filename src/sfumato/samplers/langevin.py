@@ -16,13 +16,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato._quadrature import Array
 from sfumato.grids.line import spacing
 from sfumato.samplers.bits import BufferedBits
 from sfumato.samplers.normal import rounded_normal
 
-Array = NDArray[np.float64]
 Field = Callable[[Array], Array]
 Report = Callable[[int, int], None]
 # A parameter beyond this is no parameter, and must not become infinite.

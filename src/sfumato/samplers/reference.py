@@ -12,11 +12,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
 
-Array = NDArray[np.float64]
 Value = Callable[[Array], float]
 Slope = Callable[[Array], Array]
 

@@ -23,8 +23,8 @@ from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.grouped import Grouped
 from sfumato.models.priors import Ball, Box
+from sfumato.samplers import support as grids
 from sfumato.samplers.langevin import ending_grid
-from sfumato.verifying import grids
 from sfumato.verifying.ranges import within_range
 from sfumato.verifying.record import Record, require
 

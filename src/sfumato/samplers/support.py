@@ -6,10 +6,12 @@ import numpy as np
 
 from sfumato._quadrature import Array
 from sfumato.grids import Geometry
-from sfumato.grids.line import LineGrid
+from sfumato.grids.line import LineGrid, multiples
 from sfumato.grids.points import ROUNDING, PointGrid, ProductGrid
 from sfumato.grids.positive import PositiveGrid
 from sfumato.models.laws import Law
+
+__all__ = ["in_support", "multiples", "on_grid"]
 
 
 def on_grid(law: Law, values: Array) -> bool:
