@@ -11,15 +11,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
-from sfumato.grids import Geometry
-from sfumato.grids.lattice import ShareLattice
-from sfumato.grids.line import LineGrid
-from sfumato.grids.log_odds import LogOddsGrid, log_odds_grid
+from sfumato.grids import Geometry, lattice, line, log_odds, positive, rates, sticks
 from sfumato.grids.points import PointGrid, ProductGrid
-from sfumato.grids.positive import ROOT, PositiveGrid, positive_grid
-from sfumato.grids.rates import rate_grid
 from sfumato.grids.size import most_cells
-from sfumato.grids.sticks import StickGrid
 
 
 @dataclass(frozen=True)
@@ -38,10 +32,10 @@ class Dirichlet:
     grid: int = field(default_factory=most_cells)
 
     @property
-    def geometry(self) -> StickGrid:
+    def geometry(self) -> sticks.StickGrid:
         """The grid of rates, on which every stick is broken; a floor restricts two shares alone."""
-        rates = rate_grid(self.floor if len(self.cells) == 2 else 0.0, self.grid)
-        return StickGrid(rates, len(self.cells), self.single)
+        grid = rates.rate_grid(self.floor if len(self.cells) == 2 else 0.0, self.grid)
+        return sticks.StickGrid(grid, len(self.cells), self.single)
 
 
 @dataclass(frozen=True)
@@ -64,14 +58,14 @@ class Gamma:
     grid: int = field(default_factory=most_cells)
 
     @property
-    def geometry(self) -> PositiveGrid:
+    def geometry(self) -> positive.PositiveGrid:
         """The grid of positive numbers."""
-        return positive_grid(self.spacing, self.lower, self.upper, self.closed, self.grid)
+        return positive.positive_grid(self.spacing, self.lower, self.upper, self.closed, self.grid)
 
     @property
     def coarseness(self) -> float:
         """Width of a cell in standard deviations of the posterior, in the grid's coordinate: the same for every data set."""
-        if self.spacing == ROOT:
+        if self.spacing == positive.ROOT:
             return 2 * math.sqrt(self.rate * self.upper) / self.grid
         return self.geometry.length * math.sqrt(self.shape) / self.grid
 
@@ -89,9 +83,9 @@ class Normal:
     basis: tuple[tuple[float, ...], ...] | None = None
 
     @property
-    def geometry(self) -> LineGrid:
+    def geometry(self) -> line.LineGrid:
         """Whole multiples of the steps, in the coordinates of the basis."""
-        return LineGrid(self.grid, self.basis)
+        return line.LineGrid(self.grid, self.basis)
 
 
 @dataclass(frozen=True)
@@ -120,9 +114,9 @@ class Lattice:
     steps: int
 
     @property
-    def geometry(self) -> ShareLattice:
+    def geometry(self) -> lattice.ShareLattice:
         """The lattice of shares."""
-        return ShareLattice(len(self.cells), self.floor, self.steps)
+        return lattice.ShareLattice(len(self.cells), self.floor, self.steps)
 
 
 @dataclass(frozen=True)
@@ -143,9 +137,9 @@ class LogitNormal:
     grid: int = field(default_factory=most_cells)
 
     @property
-    def geometry(self) -> LogOddsGrid:
+    def geometry(self) -> log_odds.LogOddsGrid:
         """The grid of log odds."""
-        return log_odds_grid(self.total, self.precision, self.lower, self.upper, self.grid)
+        return log_odds.log_odds_grid(self.total, self.precision, self.lower, self.upper, self.grid)
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,10 @@ import numpy as np
 from sfumato import _validate
 from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
+from sfumato.models import families
 from sfumato.models.families._gamma_rate import GammaRate
 from sfumato.models.families._rate import Rate
-from sfumato.models.families.dirichlet_categorical import DirichletCategorical
 from sfumato.models.families.family import Family
-from sfumato.models.families.gamma_poisson import GammaPoisson
-from sfumato.models.families.gaussian_mean import GaussianMean
-from sfumato.models.families.normal_mean import NormalMean
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.reading import model_from_json
 from sfumato.queries._sample import Sample
@@ -108,7 +105,7 @@ def _gibbs(model: Gibbs, strength: float) -> LogDensity:
     return density
 
 
-def _normal(model: GaussianMean | NormalMean, strength: float) -> LogDensity:
+def _normal(model: families.GaussianMean | families.NormalMean, strength: float) -> LogDensity:
     centre, precision = np.asarray(model.mean, dtype=np.float64), strength * model.precision
     return lambda theta: -precision / 2 * ((theta - centre) ** 2).reshape(len(theta), -1).sum(axis=1)
 
@@ -118,11 +115,11 @@ def _rate(model: Rate, strength: float) -> LogDensity:
     return lambda theta: _dirichlet(np.stack([theta, 1 - theta], axis=-1), cells)
 
 
-def _shares(model: DirichletCategorical, strength: float) -> LogDensity:
+def _shares(model: families.DirichletCategorical, strength: float) -> LogDensity:
     return lambda theta: _dirichlet(theta, strength * np.array(model.alpha))
 
 
-def _gamma(model: GammaPoisson | GammaRate, strength: float) -> LogDensity:
+def _gamma(model: families.GammaPoisson | GammaRate, strength: float) -> LogDensity:
     shape, rate = strength * model.shape, strength * model.rate
     return lambda theta: (shape - 1) * np.log(np.maximum(theta, _EDGE)) - rate * theta
 
@@ -134,10 +131,10 @@ def _dirichlet(shares: Array, cells: Array) -> Array:
 # A subclass uses the line of its nearest base class.
 _DENSITIES: dict[type, Callable[[Any, float], LogDensity]] = {
     Gibbs: _gibbs,
-    GaussianMean: _normal,
-    NormalMean: _normal,
+    families.GaussianMean: _normal,
+    families.NormalMean: _normal,
     Rate: _rate,
-    DirichletCategorical: _shares,
-    GammaPoisson: _gamma,
+    families.DirichletCategorical: _shares,
+    families.GammaPoisson: _gamma,
     GammaRate: _gamma,
 }

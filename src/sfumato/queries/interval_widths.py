@@ -53,7 +53,7 @@ def _simulated(model: Family, n: int, numbers: Numbers, draws: int, releases: in
 
 @dataclass(frozen=True)
 class WidthPlan:
-    """The cheapest plan found whose expected interval is narrow enough, beside what no privacy would give."""
+    """The cheapest plan whose expected interval is narrow enough, with the prices and widths that were tried."""
 
     plan: Any
     epsilon: float
@@ -65,14 +65,14 @@ class WidthPlan:
     tried: tuple[tuple[float, int, float], ...]
 
     def __str__(self) -> str:
-        said = [
+        lines = [
             f"epsilon {self.epsilon:.4g} at delta {self.delta:g} with {self.draws} draw{'s' * (self.draws > 1)}: "
             f"{100 * self.level:g} % intervals of expected width {self.width:.4g} (asked for {self.wanted:g}), "
             "averaged over the prior",
             f"mechanism {self.plan.mechanism}",
             "tried: " + ", ".join(f"epsilon {e:.3g} x {d}: {w:.3g}" for e, d, w in self.tried),
         ]
-        return "\n".join(said)
+        return "\n".join(lines)
 
 
 def cheapest(
@@ -83,10 +83,10 @@ def cheapest(
     draws: int,
     limits: tuple[float, float],
 ) -> WidthPlan:
-    """The smallest epsilon between the limits, to about 3 %, whose expected width is at most `width`: halving in the log.
+    """The smallest epsilon between the limits, to about 3 %, whose expected width is at most `width`, by bisection in the log.
 
-    The width is simulated with one seed for every price, so it falls with epsilon but for small steps where the mechanism
-    changes; what is returned was itself found narrow enough.
+    The width is simulated with one seed for every price, so it falls with epsilon except for small jumps where the mechanism
+    changes; the expected width of the returned plan is itself at most `width`.
     """
     tried: list[tuple[float, int, float]] = []
 
@@ -120,7 +120,7 @@ def cheapest(
 def fewest_draws(
     plan_at: Callable[[float, int], Any], width: float, level: float, delta: float, epsilon: float, most: int = 1024
 ) -> WidthPlan:
-    """The number of draws, among powers of two, whose intervals are expected narrowest at one price; fewest if several meet it.
+    """The fewest draws, among powers of two, whose expected width is at most `width` at one price.
 
     More draws share the price, so each is noisier: of a tempered posterior a few are best, of noisy totals any number costs
     the same and their spread averages out.

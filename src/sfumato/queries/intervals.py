@@ -1,8 +1,8 @@
 """Intervals that include the privacy noise: quantiles of the posterior given the released draws.
 
-One draw is enough, because the law of a draw given the hidden statistic is public. `include` says of what the interval is:
-"privacy and sampling" of the true parameter, "privacy" of the posterior mean that the rows would give without privacy. How
-the interval of a family is worked out is in `queries.statistics`, one file a family.
+One draw is enough, because the law of a draw given the hidden statistic is public. With `include` "privacy and sampling" an
+interval is for the true parameter, with "privacy" for the posterior mean that the rows would give without privacy. How the
+interval of a family is worked out is in `queries.statistics`, one file a family.
 """
 
 from __future__ import annotations

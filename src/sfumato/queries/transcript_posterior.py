@@ -41,8 +41,11 @@ Array = NDArray[np.float64]
 INCLUDED = ("privacy and sampling", "privacy")
 # Losses that are log-likelihoods with the canonical link: the variance of a record's gradient is its Hessian.
 _LIKELIHOODS = ("logistic",)
+# Most coefficients: the pseudo-records grow with their square, and the cost with its cube.
 _WIDEST = 30
+# Posterior draws behind an interval: quantiles at 5 % have a standard error of 1.1 % in level.
 _DRAWS = 400
+# Newton steps; from a good start the error squares at each.
 _NEWTON = 8
 # An interval wider than this share of the prior's own is reported as dominated by the prior.
 _NEARLY = 0.6

@@ -1,12 +1,13 @@
-"""Gamma laws on the public grid: rates of counts, rates of durations, precisions.
+"""Exact draws of Gamma(K, rate) on the public grid of positive numbers: rates of counts and of durations, precisions.
 
-Cells are equal in sqrt(theta) where the rate of the posterior is public (counts: equally wide for rare and common events)
-and in log(theta) where its shape is (durations). They are integrated in y = log(theta/reference), where the density
+Law: the probability of a cell is the integral over it of the Gamma density, normalised over the grid.
+Method: each cell is integrated by Gauss-Legendre in y = log(theta/reference), where the log density about the mode,
 
-    K (d - expm1(d)),    d the distance from the mode, K the shape,
+    K (d - expm1(d)),    d = y - log(K/(rate reference)),
 
-is log-concave. Edges are the floats that stand here, so they are exact; everything that picks them, the quadrature nodes
-or the stated error is public.
+is concave; the masses become whole numbers and a uniform whole number picks a cell (`samplers.grid`).
+Error: `mass_error`, the sum of a bound on the quadrature error over Bernstein ellipses and of the counted roundings. The
+edges are floats, taken as exact. Edges, quadrature nodes and error follow from the public fields of the law alone.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from sfumato.models.families._gamma import WIDEST_CELL
 from sfumato.models.laws import Gamma
 from sfumato.samplers.grid import Integers, Masses, draw_cells, integer_weights, log_masses
 
-# A cell counts while its density is above e^-725 of the peak: below, it stands at the floor under every data set.
+# A cell is integrated if its density is above e^-725 of the peak; below, it has the floor weight under every data set.
 _DEEP = 725.0
-# A cell over which the density falls by e^-800 leaves all cells behind it at the floor: nothing but it is left to be told.
+# Over a cell the density falls by e^-(2 * 400) at most: if it falls by more, all cells behind it have the floor weight.
 _STEEPEST = 400.0
+# Numbers of quadrature nodes that are tried, and the largest error that the chosen number may have.
 _NODES = (16, 32, 64, 128)
 _QUADRATURE = 1e-11
-# What is stated for the quadrature, the two open cells and the sum over the nodes together.
+# Stated error of the quadrature, of the two open cells and of the sum over the nodes: ten times the quadrature error.
 _STATED = 1e-10
 
 
@@ -53,14 +55,14 @@ def nodes_for(law: Gamma) -> int:
 
 
 def _public(law: Gamma) -> float:
-    """The parameter that no record moves: rate times upper end, or shape."""
+    """The parameter that does not depend on the data: rate times upper end, or shape."""
     return law.rate * law.upper if law.spacing == ROOT else law.shape
 
 
 @lru_cache(maxsize=256)
 def _fewest_nodes(grid: PositiveGrid, public: float, outside: float) -> int:
     half, slope, curvature, _ = _blocks(grid, public)
-    if outside > 0:  # the mode may lie outside, and the density be steep at the edge
+    if outside > 0:  # the mode may lie outside of the grid, and the density be steep at its edge
         slope = np.maximum(slope, np.minimum(max(public, outside), _STEEPEST / half))
         curvature = public + slope
     for nodes in _NODES:
@@ -112,7 +114,7 @@ def _quadrature_error(nodes: int, half: Array, slope: Array, curvature: Array) -
 
 
 def _rounding(law: Gamma) -> float:
-    """What floats lose, twice the derived count of roundings: the parameters', the mode's and the exponents'.
+    """Rounding error of a mass, twice the counted roundings of the parameters, the mode and the exponents.
 
     A parameter or mode that is off by a relative e moves a log mass by e |K - K e^d|, at most `slope`, or by e K |d|, at
     most `depth`; products |K - K e^d| |d| are at most 52 times 725 more than that (shapes of at least 1e-6).
@@ -129,7 +131,7 @@ def gamma_masses(law: Gamma, nodes: int) -> Masses:
     anchor = math.log(ratio) if 0 < ratio < math.inf else math.inf if ratio > 0 else -math.inf
     beyond = 0.0
     if law.closed and not edges[0] <= anchor <= edges[-1]:
-        # Written about the edge next to the mode: about a mode far outside, the digits of the density would be lost.
+        # The density is written about the edge next to the mode: about a mode far outside it would lose its digits.
         anchor = float(edges[0] if anchor < edges[0] else edges[-1])
         beyond = law.rate * reference * math.exp(anchor) - shape
 

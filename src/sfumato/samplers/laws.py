@@ -23,7 +23,10 @@ def draw(law: laws.Law, draws: int, source: Any) -> Array:
 
 
 def _draw_dirichlet(law: laws.Dirichlet, draws: int, source: Any) -> Array:
-    """Break the stick: each share of what is left is a Beta draw on the grid, a post-processing of the exact draw."""
+    """Stick-breaking: share i is what is left of the stick times a draw of Beta(cell_i, sum of the cells behind it).
+
+    Each factor is a draw on the grid of rates, which is a post-processing of the exact draw.
+    """
     cells, grid = law.cells, law.geometry.rates
     if len(cells) == 2:
         rate = beta_grid.draw_beta(cells[0], cells[1], law.weight, grid, draws, source)
@@ -60,12 +63,12 @@ def log_error(law: laws.Law) -> float:
 
 def _dirichlet_error(law: laws.Dirichlet) -> float:
     relative = beta_grid.mass_error(law.weight, law.smallest, law.grid)
-    # log((1 + eta)/(1 - eta)) for each broken stick: a mass is off, and so is the sum that it is divided by.
+    # log((1 + eta)/(1 - eta)) for each factor: a mass is off, and so is the sum that divides it.
     return 2 * math.atanh(relative) * (len(law.cells) - 1) * (1 + 1e-15)
 
 
 def _product_error(law: laws.Product) -> float:
-    # Parts that the record does not touch are computed from the same numbers, so their masses cancel exactly.
+    # Parts that one record does not change are computed from the same numbers, so their masses cancel exactly.
     errors = sorted((log_error(part) for part in law.parts), reverse=True)
     return math.fsum(errors[: law.touched]) * (1 + 1e-15)
 

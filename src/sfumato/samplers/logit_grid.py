@@ -1,12 +1,14 @@
-"""Log odds with a normal prior on a public grid.
+"""Exact draws of log odds t with a normal prior, on the public grid of log odds.
 
-Cells are equal in a coordinate in which the law of every count is about equally wide; they are integrated in t itself,
-where the density is log-concave, from its form about the mode t0. With p = 1/(1 + e^-t0) and d = t - t0 the derivative of
-the log density vanishes at t0, so that
+Law: the probability of a cell is the integral over it of exp(-ones log(1 + e^-t) - zeros log(1 + e^t) - precision
+(t - centre)^2/2), normalised.
+Method: cells are integrated by Gauss-Legendre in t, where the density is log-concave, from its form about the mode t0. With
+p = 1/(1 + e^-t0) and d = t - t0 the derivative of the log density vanishes at t0, so that
 
     log density = total (p d - log(1 + p (e^d - 1))) - precision d^2/2,
 
 in which no large numbers cancel, however many records there are.
+Error: `mass_error`, from public numbers; the price includes it.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from sfumato.models.families.logit_normal import FARTHEST_CENTRE, LARGEST_WEIGHT
 from sfumato.models.laws import LogitNormal
 from sfumato.samplers.grid import Integers, Masses, draw_cells, integer_weights, log_masses
 
-# Up to this weight an error of 1e-9 is stated; beyond, 1e-8: the mode is known to a rounding error.
+# Up to this weight an error of 1e-9 is stated; beyond, 1e-8, since the rounding error of the mode grows with the weight.
 _LIGHT = 1e7
 # Quadrature nodes for cells of at most this width, in units of the narrowest law's deviation.
 _NODES = ((0.06, 8), (0.25, 16), (math.inf, 32))

@@ -3,44 +3,43 @@
 from __future__ import annotations
 
 from sfumato.errors import ArgumentError
+from sfumato.models import families
 from sfumato.models.families._gamma_rate import GammaRate
 from sfumato.models.families._rate import Rate
 from sfumato.models.families._vectors import Vectors
-from sfumato.models.families.bounded_mean import BoundedMean
-from sfumato.models.families.dirichlet_categorical import DirichletCategorical
 from sfumato.models.families.family import Family
-from sfumato.models.families.finite import Finite
-from sfumato.models.families.gamma_poisson import GammaPoisson
-from sfumato.models.families.logit_normal import LogitNormal
-from sfumato.models.families.normal_mean import NormalMean
-from sfumato.models.families.quantile import Quantile
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.grouped import Grouped
 from sfumato.models.networks._tables import Tables
-from sfumato.queries.statistics import bounded_means, groups, shares, vectors
-from sfumato.queries.statistics.durations import duration_statistic
-from sfumato.queries.statistics.events import event_statistic
-from sfumato.queries.statistics.log_odds import log_odds_statistic
-from sfumato.queries.statistics.normal_means import mean_statistic
+from sfumato.queries.statistics import (
+    bounded_means,
+    durations,
+    events,
+    groups,
+    log_odds,
+    normal_means,
+    rates,
+    shares,
+    vectors,
+)  # fmt: skip
 from sfumato.queries.statistics.posterior import one_statistic
 from sfumato.queries.statistics.protocol import Method, Reader
-from sfumato.queries.statistics.rates import rate_statistic
 
 # A subclass uses the line of its nearest base class; a sentence says why there is no interval.
 METHODS: dict[type, Method | str] = {
-    Rate: Method(one_statistic(rate_statistic)),
-    DirichletCategorical: Method(shares.read),
-    GammaPoisson: Method(one_statistic(event_statistic)),
-    GammaRate: Method(one_statistic(duration_statistic)),
-    NormalMean: Method(one_statistic(mean_statistic)),
-    LogitNormal: Method(one_statistic(log_odds_statistic)),
+    Rate: Method(one_statistic(rates.rate_statistic)),
+    families.DirichletCategorical: Method(shares.read),
+    families.GammaPoisson: Method(one_statistic(events.event_statistic)),
+    GammaRate: Method(one_statistic(durations.duration_statistic)),
+    families.NormalMean: Method(one_statistic(normal_means.mean_statistic)),
+    families.LogitNormal: Method(one_statistic(log_odds.log_odds_statistic)),
     Vectors: Method(vectors.read),
-    BoundedMean: Method(bounded_means.read),
+    families.BoundedMean: Method(bounded_means.read),
     Grouped: Method(groups.read, groups.refusal),
-    Quantile: (
+    families.Quantile: (
         "a drawn quantile is one of public candidates, with its rank error in plan.expected: no interval goes with it."
     ),
-    Finite: ("a finite family has points, not intervals: count the draws of each point, or use respond(...)."),
+    families.Finite: ("a finite family has points, not intervals: count the draws of each point, or use respond(...)."),
     Tables: ("a network has tables, not one parameter: ask marginal(...) or conditional(...) of each draw."),
 }
 
