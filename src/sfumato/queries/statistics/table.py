@@ -11,23 +11,14 @@ from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.grouped import Grouped
 from sfumato.models.networks._tables import Tables
-from sfumato.queries.statistics import (
-    bounded_means,
-    durations,
-    events,
-    groups,
-    log_odds,
-    normal_means,
-    rates,
-    shares,
-    vectors,
-)  # fmt: skip
+from sfumato.queries.statistics import bounded_means, durations, events, groups, log_odds, normal_means, shares, vectors
 from sfumato.queries.statistics.posterior import one_statistic
 from sfumato.queries.statistics.protocol import Method, Reader
+from sfumato.queries.statistics.rates import rate_statistic
 
 # A subclass uses the line of its nearest base class; a sentence says why there is no interval.
 METHODS: dict[type, Method | str] = {
-    Rate: Method(one_statistic(rates.rate_statistic)),
+    Rate: Method(one_statistic(rate_statistic)),
     families.DirichletCategorical: Method(shares.read),
     families.GammaPoisson: Method(one_statistic(events.event_statistic)),
     GammaRate: Method(one_statistic(durations.duration_statistic)),
@@ -39,8 +30,8 @@ METHODS: dict[type, Method | str] = {
     families.Quantile: (
         "a drawn quantile is one of public candidates, with its rank error in plan.expected: no interval goes with it."
     ),
-    families.Finite: ("a finite family has points, not intervals: count the draws of each point, or use respond(...)."),
-    Tables: ("a network has tables, not one parameter: ask marginal(...) or conditional(...) of each draw."),
+    families.Finite: "a finite family has points, not intervals: count the draws of each point, or use respond(...).",
+    Tables: "a network has tables, not one parameter: ask marginal(...) or conditional(...) of each draw.",
 }
 
 
