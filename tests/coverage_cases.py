@@ -6,8 +6,9 @@ import numpy as np
 
 import sfumato as sf
 from sfumato import procedures
-from sfumato.queries import _coordinates, _shares, intervals
-from sfumato.queries.hidden import parameter_belief
+from sfumato.queries.statistics import durations, events, log_odds, normal_means, rates, shares
+from sfumato.queries.statistics.posterior import parameter_posterior
+from sfumato.queries.statistics.protocol import numbers_of
 
 LEVELS = ("a", "b", "c", "d")
 MODELS = {
@@ -15,6 +16,15 @@ MODELS = {
     "Dirichlet share": sf.families.DirichletCategorical(LEVELS, 1.0),
     "Gamma-Poisson": sf.families.GammaPoisson(2.0, 1.0, 20),
     "normal mean": sf.families.NormalMean(1.0, -4.0, 4.0),
+}
+
+# Families of one coordinate; all others here have a Gamma prior and sums of durations.
+STATISTICS = {
+    "BetaBernoulli": rates.rate_statistic,
+    "BetaBinomial": rates.rate_statistic,
+    "GammaPoisson": events.event_statistic,
+    "NormalMean": normal_means.mean_statistic,
+    "LogitNormal": log_odds.log_odds_statistic,
 }
 
 
@@ -66,8 +76,9 @@ def draws_of(plan, totals, source):
 def belief(model, n, numbers, draws, level=0):
     """What one coordinate's draws say about its parameter."""
     if model.name == "DirichletCategorical":
-        return parameter_belief(_shares.share_statistics(model, model, n, numbers, draws, [level])[0])
-    return parameter_belief(intervals.statistics(model, model, n, numbers, draws)[level])
+        return parameter_posterior(shares.share_statistics(model, model, n, numbers, draws, [level])[0])
+    build = STATISTICS.get(model.name, durations.duration_statistic)
+    return parameter_posterior(build(model, model, n, numbers, draws[:, level]))
 
 
 def naive(model, n, value):
@@ -91,7 +102,7 @@ def places(model, n, epsilon, draws, runs, seed=1, mechanism="auto", wrong=None)
     `wrong` changes the numbers that the reader believes the plan to have.
     """
     plan = sf.plan(model, n=n, epsilon=epsilon, delta=1e-6, draws=draws, mechanism=mechanism)
-    numbers = _coordinates.chosen(plan.to_json())
+    numbers = numbers_of(plan.to_json())
     numbers = numbers if wrong is None else wrong(numbers)
     rng, source = np.random.default_rng([seed, n, draws]), sf.seeded(seed)
     aware, plain = np.empty(runs), np.empty(runs)

@@ -11,6 +11,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "sfumato"
 LAYERS = [
     ("errors", "_validate", "_version", "_quadrature"),
     ("randomness", "privacy", "schema", "draws", "storage"),
+    ("grids",),
     ("dataset", "ledger", "models", "signing"),
     ("theorems", "engines", "samplers"),
     ("procedures",),

@@ -137,11 +137,11 @@ def test_the_order_of_rows_changes_nothing():
 
 def test_low_bits_of_a_release_tell_nothing():
     """Every released rate is one of the public grid, every released mean a multiple of the plan's spacing."""
+    from sfumato.grids.rates import RateGrid
     from sfumato.procedures.noisy_totals import spacing
-    from sfumato.samplers.beta_grid import rate_grid
 
     plan = PLANS["diffused"]()
-    public = set(rate_grid(0.0, plan.model.law([0], N, plan["power"]).grid))
+    public = set(RateGrid(0.0, plan.model.law([0], N, plan["power"]).grid).middles)
     for ones in (0, N):
         assert float(sf.publish(plan, survey(ones)).mean().item()) in public
     mean = PLANS["noisy-statistics of a mean"]()

@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.errors import LossRejected
 from sfumato.mechanisms import joint
 from sfumato.models.losses.scalar_link import ScalarLink
-from sfumato.queries import _losses
+from sfumato.queries import regret_bounds
 from sfumato.theorems import metric_examples
 
 
@@ -79,7 +79,7 @@ def test_no_bound_on_the_reweighted_loss_is_smaller_than_both_that_are_proved(sa
     mp.dps = 30
     s, e = mpf(sampling), mpf(eta)
     proved = min(mpf(1), s * mp.exp(2 * e), s + 4 * mp.tanh(e / 2))
-    found = _losses.reweighted_loss(sampling=sampling, log_ratio=eta)
+    found = regret_bounds.reweighted_loss(sampling=sampling, log_ratio=eta)
     assert proved <= found <= min(1, proved * (1 + mpf("1e-11")))
 
 

@@ -18,7 +18,7 @@ from sfumato.models.families.family import Family
 from sfumato.models.model import LOSSES, TOTALS, Model
 from sfumato.models.reading import AnyModel
 from sfumato.privacy.curves import Curve
-from sfumato.queries.widths import WidthPlan, cheapest, fewest_draws
+from sfumato.queries.interval_widths import WidthPlan, cheapest, fewest_draws
 
 KEEPABLE = ("transcript",)
 # Accepted values of `trust`.

@@ -95,11 +95,11 @@ class Release:
 
     def untold(self, ends: NDArray[np.float64], level: float = 0.9) -> str:
         """A sentence on the coefficients of a regression of which it tells little more than its prior, or nothing to say."""
-        from sfumato.queries.transcript_posterior import little_told
+        from sfumato.queries.transcript_posterior import prior_dominated
 
         if self.plan["model"].get("model") != "gibbs":
             return ""
-        return little_told(self.plan, self.schema, self.draws.labels, ends, level)
+        return prior_dominated(self.plan, self.schema, self.draws.labels, ends, level)
 
     def synthesize(
         self, rows: int, randomness: Any = None, *, to: str = "mapping", debias: bool = True, draw: int | None = None
@@ -148,7 +148,7 @@ class Release:
         number between. `queries` is how many questions are fixed in advance; `query_set` how many could be asked, where
         later ones depend on earlier answers. `prior` reweights the draws by the reader's own.
         """
-        from sfumato.queries import _losses
+        from sfumato.queries import regret_bounds
         from sfumato.queries import respond as answering
 
         return answering.respond(
@@ -159,7 +159,7 @@ class Release:
             against=against,
             log_ratio=log_ratio,
             lipschitz=lipschitz,
-            terms=_losses.Terms(1 if queries is None else queries, failure, query_set),
+            terms=regret_bounds.Terms(1 if queries is None else queries, failure, query_set),
         )
 
     def respond_all(
@@ -176,7 +176,7 @@ class Release:
         query_set: int | None = None,
     ) -> Any:
         """Answers to many questions at once: a utility of (draws, candidates, questions), a list of utilities, or a linear one."""
-        from sfumato.queries import _losses, batches
+        from sfumato.queries import batches, regret_bounds
 
         return batches.respond_all(
             self._sample(),
@@ -186,7 +186,7 @@ class Release:
             prior=prior,
             against=against,
             log_ratio=log_ratio,
-            terms=_losses.Terms(1 if queries is None else queries, failure, query_set),
+            terms=regret_bounds.Terms(1 if queries is None else queries, failure, query_set),
         )
 
     @property

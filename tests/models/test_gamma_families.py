@@ -24,7 +24,6 @@ from pricing import family_price
 from sfumato.errors import ArgumentError, MechanismRefused
 from sfumato.models.families._fixed_point import RESOLUTION
 from sfumato.procedures import law
-from sfumato.samplers import gamma_grid
 
 # --- draws -----------------------------------------------------------------------------------------------------------
 
@@ -42,7 +41,7 @@ def test_published_draws_follow_the_posterior(name):
     assert uniform_p(level(name, theta, shape, rate)) > LEVEL
     for scale in (0.7, 1.3):
         assert uniform_p(level(name, theta, shape, rate / scale)) < LEVEL
-    assert set(theta) <= set(gamma_grid.gamma_grid(model.law([0], n)))
+    assert set(theta) <= set(model.law([0], n).geometry.middles)
     if name in TRIMMED:
         assert model.lower < theta.min() < theta.max() < model.upper
 
@@ -54,7 +53,7 @@ def test_tempered_and_noisy_releases_stay_on_the_public_grid(name):
     for mechanism in (tempered, "noisy-statistics"):
         plan = sf.plan(model, n, 1.0, 1e-6, mechanism=mechanism)
         chosen = dict(plan.parameters)
-        public = set(gamma_grid.gamma_grid(model.law([0], n, chosen.get("power", 1.0), chosen.get("strength", 1.0))))
+        public = set(model.law([0], n, chosen.get("power", 1.0), chosen.get("strength", 1.0)).geometry.middles)
         for theta in (0.3, 3.0):
             values = records(name, theta, n, np.random.default_rng(4))
             release = sf.publish(plan, dataset(name, values), randomness=sf.seeded(9))

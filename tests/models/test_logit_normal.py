@@ -15,6 +15,7 @@ from effort import sized
 from goodness import LEVEL, uniform_p
 from pricing import family_price
 from sfumato.errors import ArgumentError
+from sfumato.grids import size
 from sfumato.models.families import from_json
 from sfumato.samplers import grid, logit_grid
 
@@ -26,12 +27,7 @@ N = 200
 @pytest.fixture
 def coarse(monkeypatch):
     """A grid of 4,096 cells: still far finer than the laws here, and quicker where hundreds are drawn."""
-    monkeypatch.setattr(logit_grid, "CELLS", 1 << 12)
-    logit_grid.edges.cache_clear()
-    logit_grid.values.cache_clear()
-    yield
-    logit_grid.edges.cache_clear()
-    logit_grid.values.cache_clear()
+    monkeypatch.setattr(size, "MOST_CELLS", 1 << 12)
 
 
 def survey(ones: int, n: int = N) -> sf.Dataset:

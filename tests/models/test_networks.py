@@ -19,6 +19,7 @@ from pricing import family_price
 from sfumato import procedures
 from sfumato.engines.codes import CodesEngine
 from sfumato.errors import ArgumentError, ChargeRefused, FormatError
+from sfumato.grids.rates import RateGrid
 from sfumato.models import families
 from sfumato.models.networks import BayesianNetwork, MarkovChain
 from sfumato.samplers import beta_grid
@@ -303,7 +304,7 @@ def test_one_entry_costs_less_than_a_record_and_a_ledger_keeps_them_apart(tmp_pa
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (0.05, 30.0), (300.0, 1200.0), (0.7, 4000.0)])
 def test_masses_on_smaller_grids_keep_their_stated_error(a, b, cells):
     """The grid of a table is chosen by its public weight; so are the nodes and the error."""
-    masses = beta_grid.beta_masses(a, b, beta_grid.nodes_for(a + b, cells), 0.0, cells).everywhere()
+    masses = beta_grid.beta_masses(a, b, beta_grid.nodes_for(a + b, cells), RateGrid(0.0, cells)).everywhere()
     mp.dps = 40
     x, y = mpf(a), mpf(b)
     shape = lambda t: -x * mp.log1p(mp.exp(-t)) - y * mp.log1p(mp.exp(t))

@@ -20,7 +20,7 @@ from sfumato.errors import ArgumentError
 from sfumato.models.families import _eigenbasis, from_json
 from sfumato.models.families.normal_mean import _clipped_moments
 from sfumato.models.laws import Normal
-from sfumato.samplers.location import draw_normal
+from sfumato.samplers.normal_vectors import draw_normal
 
 GaussianMean = sf.families.GaussianMean
 MultivariateNormal = sf.families.MultivariateNormal

@@ -12,11 +12,11 @@ from scipy import stats
 
 import sfumato as sf
 from sfumato.errors import ArgumentError
-from sfumato.models.families import _cells, _logit
+from sfumato.grids import rates
+from sfumato.models.families import _logit
 from sfumato.models.families._eigenbasis import eigenbasis, norm_bound
 from sfumato.models.families._log_weights import UNITS, from_units, to_units
 from sfumato.models.laws import Dirichlet, Gamma, Lattice, Product
-from sfumato.models.networks._tables import grid_for
 from sfumato.procedures.expectations import expected
 
 F = sf.families
@@ -73,8 +73,8 @@ def test_a_grid_has_its_stated_cells_to_a_deviation(weight):
     """In the arcsine of the root a Beta law of weight w has a deviation of at least 1/(2 sqrt(w + 1))."""
     a = 0.5 * weight
     spread = float(np.std(np.arcsin(np.sqrt(np.random.default_rng(3).beta(a, a, 4000)))))
-    assert 0.5 * math.pi / _cells.grid_for(weight) <= spread / 60
-    assert 0.5 * math.pi / grid_for(weight) <= spread / 7
+    assert 0.5 * math.pi / rates.cells_for(weight) <= spread / 60
+    assert 0.5 * math.pi / rates.cells_for_tables(weight) <= spread / 7
 
 
 # --- Gamma laws ------------------------------------------------------------------------------------------------------

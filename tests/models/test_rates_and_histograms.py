@@ -17,9 +17,9 @@ import sfumato as sf
 from effort import sized
 from goodness import LEVEL, uniform_p
 from pricing import family_price
+from sfumato.grids.rates import RateGrid
 from sfumato.procedures import law
 from sfumato.samplers import laws as exact_laws
-from sfumato.samplers.beta_grid import rate_grid
 
 LEVELS = ["a", "b", "c", "d"]
 
@@ -160,7 +160,7 @@ def test_a_truncated_draw_is_pure_on_the_grid_itself(floor):
     mp.dps = 30
     for ones in range(n + 1):
         law = model.law([ones], n, power)
-        weights = integer_weights(beta_masses(*law.cells, 16, floor, law.grid))
+        weights = integer_weights(beta_masses(*law.cells, 16, law.geometry.rates))
         each = np.diff(np.array([0, *weights.cumulative], dtype=object))
         logs.append(np.array([float(mp.log(int(w)) - mp.log(weights.total)) for w in each[::37]]))
     steps = [np.abs(a - b).max() for a, b in itertools.pairwise(logs)]
@@ -177,7 +177,7 @@ def test_low_bits_tell_a_float_variant_and_nothing_here():
     ):
         for totals in (few, many):
             law = model.law(totals, 400, 0.5)
-            public = set(rate_grid(0.0, law.grid))
+            public = set(RateGrid(0.0, law.grid).middles)
             ours = exact_laws.draw(law, 2000, sf.seeded(3))[:, 0]
             assert set(ours) <= public
             generator = np.random.default_rng(1)

@@ -10,8 +10,8 @@ import pytest
 from family_cases import CASES
 
 import sfumato as sf
+from sfumato.grids.line import spacing as normal_spacing
 from sfumato.models.families._normal import deviation_of
-from sfumato.models.families._normal import spacing as normal_spacing
 
 LEVELS = ["a", "b", "c"]
 

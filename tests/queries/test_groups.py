@@ -13,7 +13,8 @@ import goodness
 import sfumato as sf
 from effort import sized
 from sfumato.errors import ArgumentError, FormatError
-from sfumato.queries import _groups, intervals
+from sfumato.queries.statistics import groups as by_group
+from sfumato.queries.statistics.protocol import Released
 from sfumato.release import Release
 
 N, LEVELS = 2000, ("north", "south", "east", "west")
@@ -56,7 +57,7 @@ BRUTE = [
 
 @pytest.mark.parametrize("case", BRUTE, ids=str)
 def test_quantiles_are_those_of_brute_force(case):
-    law = _groups.noisy_law(*case)
+    law = by_group.noisy_law(*case)
     theta, below, said, weights = brute(*case)
     for level in (0.5, 0.9):
         ends = np.interp([0.5 * (1 - level), 0.5 * (1 + level)], below, theta)
@@ -86,7 +87,7 @@ def test_groups_smaller_than_the_noise_and_priors_that_pile_up_agree_with_single
     logs += stats.norm.logpdf(noisy[0], k, deviation) + stats.norm.logpdf(noisy[1], m, deviation)
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
-    low, high = _groups.noisy_law(*case, 1, 0.0).share_ends(0.9)
+    low, high = by_group.noisy_law(*case, 1, 0.0).share_ends(0.9)
     for end, tail in ((low, 0.05), (high, 0.95)):
         near = [weights @ special.betainc(prior[0] + k, prior[1] + m, max(end + way * 1e-3, 0.0)) for way in (-1, 1)]
         assert near[0] <= tail <= near[1]
@@ -119,7 +120,7 @@ def test_rates_outside_a_floor_have_intervals_at_its_edge(n, epsilon):
 def test_tempered_draws_agree_with_brute_force_over_sizes_and_counts(power, values):
     n, groups = 80, 3
     model = sf.grouped(sf.families.BetaBernoulli(1, 2), "g", LEVELS[:groups])
-    (law,) = intervals.tempered_group(model, model, n, (power, 1.0, 0.0), np.array(values)[:, None])
+    (law,) = by_group.tempered_group(model, model, n, (power, 1.0, 0.0), np.array(values)[:, None])
     theta, cumulative = np.linspace(0, 1, 401), 0.0
     weights = []
     for size in range(n + 1):
@@ -138,20 +139,20 @@ def test_tempered_draws_agree_with_brute_force_over_sizes_and_counts(power, valu
 def test_runs_of_counts_agree_with_single_counts(monkeypatch):
     """At a noise of 40 counts are summed in runs of 6; one by one they say the same."""
     case = ((160.0, 75.0), 1000, 3, (1.0, 1.0), 40.0, 1, 0.0)
-    coarse = _groups.noisy_law(*case)
-    monkeypatch.setattr(_groups, "_RUNS", 1000)
-    fine = _groups.noisy_law(*case)
+    coarse = by_group.noisy_law(*case)
+    monkeypatch.setattr(by_group, "_RUNS", 1000)
+    fine = by_group.noisy_law(*case)
     assert len(coarse.own) < len(fine.own) / 20
     assert coarse.share_ends(0.9) == pytest.approx(fine.share_ends(0.9), abs=3e-4)
 
 
 def test_counts_that_no_records_can_have_are_refused():
     with pytest.raises(ArgumentError, match="edited"):
-        _groups.noisy_law((1e300, 1e300), 1000, 3, (1.0, 1.0), 5.0, 1, 0.0)
+        by_group.noisy_law((1e300, 1e300), 1000, 3, (1.0, 1.0), 5.0, 1, 0.0)
 
 
 def test_a_prior_that_contradicts_the_counts_moves_the_window():
-    law = _groups.noisy_law((0.0, 1000.0), 5000, 2, (4000.0, 4000.0), 10.0, 1, 0.0)
+    law = by_group.noisy_law((0.0, 1000.0), 5000, 2, (4000.0, 4000.0), 10.0, 1, 0.0)
     assert law.own.min() > 70  # beyond seven deviations of the noise
     weights = {side: law.weights[law.own == side].sum() for side in (law.own.min(), law.own.max())}
     assert max(weights.values()) < 1e-6
@@ -180,7 +181,8 @@ def covered(runs, sizes=None, draws=1, misread=1.0, seed=3):
         own = np.diff(np.concatenate([[0], bars, [N]])) if sizes is None else sizes
         release = published(plan, own, truth, rng, source)
         noise = misread * float(plan["noise"])
-        laws = intervals._grouped(MODEL, MODEL, N, (1.0, 1.0, noise), release.draws)
+        released = Released(N, (1.0, 1.0, noise), release.draws.pooled(), release.draws.totals)
+        laws = by_group.group_laws(MODEL, MODEL, released)
         low, high = np.array([law.share_ends(0.9) for law in laws]).T
         inside += (low <= truth) & (truth <= high)
     return inside

@@ -10,8 +10,9 @@ from scipy import special, stats
 
 import sfumato as sf
 from sfumato.draws import Draws
-from sfumato.queries import _vectors, intervals, transcript_posterior
+from sfumato.queries import transcript_posterior
 from sfumato.queries.intervals import interval
+from sfumato.queries.statistics import bounded_means, protocol, vectors
 
 LEVELS = (0.5, 0.8, 0.9, 0.99)
 
@@ -85,7 +86,7 @@ def test_the_rows_own_interval_holds_its_level_where_a_cell_holds_many_counts(n,
 @pytest.mark.parametrize("level", LEVELS)
 def test_normal_ends_leave_equal_tails(level):
     mean, deviation = np.array([1.0, -3.0]), np.array([0.5, 2.0])
-    low, high = _vectors.normal_ends(mean, deviation, level)
+    low, high = vectors.normal_ends(mean, deviation, level)
     assert stats.norm.cdf((low - mean) / deviation) == pytest.approx(0.5 * (1 - level), rel=1e-9)
     assert stats.norm.sf((high - mean) / deviation) == pytest.approx(0.5 * (1 - level), rel=1e-9)
 
@@ -96,7 +97,7 @@ def test_the_ends_of_a_bounded_mean_are_just_not_rejected(level, sampling):
     """|estimate - mu| = z sqrt(noise^2/n^2 + mu (1 - mu)/n) at both ends, in units of the range."""
     n, noise, bounds, estimate = 200, 6.0, (10.0, 50.0), 22.0
     z, seen = stats.norm.ppf(0.5 + 0.5 * level), (estimate - 10) / 40
-    for end in _vectors.bounded_mean(estimate, n, bounds, noise, level, sampling):
+    for end in bounded_means.bounded_mean(estimate, n, bounds, noise, level, sampling):
         mu = (end - 10) / 40
         spread = math.sqrt((noise / n) ** 2 + (mu * (1 - mu) / n if sampling else 0.0))
         assert abs(seen - mu) == pytest.approx(z * spread, rel=1e-9)
@@ -109,7 +110,7 @@ def test_the_law_of_a_normal_mean_given_its_draws(power, draws):
     """By a grid over the hidden sum: draws ~ N(m + r a S/P, 1/P), S/n ~ N(theta, 1/(n a)), theta ~ N(m, 1/l)."""
     model, n = sf.families.GaussianMean(1, 8.0, 0.5), 12
     values = np.array([[0.7], [1.1], [0.4], [0.9]])[:draws]
-    mean, deviation = _vectors.vector_law(model, model, n, (power, 1.0, 0.0), values, True)
+    mean, deviation = vectors.vector_law(model, model, n, (power, 1.0, 0.0), values, True)
     a, prior = 1.0, 0.5
     precision = prior + power * n * a
     theta, total = np.linspace(-6, 6, 601)[:, None], np.linspace(-60, 60, 2401)[None, :]
@@ -162,7 +163,7 @@ def test_a_drawn_optimum_is_weighed_with_what_the_prior_says(noise):
     prior = sf.priors.Gaussian(1.0, [0.2, 0.1])
     slope = noise * np.array([[1.0, 0.3], [0.3, 0.5]])
     optimum = np.tile(drawn, (SIZE, 1))
-    found = transcript_posterior._believed(
+    found = transcript_posterior._combined(
         prior, optimum, stacked(HESSIAN), stacked(SQUARES), slope, PRECISION, n, rng
     )  # fmt: skip
     inverse = np.linalg.inv(n * HESSIAN + PRECISION)
@@ -205,7 +206,7 @@ def test_a_regression_interval_is_made_of_quantiles(monkeypatch):
 def test_the_law_of_a_normal_mean_given_a_noisy_sum(sampling):
     """By a grid over the sum and the noisy sum: S~ ~ N(S, (noise D)^2), draw ~ N(a S~/P, 1/P)."""
     model, n, noise, value = sf.families.GaussianMean(1, 8.0, 0.5), 12, 0.4, 0.7
-    mean, deviation = _vectors.vector_law(model, model, n, (1.0, 1.0, noise), np.array([[value]]), sampling)
+    mean, deviation = vectors.vector_law(model, model, n, (1.0, 1.0, noise), np.array([[value]]), sampling)
     prior, precision, added = 0.5, 0.5 + n, noise * 16.0
     total = np.linspace(-80, 80, 3201)
     # The draw given the sum, its noise integrated out: variance 1/P + (added/P)^2.
@@ -227,7 +228,7 @@ def test_of_many_draws_the_first_are_taken(model, monkeypatch):
     rng, width = np.random.default_rng(3), len(model.labels)
     shares = rng.dirichlet([20.0] * max(width, 2), 40)[None, :, :width]
     values = shares[..., 0] if width == 1 else shares
-    monkeypatch.setattr(intervals, "MOST_DRAWS", 8)
+    monkeypatch.setattr(protocol, "MOST_DRAWS", 8)
     plan = plan_of(model, 60, 0.5)
     ends = [interval(Draws(values[:, :count], model.labels), plan) for count in (40, 8, 7)]
     assert np.array_equal(ends[0], ends[1])

@@ -9,8 +9,8 @@ from scipy import special, stats
 import sfumato as sf
 from sfumato.draws import Draws
 from sfumato.models.laws import Gamma
-from sfumato.queries._cells import gamma_cells, log_gamma_mass
 from sfumato.queries.intervals import interval
+from sfumato.queries.statistics.cell_masses import log_gamma_mass
 
 
 def plan_of(model, n: int, **numbers: float) -> dict:
@@ -96,7 +96,7 @@ def test_the_outer_cells_of_an_open_grid_reach_to_zero_and_to_infinity(spacing):
     """Their masses are the tails of the law, which lie outside the range of the grid."""
     law = Gamma(3.0, 2.0, 0.0 if spacing == "root" else 0.9, 2.0, spacing, grid=8)
     values = np.array([0.01 if spacing == "root" else 0.91, 1.99])
-    low, high = gamma_cells(values, law)
+    low, high = law.geometry.ends(values)
     assert low[0] == 0
     assert high[1] == np.inf
     masses = np.exp(log_gamma_mass(np.array([3.0]), np.array([2.0]), low, high))[0]

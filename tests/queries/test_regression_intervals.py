@@ -166,7 +166,7 @@ def test_where_a_release_tells_nothing_the_interval_is_the_priors_own():
         inner = release.interval(0.9, include="privacy")
         assert (inner[1] - inner[0] < 1.25 * own).all()
     said = str(release.summary())
-    assert "tells little about" in said
+    assert "has little information on" in said
     assert "intercept = false" in said
 
 

@@ -15,9 +15,9 @@ from scipy import stats
 import sfumato as sf
 from goodness import LEVEL
 from sfumato.errors import ArgumentError
-from sfumato.queries import _losses, _reweight, batches
-from sfumato.queries._losses import Terms
+from sfumato.queries import _reweight, batches, regret_bounds
 from sfumato.queries._sample import Sample, law_in_words, read
+from sfumato.queries.regret_bounds import Terms
 from sfumato.queries.respond import SCAN, respond
 from sfumato.theorems import sampling_error
 
@@ -317,7 +317,7 @@ def test_the_reweighted_bound_holds_by_enumeration_and_the_unweighted_error_alon
         sampling = Terms(1, failure).response_loss(draws, 2)
         for p in (0.001, 0.005, 0.05, 0.5):
             for eta in (0.0, 0.1, 0.5, 3.0):
-                bound = _losses.reweighted_loss(sampling=sampling, log_ratio=eta)
+                bound = regret_bounds.reweighted_loss(sampling=sampling, log_ratio=eta)
                 for sure in (0.1, 0.3, 0.6, 0.9):
                     assert failing_chance(draws, p, eta, sure, bound) <= failure
                     broken += failing_chance(draws, p, eta, sure, sampling) > failure
@@ -430,7 +430,7 @@ def test_a_million_adaptive_queries_open_no_file_and_leave_the_ledger_as_it_was(
 
 @pytest.mark.parametrize("value", [0.0, 0.1234, 0.12, 0.99951, 1.0, 3.14159e-7, 0.0009999, 123.4])
 def test_bounds_are_printed_rounded_up(value):
-    shown = float(_losses.digits_up(value))
+    shown = float(regret_bounds.digits_up(value))
     assert value <= shown <= value * 1.011
 
 

@@ -8,7 +8,8 @@ import pytest
 import sfumato as sf
 from sfumato import planning
 from sfumato.errors import ArgumentError, CalibrationError
-from sfumato.queries import _coordinates, widths
+from sfumato.queries import interval_widths, restricted_priors
+from sfumato.queries.statistics.protocol import numbers_of
 
 F = sf.families
 MEAN = F.NormalMean(1.0, -4.0, 4.0)
@@ -19,7 +20,7 @@ def test_the_price_found_is_the_smallest_that_is_narrow_enough():
     assert found.width <= 0.5
     assert found.plan.guarantee.epsilon(1e-6) <= found.epsilon
     cheaper = sf.plan(MEAN, n=1000, epsilon=0.8 * found.epsilon, delta=1e-6)
-    assert widths.expected_width(cheaper, 0.9) > 0.5
+    assert interval_widths.expected_width(cheaper, 0.9) > 0.5
     assert f"epsilon {found.epsilon:.4g}" in str(found)
 
 
@@ -31,20 +32,22 @@ def test_the_expected_width_is_that_of_real_releases():
     model = F.GammaPoisson(9.0, 3.0, 30)
     plan = sf.plan(model, n=500, epsilon=1.0, delta=1e-6, mechanism="noisy-statistics")
     rng, source, found = np.random.default_rng(2), sf.seeded(2), []
-    numbers = _coordinates.chosen(plan.to_json())
+    numbers = numbers_of(plan.to_json())
     for _ in range(60):
         _, totals = coverage_cases.invented(model, rng, 500)
         belief = coverage_cases.belief(model, 500, numbers, coverage_cases.draws_of(plan, totals, source))
         found.append(belief.quantile(0.95) - belief.quantile(0.05))
-    error = 5 * np.std(found) * np.sqrt(1 / 60 + 1 / widths._RELEASES)
-    expected = widths.expected_width(plan, 0.9)
+    error = 5 * np.std(found) * np.sqrt(1 / 60 + 1 / interval_widths._RELEASES)
+    expected = interval_widths.expected_width(plan, 0.9)
     assert abs(expected - np.mean(found)) <= error
     for factor in (0.7, 1.3):
         assert abs(factor * expected - np.mean(found)) > error
 
 
 def test_how_many_draws_at_a_price():
-    one = widths.expected_width(sf.plan(MEAN, n=1000, epsilon=1.0, delta=1e-6, mechanism="noisy-statistics"), 0.9)
+    one = interval_widths.expected_width(
+        sf.plan(MEAN, n=1000, epsilon=1.0, delta=1e-6, mechanism="noisy-statistics"), 0.9
+    )
     found = sf.plan_for_width(MEAN, 1000, width=0.9 * one, epsilon=1.0, draws=None, mechanism="noisy-statistics")
     assert found.draws > 1
     assert found.plan.draws == found.draws
@@ -78,9 +81,9 @@ def test_the_divergence_falls_with_the_price():
 def test_the_trade_off_of_a_restricted_prior_buys_loss_with_price():
     points = np.linspace(0.001, 0.999, 999)
     constants = lambda theta: np.abs(np.log(theta / (1 - theta)))
-    curve = widths.restricted_prior_curve(constants, np.full(999, 1 / 999), points, 100, 2, 1, 0.05)
+    curve = restricted_priors.restricted_prior_curve(constants, np.full(999, 1 / 999), points, 100, 2, 1, 0.05)
     prices, losses = np.array(curve).T
     assert (np.diff(prices) > 0).all()
     assert (np.diff(losses) <= 0).all()
     with pytest.raises(ArgumentError, match="sum to 1"):
-        widths.restricted_prior_curve(constants, np.ones(999), points, 100, 2, 1, 0.05)
+        restricted_priors.restricted_prior_curve(constants, np.ones(999), points, 100, 2, 1, 0.05)

@@ -22,8 +22,8 @@ from sfumato.samplers import gamma_grid, grid, laws
 
 def exact_log_masses(law: Gamma, cells: list[int]) -> list[mpf]:
     """Log masses relative to the density at the (clipped) mode in y, in 30 digits: the edges are the floats of the grid."""
-    edges = gamma_grid._edges(law.spacing, law.lower, law.upper, law.closed, law.grid)
-    shape, rate = mpf(law.shape), mpf(law.rate) * mpf(gamma_grid._reference(law.spacing, law.lower, law.upper))
+    edges = law.geometry.log_edges
+    shape, rate = mpf(law.shape), mpf(law.rate) * mpf(law.geometry.reference)
     centre = mp.log(shape / rate)
     if law.closed:
         centre = min(max(centre, mpf(float(edges[0]))), mpf(float(edges[-1])))
@@ -94,8 +94,8 @@ def test_too_few_nodes_are_caught(name):
 @pytest.mark.planted
 def test_float_differences_of_distribution_functions_are_caught():
     law = ExponentialRate(2.0, 1.0, 10.0).law([1000], 1000)
-    edges = gamma_grid._edges(law.spacing, law.lower, law.upper, law.closed, law.grid)
-    theta = gamma_grid._reference(law.spacing, law.lower, law.upper) * np.exp(edges)
+    edges = law.geometry.log_edges
+    theta = law.geometry.reference * np.exp(edges)
     naive = np.diff(stats.gamma.cdf(theta, law.shape, scale=1 / law.rate))
     masses = everywhere(law)[1:-1]
     tail = np.flatnonzero((masses < masses.max() - 60) & (masses > masses.max() - 200) & (theta[1:] > 1))
@@ -107,8 +107,8 @@ def test_float_differences_of_distribution_functions_are_caught():
 def test_a_density_written_about_a_mode_far_outside_is_caught():
     """The planted fault: about the mode itself the exponents are of the size of the data, and so is their rounding."""
     law = CORNERS["trimmed, mode far above"]
-    edges = gamma_grid._edges(law.spacing, law.lower, law.upper, law.closed, law.grid)
-    reference = gamma_grid._reference(law.spacing, law.lower, law.upper)
+    edges = law.geometry.log_edges
+    reference = law.geometry.reference
     mode = math.log(law.shape / law.rate / reference)
     naive = grid.log_masses(lambda d: law.shape * (d - np.expm1(d)), mode, edges, 128, closed=True).everywhere()
     assert spread_of_errors(law, naive - naive.max()) > gamma_grid.mass_error(law)
@@ -120,7 +120,7 @@ def test_the_derived_quadrature_error_is_a_bound(nodes, shape, monkeypatch):
     """On a grid so coarse, with nodes so few, that the error can be seen: it stays below the bound that picks the nodes."""
     monkeypatch.setattr(grid, "_STEEP", math.inf)  # steep cells would be mended by finer panels
     law = Gamma(shape, shape / 0.7, 1e-2, 30.0, "log", grid=512)
-    half, slope, curvature, _ = gamma_grid._blocks("log", shape, law.lower, law.upper, law.grid)
+    half, slope, curvature, _ = gamma_grid._blocks(law.geometry, shape)
     bound = float(gamma_grid._quadrature_error(nodes, half, slope, curvature).max())
     rough = gamma_grid.gamma_masses(law, nodes).everywhere()
     fine = gamma_grid.gamma_masses(law, 128).everywhere()
@@ -136,9 +136,9 @@ def test_the_derived_quadrature_error_is_a_bound(nodes, shape, monkeypatch):
 def test_draws_follow_the_law_and_stay_on_the_grid(name):
     law = CORNERS[name]
     values = laws.draw(law, 4000, seeded(5))[:, 0]
-    assert set(values) <= set(gamma_grid.gamma_grid(law))
+    assert set(values) <= set(law.geometry.middles)
     # Spread over their cells, so that the law is continuous again.
-    place = np.searchsorted(gamma_grid.gamma_grid(law), values) + np.random.default_rng(1).random(len(values))
+    place = np.searchsorted(law.geometry.middles, values) + np.random.default_rng(1).random(len(values))
     if law.spacing == "root":
         theta = law.upper * (place / law.grid) ** 2
     else:
@@ -172,7 +172,7 @@ def test_grid_nodes_and_error_do_not_depend_on_the_data():
         assert len({(law.shape, law.rate) for law in found}) == 3
         assert len({gamma_grid.nodes_for(law) for law in found}) == 1
         assert len({gamma_grid.mass_error(law) for law in found}) == 1
-        assert all(gamma_grid.gamma_grid(law) is gamma_grid.gamma_grid(found[0]) for law in found)
+        assert all(law.geometry.middles is found[0].geometry.middles for law in found)
 
 
 @pytest.mark.parametrize("model", [GammaPoisson(0.5, 1.0, 4), ExponentialRate(0.5, 1.0, 4.0)])

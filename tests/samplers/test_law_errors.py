@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.grids.rates import RateGrid
+from sfumato.grids.size import MOST_CELLS
 from sfumato.models import laws as values
 from sfumato.samplers import beta_grid, gamma_grid, grid, laws, logit_grid
 
@@ -19,7 +21,7 @@ def dirichlet(cells: int, weight: float = 50.0) -> values.Dirichlet:
 
 def stick(weight: float = 50.0) -> float:
     """log((1 + eta)/(1 - eta)): a mass is off by a factor within 1 +- eta, and so is the sum that divides it."""
-    eta = beta_grid.mass_error(weight, 1.0)
+    eta = beta_grid.mass_error(weight, 1.0, MOST_CELLS)
     return math.log((1 + eta) / (1 - eta))
 
 
@@ -33,10 +35,10 @@ def test_every_broken_stick_is_charged(cells):
 
 def test_a_heavier_law_charges_more():
     # Beyond a hundredth of the largest weight a cell is wide against the posterior.
-    light, heavy = (beta_grid.mass_error(weight, 1.0) for weight in (1e3, 1e9))
+    light, heavy = (beta_grid.mass_error(weight, 1.0, MOST_CELLS) for weight in (1e3, 1e9))
     assert heavy > light
     with pytest.raises(sf.errors.ArgumentError, match="total weight"):
-        beta_grid.mass_error(1e12, 1.0)
+        beta_grid.mass_error(1e12, 1.0, MOST_CELLS)
 
 
 @pytest.mark.parametrize("touched", [1, 2, 3, None])
@@ -70,7 +72,7 @@ def test_masses_of_a_rate_are_within_the_stated_error(a, b):
     from scipy import special
 
     cells = 256
-    masses = beta_grid.beta_masses(a, b, 32, 0.0, cells)
+    masses = beta_grid.beta_masses(a, b, 32, RateGrid(0.0, cells))
     found = np.exp(masses.logs - masses.logs.max())
     phi = np.arange(cells + 1) * (math.pi / 2) / cells
     below = special.betainc(a, b, np.sin(phi) ** 2)

@@ -12,6 +12,7 @@ from mpmath import mp, mpf
 
 from goodness import LEVEL, uniform_p
 from sfumato.errors import ArgumentError
+from sfumato.grids.size import MOST_CELLS
 from sfumato.models.families import LogitNormal, _logit
 from sfumato.models.laws import LogitNormal as Law
 from sfumato.randomness import seeded
@@ -35,7 +36,7 @@ CASES = [
 
 
 def edges(law: Law):
-    return logit_grid.edges(law.total, law.precision, law.lower, law.upper)[0]
+    return law.geometry.edges
 
 
 def log_density(precision, centre, n, ones, power):
@@ -76,18 +77,16 @@ def test_relative_error_of_masses_is_below_what_is_charged(case):
 
 
 def test_every_number_of_nodes_was_checked():
-    used = [logit_grid.edges(x.total, x.precision, x.lower, x.upper)[1] for x in (law_of(*case) for case in CASES)]
+    used = [logit_grid.nodes_for(law_of(*case)) for case in CASES]
     assert set(used) == {8, 16, 32}
 
 
 @pytest.mark.planted
 def test_too_few_nodes_are_caught(monkeypatch):
     monkeypatch.setattr(logit_grid, "_NODES", ((math.inf, 3),))
-    logit_grid.edges.cache_clear()
     case = CASES[-1]
     law = law_of(*case)
     assert spread_of_errors(case, logit_grid.masses(law).everywhere(), law) > logit_grid.mass_error(law)
-    logit_grid.edges.cache_clear()
 
 
 @pytest.mark.planted
@@ -131,14 +130,14 @@ def test_the_grid_is_the_same_for_every_count_and_every_cell_is_possible(case):
     laws = [law_of(precision, centre, n, ones, power) for ones in (0, n // 2, n)]
     assert len({(x.total, x.precision, x.centre, x.lower, x.upper) for x in laws}) == 1
     at = edges(laws[0])
-    assert len(at) == grid.CELLS - 1
+    assert len(at) == MOST_CELLS - 1
     assert np.all(np.diff(at) > 0)
-    values = logit_grid.values(laws[0].total, precision, laws[0].lower, laws[0].upper)
-    assert len(values) == grid.CELLS
+    values = laws[0].geometry.middles
+    assert len(values) == MOST_CELLS
     assert np.all(np.diff(values) > 0)
     for law in laws:
         weights = grid.integer_weights(logit_grid.masses(law))
-        assert weights.cells == grid.CELLS
+        assert weights.cells == MOST_CELLS
         assert min(b - a for a, b in pairwise([0, *weights.cumulative])) >= 1
         mode = float(_logit.modes(np.array(law.ones), np.array(law.zeros), precision, centre))
         assert at[0] < mode - 8.9 / math.sqrt(precision)
@@ -150,7 +149,7 @@ def test_the_grid_is_the_same_for_every_count_and_every_cell_is_possible(case):
 def test_draws_follow_the_law_and_stay_on_the_grid(case):
     law = law_of(*case)
     draws = logit_grid.draw_log_odds(law, 8000, seeded(3))[:, 0]
-    assert set(draws) <= set(logit_grid.values(law.total, law.precision, law.lower, law.upper))
+    assert set(draws) <= set(law.geometry.middles)
     t = np.linspace(law.lower, law.upper, 400_001)
     precision, centre, n, ones, power = case
     logs = power * (ones * t - n * np.logaddexp(0, t)) - 0.5 * precision * (t - centre) ** 2

@@ -10,6 +10,7 @@ import pytest
 from mpmath import mp, mpf
 
 from goodness import LEVEL, chi_square_p
+from sfumato.grids.lattice import ShareLattice
 from sfumato.models.laws import Lattice
 from sfumato.randomness import seeded
 from sfumato.samplers import laws
@@ -25,7 +26,7 @@ def exact(law: Lattice) -> dict[tuple[int, ...], mpf]:
     """Probability of every point in 50 digits, by enumeration; the shares are the public floats."""
     mp.dps = 50
     size = len(law.cells)
-    shares = [mpf(float(x)) for x in lattice.shares(size, law.floor, law.steps)]
+    shares = [mpf(float(x)) for x in law.geometry.values]
     weights = {
         j: mp.fprod(shares[k] ** (mpf(a) - 1) for k, a in zip(j, law.cells, strict=True))
         for j in points(size, law.steps)
@@ -37,7 +38,7 @@ def exact(law: Lattice) -> dict[tuple[int, ...], mpf]:
 def as_drawn(law: Lattice) -> dict[tuple[int, ...], mpf]:
     """Probability with which the sampler gives every point: its whole-number weights, multiplied out in 50 digits."""
     mp.dps = 50
-    base = np.log(lattice.shares(len(law.cells), law.floor, law.steps))
+    base = np.log(law.geometry.values)
     logs = [(cell - 1.0) * base for cell in law.cells]
     behind, shift = lattice.suffix_sums(logs), lattice.places_for(law)
     found = {}
@@ -81,7 +82,7 @@ def test_no_weight_is_cut_off_however_small():
 def test_a_float_convolution_without_scaling_would_lose_them():
     """The planted fault: plain exponentials underflow, and points become impossible."""
     law = LAWS[3]
-    base = np.log(lattice.shares(4, law.floor, law.steps))
+    base = np.log(law.geometry.values)
     assert (np.exp((law.cells[3] - 1) * base) == 0).any()
 
 
@@ -109,7 +110,7 @@ def test_draws_follow_the_enumerated_law(law):
 
 
 def test_the_released_shares_are_public_whatever_the_cells():
-    public = set(lattice.shares(3, 0.02, 1024).tolist())
+    public = set(ShareLattice(3, 0.02, 1024).values.tolist())
     for cells in ((1.0, 1.0, 1.0), (400.0, 3.0, 11.5)):
         assert set(laws.draw(Lattice(cells, 500.0, 0.02, 1024), 20, seeded(2)).ravel().tolist()) <= public
 

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
+from sfumato.grids.rates import RateGrid
+from sfumato.grids.size import MOST_CELLS
 from sfumato.models.families import ExponentialRate, GammaPoisson
 from sfumato.models.laws import Dirichlet, Gamma
-from sfumato.samplers import beta_grid, gamma_grid, grid, laws
+from sfumato.samplers import beta_grid, gamma_grid, laws
 
 FREE, TRIMMED = ExponentialRate(0.05, 1.0, 20.0), ExponentialRate(2.0, 1.0, 10.0, 0.1, 5.0)
 COUNTS = GammaPoisson(0.05, 1.0, 20)
@@ -28,7 +30,7 @@ def derived_error(law: Gamma, nodes: int) -> float:
     large as the shape or as the largest rate times the upper end; a fall of e^-800 over one cell is the most that counts.
     """
     public = law.rate * law.upper if law.spacing == "root" else law.shape
-    half, slope, curvature, _ = gamma_grid._blocks(law.spacing, public, law.lower, law.upper, law.grid)
+    half, slope, curvature, _ = gamma_grid._blocks(law.geometry, public)
     if law.closed:
         edge = max(law.shape, law.largest_rate * law.upper)
         slope = np.maximum(slope, np.minimum(edge, 400 / half))
@@ -69,7 +71,7 @@ def steep_floor(weight: float, drop: float) -> float:
     low, high = 1e-6, 0.1
     for _ in range(60):
         floor = math.sqrt(low * high)
-        first, second = beta_grid._edges(floor, grid.CELLS)[:2]
+        first, second = RateGrid(floor).logit_edges[:2]
         fall = weight * (np.logaddexp(0, second) - np.logaddexp(0, first)) - (second - first)
         low, high = (floor, high) if fall < drop else (low, floor)
     return low
@@ -79,15 +81,15 @@ def test_masses_of_the_steepest_beta_cells_are_told_to_the_stated_error():
     """Cells over which the density falls by a little less than e^-12, the most for which no finer panels are used."""
     weight = 1e7
     floor = steep_floor(weight, 11.9)
-    logs = beta_grid.beta_masses(1.0, weight - 1, beta_grid.nodes_for(weight), floor).everywhere()
-    edges = [mpf(float(x)) for x in beta_grid._edges(floor, grid.CELLS)[:12]]
+    logs = beta_grid.beta_masses(1.0, weight - 1, beta_grid.nodes_for(weight, MOST_CELLS), RateGrid(floor)).everywhere()
+    edges = [mpf(float(x)) for x in RateGrid(floor).logit_edges[:12]]
     mp.dps = 40
     shape = lambda x: x - mpf(weight) * mp.log1p(mp.exp(x)) + mpf(weight) * mp.log1p(mp.exp(edges[0]))
     errors = []
     for cell in (0, 5, 10):
         exact = mp.quad(lambda x: mp.exp(shape(x)), mp.linspace(edges[cell], edges[cell + 1], 25))
         errors.append(mp.log(exact) - mpf(float(logs[cell])))
-    stated = beta_grid.mass_error(weight, 1.0)
+    stated = beta_grid.mass_error(weight, 1.0, MOST_CELLS)
     assert max(errors) - min(errors) < stated
     law = Dirichlet((1.0, weight - 1), weight, 1.0)
     assert laws.log_error(law) >= 2 * stated

@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 from command_line import typed
 from forging import forge, stored
-from sfumato.samplers.beta_grid import rate_grid
+from sfumato.grids.rates import RateGrid
 from sfumato.shells import csv_output
 
 
@@ -90,7 +90,7 @@ def test_a_file_is_compared_with_what_the_ledger_sealed(charged, sfumato):
 def test_a_file_that_differs_from_what_was_sealed_is_refused(charged, sfumato):
     """Another draw of the same plan passes every check of the file: only the ledger's copy tells."""
     release = sf.load("x.sfumato")
-    grid = rate_grid(0.0, 1 << 12)
+    grid = RateGrid(0.0, 1 << 12).middles
     place = int(np.searchsorted(grid, release.draws.values[0, 0]))
     moved = dataclasses.replace(release.draws, values=np.array([[grid[place + 5]]]))
     dataclasses.replace(release, draws=moved).verify().save("y.sfumato")

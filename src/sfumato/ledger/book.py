@@ -15,9 +15,9 @@ from typing import TypeVar
 from sfumato.errors import ClockSetBack, LedgerDamaged, LedgerReadOnly
 from sfumato.ledger.chain import GENESIS, NO_NAME, OLDEST, REMEDY, VERSION, Chain, Row, digest
 from sfumato.ledger.forks import operation
-from sfumato.ledger.location import Location
 from sfumato.ledger.store import Transaction
 from sfumato.ledger.system import translated_os
+from sfumato.ledger.url_and_witness import Location
 from sfumato.ledger.witness import Mark, Witness
 
 # Clocks of machines that share a ledger differ a little; a clock further back than this is a sign of a restored machine.

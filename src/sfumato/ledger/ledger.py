@@ -14,11 +14,11 @@ from sfumato.ledger.account import Account
 from sfumato.ledger.book import Book, now, recorded, sealed_bytes, ticked
 from sfumato.ledger.chain import NO_NAME, Chain, Row, canonical, digest
 from sfumato.ledger.currency import cap_of
-from sfumato.ledger.location import Location
 from sfumato.ledger.lookup import find_request, matching, read_back, refuse_other
 from sfumato.ledger.records import Entry, Receipt, Report, Spent
 from sfumato.ledger.store import Transaction
 from sfumato.ledger.terms import Terms, label
+from sfumato.ledger.url_and_witness import Location
 from sfumato.privacy.curves import Curve
 from sfumato.privacy.guarantee import Guarantee
 

@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ArgumentError
+from sfumato.grids.rates import cells_for
 from sfumato.models.families import _cells
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.families.dirichlet_categorical import DirichletCategorical
 from sfumato.models.families.family import Array, Claim, Family
-from sfumato.models.laws import Dirichlet, Law, Product
+from sfumato.models.laws import Dirichlet, Product
 from sfumato.schema import Boolean, Category, Schema
 
 
@@ -196,7 +197,7 @@ class Grouped(Family):
         ]
         return np.stack(found)
 
-    def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Law:
+    def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Product:
         """A product over groups, of which one replaced record touches two; grids come from the whole n, which is public."""
         rows = self._rows(np.array([float(total) for total in totals]))
         if self._cells is None:
@@ -209,7 +210,7 @@ class Grouped(Family):
         single = isinstance(self.model, BetaBernoulli)
         floor = self.model.floor if isinstance(self.model, BetaBernoulli) else 0.0
         cells = self.natural(rows, n, power, strength)
-        grid = _cells.grid_for(weight)
+        grid = cells_for(weight)
         return Product(
             tuple(Dirichlet(tuple(map(float, row)), weight, smallest, floor, single, grid) for row in cells), touched=2
         )

@@ -1,4 +1,4 @@
-"""The laws that posteriors take, as plain values: what is to be drawn, on which public grid. Drawing is the samplers' work.
+"""The laws that posteriors take, as plain values: what is to be drawn, on which public grid. `samplers` draws them.
 
 Fields named by what the data determine (cells, rate, mean, logs, ones, zeros) are private; all others are public, the same
 for every data set, so that the grid, the quadrature and the charge for its error do not depend on a record.
@@ -7,14 +7,18 @@ for every data set, so that the grid, the quadrature and the charge for its erro
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
+
+from sfumato.grids import Geometry, lattice, line, log_odds, positive, rates, sticks
+from sfumato.grids.points import PointGrid, ProductGrid
+from sfumato.grids.size import most_cells
 
 
 @dataclass(frozen=True)
 class Dirichlet:
-    """Dirichlet(cells), drawn by breaking a stick. `weight` bounds the sum of the cells, `smallest` each from below.
+    """Dirichlet(cells), drawn by stick-breaking. `weight` bounds the sum of the cells, `smallest` each from below.
 
     `grid` is the number of cells of the public grid of each share: fewer are faster where there are many tables.
     Two cells are a Beta; `single` then releases the first share alone, and `floor` > 0 restricts it to [floor, 1 - floor].
@@ -25,7 +29,13 @@ class Dirichlet:
     smallest: float
     floor: float = 0.0
     single: bool = False
-    grid: int = 1 << 16
+    grid: int = field(default_factory=most_cells)
+
+    @property
+    def geometry(self) -> sticks.StickGrid:
+        """The grid of rates, on which every stick is broken; a floor restricts two shares alone."""
+        grid = rates.rate_grid(self.floor if len(self.cells) == 2 else 0.0, self.grid)
+        return sticks.StickGrid(grid, len(self.cells), self.single)
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,7 @@ class Gamma:
     `spacing` names the coordinate in which the cells are equal, and with it which parameter is public. "root", the square
     root, with `lower` 0: the rate is public and the data determine the shape (counts). "log": the shape is public and the
     data determine the rate (durations, precisions). `closed` restricts the law to [lower, upper], and `largest_rate`
-    then bounds the rate over all data sets; otherwise the first cell reaches to 0 and the last to infinity.
+    then bounds the rate over all data sets; otherwise the first cell extends to 0 and the last to infinity.
     """
 
     shape: float
@@ -45,14 +55,19 @@ class Gamma:
     spacing: str
     closed: bool = False
     largest_rate: float = math.inf
-    grid: int = 1 << 16
+    grid: int = field(default_factory=most_cells)
+
+    @property
+    def geometry(self) -> positive.PositiveGrid:
+        """The grid of positive numbers."""
+        return positive.positive_grid(self.spacing, self.lower, self.upper, self.closed, self.grid)
 
     @property
     def coarseness(self) -> float:
         """Width of a cell in standard deviations of the posterior, in the grid's coordinate: the same for every data set."""
-        if self.spacing == "root":
+        if self.spacing == positive.ROOT:
             return 2 * math.sqrt(self.rate * self.upper) / self.grid
-        return (math.log(self.upper) - math.log(self.lower)) * math.sqrt(self.shape) / self.grid
+        return self.geometry.length * math.sqrt(self.shape) / self.grid
 
 
 @dataclass(frozen=True)
@@ -67,6 +82,11 @@ class Normal:
     grid: tuple[Fraction, ...]
     basis: tuple[tuple[float, ...], ...] | None = None
 
+    @property
+    def geometry(self) -> line.LineGrid:
+        """Whole multiples of the steps, in the coordinates of the basis."""
+        return line.LineGrid(self.grid, self.basis)
+
 
 @dataclass(frozen=True)
 class Finite:
@@ -74,6 +94,11 @@ class Finite:
 
     logs: tuple[int, ...]
     points: tuple[tuple[float, ...], ...]
+
+    @property
+    def geometry(self) -> PointGrid:
+        """The points themselves."""
+        return PointGrid(self.points)
 
 
 @dataclass(frozen=True)
@@ -88,13 +113,18 @@ class Lattice:
     floor: float
     steps: int
 
+    @property
+    def geometry(self) -> lattice.ShareLattice:
+        """The lattice of shares."""
+        return lattice.ShareLattice(len(self.cells), self.floor, self.steps)
+
 
 @dataclass(frozen=True)
 class LogitNormal:
     """exp(-ones log(1 + e^-t) - zeros log(1 + e^t) - precision (t - centre)^2/2) on a public grid.
 
     `ones` and `zeros` are private; `total`, their sum, is the tempered number of records. The grid's inner cells lie
-    between `lower` and `upper`, its outer two reach to infinity.
+    between `lower` and `upper`, its outer two extend to infinity.
     """
 
     ones: float
@@ -104,6 +134,12 @@ class LogitNormal:
     centre: float
     lower: float
     upper: float
+    grid: int = field(default_factory=most_cells)
+
+    @property
+    def geometry(self) -> log_odds.LogOddsGrid:
+        """The grid of log odds."""
+        return log_odds.log_odds_grid(self.total, self.precision, self.lower, self.upper, self.grid)
 
 
 @dataclass(frozen=True)
@@ -115,6 +151,11 @@ class Product:
 
     parts: tuple[Law, ...]
     touched: int | None = None
+
+    @property
+    def geometry(self) -> Geometry:
+        """The parts' grids beside each other."""
+        return ProductGrid(tuple(part.geometry for part in self.parts))
 
 
 Law: TypeAlias = "Dirichlet | Gamma | Normal | Finite | LogitNormal | Lattice | Product"

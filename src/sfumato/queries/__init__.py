@@ -1,1 +1,1 @@
-"""Questions to a release: functions of its draws and its plan. They cannot reach the rows."""
+"""Questions to a release: functions of its draws and its plan, without access to the rows."""

@@ -1,4 +1,4 @@
-"""What a question sees of a release: its draws in one row, whether they are independent, and the law that they came from."""
+"""The part of a release that questions use: its pooled draws, whether they are independent, and the name of their law."""
 
 from __future__ import annotations
 
@@ -6,23 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sfumato._quadrature import Array
 from sfumato.draws import Draws
 
-Array = NDArray[np.float64]
-
-# Draws of a chain that is only assumed to have converged may hang together; those of every other plan do not.
+# Values of `trust` under which draws are independent; draws of a chain that is only assumed to have converged may not be.
 _INDEPENDENT = ("proved", "proved with slack")
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """`values` (draw, ...) with their `labels`; `law` says in words what they are draws of.
+    """`values` (draw, ...) with their `labels`; `law` names the law that they are draws of.
 
-    `independent`: given the data they are independent with one law, which Hoeffding's inequality asks for. What is bounded
-    is always meant under that law, which is the posterior itself only where the words say so.
+    `independent`: given the data they are independent with one law, as Hoeffding's inequality requires. All bounds are under
+    that law, which is the posterior itself only where `law` says so.
     """
 
     values: Array
@@ -44,7 +40,7 @@ def read(draws: Draws, plan: Mapping[str, Any], kind: str) -> Sample:
 
 
 def law_in_words(plan: Mapping[str, Any], kind: str) -> str:
-    """What one draw of a plan is a draw of."""
+    """The law of one draw of a plan, in words."""
     if kind != "draws":
         return "an estimate with its noise"
     mechanism, numbers = plan["mechanism"], plan["parameters"]
@@ -58,5 +54,5 @@ def law_in_words(plan: Mapping[str, Any], kind: str) -> str:
         what = f"the posterior on its public lattice of {int(numbers['points']):,} points a side"
     elif "trials" in numbers:
         what = "the posterior on its public lattice"
-    found = what + (f" ({', '.join(changes)})" if changes else "")
-    return f"{found}, if its chain has converged" if plan["guarantee"]["trust"] == "assumes converged" else found
+    law = what + (f" ({', '.join(changes)})" if changes else "")
+    return f"{law}, if its chain has converged" if plan["guarantee"]["trust"] == "assumes converged" else law

@@ -1,7 +1,7 @@
-"""What an attacker can tell, in plain words: limits that follow from the guarantee alone and bind every attacker.
+"""Bounds on every attacker that follow from the guarantee alone.
 
-He knows every other record, the plan and the mechanism, and believes that the one record is one of two values; the second
-has prior probability `prior`. Success is rounded up, errors are rounded down.
+The attacker knows every other record, the plan and the mechanism, and that the remaining record is one of two values, the
+second with prior probability `prior`. Probabilities of success are rounded up, errors are rounded down.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DOWN = 1 - 1e-12
 
 @dataclass(frozen=True)
 class Attacker:
-    """Limits on whoever attacks a release. `str` gives the sentence.
+    """Bounds on every attacker of a release. `str` gives the sentence.
 
     success: largest probability of naming the right one of two values of a record; `unaided` is that without the release.
     trade_off: pairs (level, miss): a test that accuses wrongly with probability `level` misses at least with `miss`.
@@ -55,7 +55,7 @@ def attacker(
     cells: int = 2,
     failure: float = 0.01,
 ) -> Attacker:
-    """What the guarantee leaves to an attacker.
+    """Bounds on every attacker under a guarantee.
 
     prior: probability, before the release, of either of the two values. separation: how far apart the two values are, for Le
     Cam's bound. distance: under a metric guarantee, how far apart the two data sets are; `cells` and `failure` are those of
@@ -88,7 +88,7 @@ def trade_off(guarantee: Guarantee, levels: Iterable[float] = LEVELS) -> tuple[t
     kept = []
     for eps in _LINES:
         kept.append((eps, 1 - guarantee.delta(eps)))
-        if kept[-1][1] == 1:  # nothing is left to win: steeper lines lie lower
+        if kept[-1][1] == 1:  # delta is 0 from here on: steeper lines lie lower
             break
     return tuple((alpha, _least(kept, alpha)) for alpha in asked)
 
@@ -140,7 +140,7 @@ def _sentence(guarantee: Guarantee, distance: float | None, success: float, unai
 
 
 def percent_up(share: float) -> str:
-    """A share in per cent, rounded up to a whole number, with decimals only where 100 % would be said of less."""
+    """A share in per cent, rounded up to a whole number, with decimals only where a smaller share would print as 100 %."""
     for digits in range(13):
         unit = 10.0**digits
         shown = math.ceil(share * 100 * unit * (1 - 1e-15)) / unit

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ArgumentError
-from sfumato.queries._losses import TIE, Terms
 from sfumato.queries._reweight import LogDensity, weights
 from sfumato.queries._sample import Sample
+from sfumato.queries.regret_bounds import TIE, Terms
 from sfumato.queries.respond import bounds, checked
 
 Array = NDArray[np.float64]
 
-# Utilities that are looked at together: few enough to stay in a core's cache.
+# Utilities that are computed together: half a megabyte of floats, which stays in a core's cache.
 _BLOCK = 1 << 16
 
 
@@ -66,27 +66,27 @@ def respond_all(
     """Algorithm 2 for many questions over one list of responses.
 
     `utility` is a function of (draws, candidates, questions) that gives (questions, draws, candidates), asked for some
-    questions at a time; or a list of functions of (draws, candidates); or a `LinearUtility`. T is the number of questions here
-    unless `terms` says more.
+    questions at a time; or a list of functions of (draws, candidates); or a `LinearUtility`. T is the number of questions here,
+    or that of `terms` if it is larger.
     """
     held = None if prior is None else weights(sample, prior, against, log_ratio)
     share = np.full(sample.size, 1 / sample.size) if held is None else held.values
     if len(candidates) == 0:
         raise ArgumentError("candidates must hold at least one response; got none.")
-    found = _mean_table(sample, utility, candidates, questions, share)
-    if len(found) == 0:
+    averages = _mean_table(sample, utility, candidates, questions, share)
+    if len(averages) == 0:
         raise ArgumentError("questions must hold at least one; got none.")
-    places = np.argmax(found >= found.max(axis=1, keepdims=True) - TIE, axis=1)
+    places = np.argmax(averages >= averages.max(axis=1, keepdims=True) - TIE, axis=1)
     asked = Terms() if terms is None else terms
-    if asked.queries < len(found):
-        # A set of possible questions is at least as large as what was asked of it.
-        asked = Terms(len(found), asked.failure, asked.query_set and max(asked.query_set, len(found)))
+    if asked.queries < len(averages):
+        # A set of possible questions has at least as many members as were asked.
+        asked = Terms(len(averages), asked.failure, asked.query_set and max(asked.query_set, len(averages)))
     loss, _, covers = bounds(sample, len(candidates), None, None, prior is not None, log_ratio, asked)
     chosen = candidates[places] if isinstance(candidates, np.ndarray) else [candidates[k] for k in places]
     return Answers(
         places,
         chosen,
-        found[np.arange(len(found)), places],
+        averages[np.arange(len(averages)), places],
         loss,
         asked.failure,
         covers,
@@ -134,7 +134,7 @@ def _linear(sample: Sample, utility: LinearUtility, count: int, share: Array, bl
 
 
 def _doubtful(flat: Array, features: Array) -> NDArray[np.bool_]:
-    """Rows whose utilities might leave [0, 1]: those that do at the least and largest value of every feature."""
+    """Rows whose utilities might leave [0, 1]: those that do so for some features between their least and largest values."""
     least, most = features.min(axis=0), features.max(axis=0)
     up, down = np.maximum(flat, 0.0), np.minimum(flat, 0.0)
     inside = (up @ least + down @ most >= 0) & (up @ most + down @ least <= 1)

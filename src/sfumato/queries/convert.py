@@ -17,7 +17,7 @@ VARIABLE, DIMENSION = "theta", "coordinate"
 
 
 def facts(plan: Mapping[str, Any], promise: str, trust: str, kind: str, digest: str) -> dict[str, Any]:
-    """What travels with the draws: the promise as printed, and how they were made."""
+    """Attributes that accompany the draws: the promise as printed, and how they were made."""
     return {
         "promise": promise,
         "trust": trust,
@@ -55,17 +55,17 @@ def to_arviz(draws: Draws, attributes: Mapping[str, Any]) -> Any:
     # In 0.x groups are arguments; in 1.x the groups are the entries of one mapping.
     by_name = "posterior" in inspect.signature(arviz.from_dict).parameters
     with warnings.catch_warnings():
-        # One draw from each of many chains is what was released; ArviZ takes more chains than draws for a mistake.
+        # ArviZ warns of more chains than draws; a release may hold one draw from each of many chains.
         warnings.simplefilter("ignore", UserWarning)
-        found = (
+        data = (
             arviz.from_dict(posterior=values, **named) if by_name else arviz.from_dict({"posterior": values}, **named)
         )
-    found["posterior"].attrs.update(attributes)
-    return found
+    data["posterior"].attrs.update(attributes)
+    return data
 
 
 def _arviz() -> Any:
-    """ArviZ, without the notice that 0.23 gives of its own rewriting when it is imported."""
+    """ArviZ, without the notice about its rewriting that version 0.23 prints on import."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""What noisy gradients say about the rows behind them: a Bayesian linear model of the mean gradient as a function.
+"""A Bayesian linear model of the mean gradient as a function of the parameter, given noisy gradients.
 
 The mean gradient of a scalar-link loss is linear in the distribution of the records, g(theta) = sum_j w_j phi'(x_j . theta,
 y_j) x_j, with weights w over records. Put records (x_j, y_j) at public places that fill the declared domain, and about the
@@ -11,7 +11,7 @@ of known deviation, and theta is a function of the gradients before it; so the l
 and the posterior of w is normal, in closed form. It bends where the loss bends: a straight line through the gradients
 of a logistic path would be off by more than their noise.
 
-Weights may come out negative: what is read from them is the gradient and its slope near the optimum, never a record.
+Weights may be negative: only the gradient and its slope near the optimum are used, never a record.
 """
 
 from __future__ import annotations
@@ -21,20 +21,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sfumato._quadrature import Array
 
-# Gradients that are turned into rows of the linear model at a time.
+# Gradients that become rows of the linear model at a time, to bound memory.
 _BLOCK = 64
 
 
 @dataclass(frozen=True)
 class PseudoRecords:
-    """Records at public places: rows (records, d), labels (records,), and the loss that they are put to.
+    """Records at public places: rows (records, d), labels (records,), and the loss.
 
     `bend` is the length of score over which the slope of the loss can change by its bound; derivatives in the score are
-    central differences over a twentieth of it, so that a loss with kinks has a curvature too.
+    central differences over a twentieth of it, which is defined for a loss with kinks too.
     """
 
     loss: Any

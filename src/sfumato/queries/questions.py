@@ -1,7 +1,7 @@
 """Ready-made questions to a release: `release.ask.mean()`, `.probability(event)`, `.quantile(q)`, `.best(losses)`, `.top(k)`.
 
-Each returns a `Reply`: a value and a sentence. Everything is said of the law that the draws came from, which the sentence
-names; that law is wider or more shrunk than the posterior where privacy asked for it.
+Each returns a `Reply`: a value and a sentence. All statements are about the law of the draws, which the sentence names; for
+privacy that law may be wider than the posterior, or closer to the prior.
 """
 
 from __future__ import annotations
@@ -12,20 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato import _validate
+from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
-from sfumato.queries._losses import Terms, digits_up
 from sfumato.queries._sample import Sample
+from sfumato.queries.regret_bounds import Terms, digits_up
 from sfumato.queries.respond import Answer, respond
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Reply:
-    """A value with the sentence that says what it is; `error` bounds its distance from what it estimates, where proved."""
+    """A value with a sentence that describes it; `error` bounds its distance from what it estimates, where proved."""
 
     value: Any
     sentence: str
@@ -46,20 +44,20 @@ class Questions:
     def mean(self, of: Callable[[Array], Any] | None = None, failure: float = 0.05, bounds: Any = None) -> Reply:
         """Mean over the draws of a function of them (by default the draws themselves).
 
-        With public `bounds` (lower, upper) of the function, Hoeffding's inequality says how far the mean over the draws is from
-        the mean of their law, each coordinate at its share of `failure`.
+        With public `bounds` (lower, upper) of the function, Hoeffding's inequality bounds the distance of the mean over the draws
+        from the mean of their law, each coordinate at its share of `failure`.
         """
         values = self._values(of)
-        found = values.mean(axis=0)
+        mean = values.mean(axis=0)
         error = None
         if bounds is not None:
             low, high = (_validate.finite("an end of bounds", end) for end in bounds)
             if not (low < high and (values >= low).all() and (values <= high).all()):
                 raise ArgumentError(f"bounds must be two ends that hold every value, lower first; got {bounds!r}.")
-            error = self._hoeffding(failure, max(1, found.size))
+            error = self._hoeffding(failure, max(1, mean.size))
             error = None if error is None else error * (high - low)
         within = "" if error is None else f", within {digits_up(error)} with probability {1 - failure:g}"
-        return Reply(found if found.ndim else float(found), f"Mean {_shown(found)}{within}, {self._of()}.", error)
+        return Reply(mean if mean.ndim else float(mean), f"Mean {_shown(mean)}{within}, {self._of()}.", error)
 
     def probability(self, event: Callable[[Array], Any], failure: float = 0.05) -> Reply:
         """Share of the draws for which event(draws), an array of yes and no, holds."""
@@ -80,12 +78,10 @@ class Questions:
         """
         level = _validate.between("q", q, 0.0, 1.0)
         values = self._values(of)
-        found = np.quantile(values, level, axis=0, method="inverted_cdf")
-        error = self._hoeffding(failure, max(1, found.size))
+        cut = np.quantile(values, level, axis=0, method="inverted_cdf")
+        error = self._hoeffding(failure, max(1, cut.size))
         near = "" if error is None else f" (a level within {digits_up(error)} of it with probability {1 - failure:g})"
-        return Reply(
-            found if found.ndim else float(found), f"{level:g}-quantile {_shown(found)}{near}, {self._of()}.", error
-        )
+        return Reply(cut if cut.ndim else float(cut), f"{level:g}-quantile {_shown(cut)}{near}, {self._of()}.", error)
 
     def best(
         self, losses: Any, actions: Sequence[Any], bounds: Any = None, failure: float = 0.05, **more: Any
@@ -136,24 +132,24 @@ class Questions:
         error = None
         if self.sample.independent:
             error = Terms(failure=failure).response_loss(self.sample.size, math.comb(shares.shape[1], count))
-        said = ", ".join(f"{names[i]} {means[i]:.4g}" for i in order)
+        named = ", ".join(f"{names[i]} {means[i]:.4g}" for i in order)
         within = (
             ""
             if error is None
             else f"; no {count} hold more by more than {digits_up(error)} (probability {1 - failure:g})"
         )
-        return Reply(tuple(names[i] for i in order), f"{said}{within}, {self._of()}.", error)
+        return Reply(tuple(names[i] for i in order), f"{named}{within}, {self._of()}.", error)
 
     def prediction(self, X: Any) -> Reply:
         """Predictions for public rows of a regression."""
         from sfumato.queries.predict import predict
 
-        found = predict(self.regression(), X)
-        shown = ", ".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in found[:6].tolist())
-        more = f", ... ({len(found):,} in all)" if len(found) > 6 else ""
-        return Reply(found, f"Predicted {shown}{more}, averaged {self._of()}.")
+        values = predict(self.regression(), X)
+        shown = ", ".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in values[:6].tolist())
+        more = f", ... ({len(values):,} in all)" if len(values) > 6 else ""
+        return Reply(values, f"Predicted {shown}{more}, averaged {self._of()}.")
 
-    # --- what the questions share --------------------------------------------------------------------------------------
+    # --- helpers -------------------------------------------------------------------------------------------------------
 
     def _of(self) -> str:
         return f"over {self.sample.size} draw{'s' * (self.sample.size != 1)} of {self.sample.law}"
@@ -170,12 +166,12 @@ class Questions:
     def _values(self, of: Callable[[Array], Any] | None) -> Array:
         if of is None:
             return self.sample.values
-        found = np.asarray(self._applied(of), dtype=np.float64)
-        if found.ndim == 0 or len(found) != self.sample.size or not np.isfinite(found).all():
+        values = np.asarray(self._applied(of), dtype=np.float64)
+        if values.ndim == 0 or len(values) != self.sample.size or not np.isfinite(values).all():
             raise ArgumentError(
-                f"of must give finite numbers for each of the {self.sample.size} draws; got {found.shape}."
+                f"of must give finite numbers for each of the {self.sample.size} draws; got {values.shape}."
             )
-        return found
+        return values
 
     def _hoeffding(self, failure: float, events: int) -> float | None:
         """sqrt(ln(2 events/failure)/(2N)), at most 1; None where the draws are not independent."""

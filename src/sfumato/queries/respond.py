@@ -2,8 +2,8 @@
 
     r = argmax over responses of the sum over the released draws of u_theta(q, r),      u in [0, 1].
 
-A utility is a vectorised function of the draws (draw, ...) and the responses. It sees draws and never a row, so that
-answers are post-processing: nothing is charged, however many questions are asked and however they hang together.
+A utility is a vectorised function of the draws (draw, ...) and the responses. It has no access to a row, so answers are
+post-processing: nothing is charged for any number of questions, also where later ones depend on earlier answers.
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato import _validate
+from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
-from sfumato.queries._losses import TIE, Terms, digits_up, interval_loss, reweighted_loss, unweighted_loss
 from sfumato.queries._reweight import LogDensity, weights
 from sfumato.queries._sample import Sample
+from sfumato.queries.regret_bounds import TIE, Terms, digits_up, interval_loss, reweighted_loss, unweighted_loss
 from sfumato.theorems.sampling_error import prior_change_divergence
 
-Array = NDArray[np.float64]
 Utility = Callable[[Array, Any], Any]
 
 # Points of the public scan of an interval, before the best of them is refined.
@@ -34,10 +33,10 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A response and what it is worth: `utility` is its mean over the draws, under the reader's prior if one was given.
+    """A response and its mean `utility` over the draws, under the reader's prior if one was given.
 
     `loss` bounds, with probability 1 - `failure` over the draws, how much the best response would gain under the law that
-    the draws came from; None where nothing is proved, and `covers` says why. `unweighted_loss` is Corollary 16's bound for a
+    the draws came from; None where nothing is proved, with the reason in `covers`. `unweighted_loss` is Corollary 16's bound for a
     reader who keeps another prior but answers without reweighting.
     """
 
@@ -96,22 +95,22 @@ def means(sample: Sample, utility: Utility, candidates: Any, share: Array | None
     """Mean utility of every candidate over the draws, which are equally weighted without `share`."""
     if len(candidates) == 0:
         raise ArgumentError("candidates must hold at least one response; got none.")
-    found = checked(utility(sample.values, candidates), (sample.size, len(candidates)))
-    # Sums down a column are the same for equal columns, whatever stands beside them: ties stay ties.
-    return np.asarray(found.mean(axis=0) if share is None else (found * share[:, None]).sum(axis=0))
+    utilities = checked(utility(sample.values, candidates), (sample.size, len(candidates)))
+    # The sum of a column does not depend on the columns beside it, so ties stay ties.
+    return np.asarray(utilities.mean(axis=0) if share is None else (utilities * share[:, None]).sum(axis=0))
 
 
 def checked(values: Any, shape: tuple[int, ...]) -> Array:
-    """Utilities of this shape in [0, 1], or an error that says what was found."""
-    found = np.asarray(values, dtype=np.float64)
-    if found.shape != shape:
-        raise ArgumentError(f"utility must give an array shaped {shape}; got {found.shape}.")
-    low, high = float(found.min()), float(found.max())
+    """Utilities, which must have this shape and lie in [0, 1]."""
+    utilities = np.asarray(values, dtype=np.float64)
+    if utilities.shape != shape:
+        raise ArgumentError(f"utility must give an array shaped {shape}; got {utilities.shape}.")
+    low, high = float(utilities.min()), float(utilities.max())
     if not (low >= -_ROUNDING and high <= 1 + _ROUNDING):
         raise ArgumentError(
             f"utilities must lie in [0, 1]; got numbers from {low:g} to {high:g}. Scale them by their public bounds."
         )
-    return found
+    return utilities
 
 
 def _first_best(values: Array) -> tuple[int, float]:
@@ -135,7 +134,7 @@ def _ends(candidates: Any) -> tuple[float, float]:
 def _in_interval(
     sample: Sample, utility: Utility, ends: tuple[float, float], share: Array | None, lipschitz: float | None
 ) -> tuple[float, float]:
-    """The best point of a public scan, refined between its neighbours; the scan's point stays where refining gains nothing."""
+    """The best point of a public scan, or a better one between its neighbours."""
     from scipy.optimize import minimize_scalar
 
     grid = np.linspace(*ends, SCAN)
@@ -146,13 +145,13 @@ def _in_interval(
         _check_slope(sample, utility, grid, lipschitz)
     place, best = _first_best(values)
     near = (grid[max(0, place - 1)], grid[min(SCAN - 1, place + 1)])
-    found = minimize_scalar(
+    refined = minimize_scalar(
         lambda r: -float(means(sample, utility, np.array([r]), share)[0]),
         bounds=near,
         method="bounded",
         options={"xatol": 1e-10 * (ends[1] - ends[0])},
     )
-    return (float(found.x), float(-found.fun)) if -found.fun > best + TIE else (float(grid[place]), best)
+    return (float(refined.x), float(-refined.fun)) if -refined.fun > best + TIE else (float(grid[place]), best)
 
 
 def _check_slope(sample: Sample, utility: Utility, grid: Array, lipschitz: float) -> None:
@@ -161,8 +160,8 @@ def _check_slope(sample: Sample, utility: Utility, grid: Array, lipschitz: float
     block = max(2, (1 << 22) // sample.size)
     for start in range(0, SCAN - 1, block - 1):
         part = grid[start : start + block]
-        found = np.asarray(utility(sample.values, part), dtype=np.float64)
-        steepest = float((np.abs(np.diff(found, axis=1)) / np.diff(part)).max())
+        utilities = np.asarray(utility(sample.values, part), dtype=np.float64)
+        steepest = float((np.abs(np.diff(utilities, axis=1)) / np.diff(part)).max())
         if not steepest <= slope * (1 + 1e-6) + 1e-9:
             raise ArgumentError(
                 f"lipschitz says that no utility changes faster than {slope:g} with the response; one changes by "
@@ -179,7 +178,7 @@ def bounds(
     log_ratio: float | None,
     terms: Terms,
 ) -> tuple[float | None, float | None, str]:
-    """The loss that is proved, Corollary 16's, and a sentence about what is covered."""
+    """The proved bound on the loss, Corollary 16's bound, and a sentence on what they cover."""
     if not sample.independent:
         return None, None, f"No bound: one holds for independent draws of a posterior, and these are of {sample.law}."
     if ends is not None and lipschitz is None:

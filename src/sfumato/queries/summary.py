@@ -23,7 +23,7 @@ _SHOWN = 40
 class Summary:
     """Labels with estimates, intervals and means of the draws; prints as a table.
 
-    Estimates and intervals are None where none are worked out, with the reason.
+    Estimates and intervals are None where no method exists, with the reason.
     """
 
     labels: tuple[str, ...]
@@ -42,7 +42,7 @@ class Summary:
             columns["estimate"] = [f"{value:.5g}" for value in self.estimates[:_SHOWN]]
             ends = self.intervals[:, :_SHOWN].T
             columns[f"{100 * self.level:g} % interval"] = [f"{low:.5g} to {high:.5g}" for low, high in ends]
-        # The average of a path is not centred as its posterior is: beside the estimate it would only puzzle.
+        # The average of a path is not centred on the posterior, so it is not shown beside the estimate.
         if self.kind == "draws" or self.intervals is None:
             columns["mean of draws" if self.kind == "draws" else "mean"] = [f"{v:.5g}" for v in self.means[:_SHOWN]]
         cells = [[name, *values] for name, values in columns.items()]
@@ -57,8 +57,8 @@ class Summary:
         ]
         if len(self.labels) > _SHOWN:
             lines.append(f"... and {len(self.labels) - _SHOWN} more (release.estimate(), release.interval())")
-        told = WHY_ONE_DRAW if self.intervals is not None else f"No interval: {self.reason}"
-        below = [*([self.warning] if self.warning else []), told, self.promise]
+        reason = WHY_ONE_DRAW if self.intervals is not None else f"No interval: {self.reason}"
+        below = [*([self.warning] if self.warning else []), reason, self.promise]
         return "\n".join([*lines, "", *map(visible, below)])
 
 
@@ -70,15 +70,15 @@ def summarise(
     level: float = 0.9,
     must: bool = False,
 ) -> Summary:
-    """Means of the draws beside what `reckon` gives, intervals, estimates of the true parameter and a warning.
+    """Means of the draws, with the intervals, estimates of the true parameter and warning that `reckon` computes.
 
-    Where there are none it says why, or raises if it `must`.
+    If `reckon` refuses, its reason is kept; with `must` it is raised.
     """
     means = np.asarray(draws.mean(), dtype=np.float64).ravel()
     reason, warning, ends, middles = "", "", None, None
     try:
-        found, estimate, warning = reckon()
-        ends, middles = found.reshape(2, -1), estimate.ravel()
+        intervals, estimate, warning = reckon()
+        ends, middles = intervals.reshape(2, -1), estimate.ravel()
     except ArgumentError as error:
         if must:
             raise

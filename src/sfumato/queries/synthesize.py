@@ -16,6 +16,7 @@ from sfumato.queries.tables import Network
 from sfumato.schema import Boolean, Category, Number
 
 FORMS = ("mapping", "arrow", "pandas")
+# Rows that are drawn together, to bound memory.
 _BLOCK = 1 << 16
 
 
@@ -23,7 +24,7 @@ def synthesize(network: Network, rows: int, randomness: Any = None, to: str = "m
     """A table of `rows` records with the schema's names and levels.
 
     A number that was cut into bins is spread evenly over its bin. `randomness` is a seed or a NumPy generator: the tables are
-    public by now, so nothing private hangs on it. `to`: "mapping" (name -> array), "arrow" or "pandas".
+    public, so privacy does not depend on it. `to`: "mapping" (name -> array), "arrow" or "pandas".
     """
     count = _validate.whole("rows", rows)
     _validate.one_of("to", to, FORMS)
@@ -45,16 +46,16 @@ def synthesize(network: Network, rows: int, randomness: Any = None, to: str = "m
 
 def sampled(network: Network, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
     """Positions of levels, column by column."""
-    found: dict[str, NDArray[np.int64]] = {}
+    codes: dict[str, NDArray[np.int64]] = {}
     for factor in network.factors:
         place = np.zeros(rows, dtype=np.int64)
         for parent, size in zip(factor.parents, factor.values.shape[:-1], strict=True):
-            if parent not in found:
+            if parent not in codes:
                 raise ArgumentError(
                     f"the model has no law of column {parent!r}: a chain of single transitions does not say where it starts. "
                     "Use conditional(...), or a chain of trajectories."
                 )
-            place = place * size + found[parent]
+            place = place * size + codes[parent]
         edges = np.cumsum(factor.values.reshape(-1, factor.values.shape[-1]), axis=1)
         edges = edges / edges[:, -1:]
         levels = np.empty(rows, dtype=np.int64)
@@ -62,8 +63,8 @@ def sampled(network: Network, rows: int, rng: np.random.Generator) -> dict[str, 
             part = slice(start, start + _BLOCK)
             uniform = rng.random(len(place[part]))
             levels[part] = (uniform[:, None] >= edges[place[part], :-1]).sum(axis=1)
-        found[factor.column] = levels
-    return found
+        codes[factor.column] = levels
+    return codes
 
 
 def _values(network: Network, name: str, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:

@@ -161,12 +161,12 @@ def to_pgmpy(network: Network) -> Any:
         raise ArgumentError("a chain of single transitions has no law of its first state, so it is no pgmpy network.")
     # The class was renamed in pgmpy 1.0.
     kind = getattr(models, "DiscreteBayesianNetwork", None) or models.BayesianNetwork
-    found = kind([(parent, factor.column) for factor in network.factors for parent in factor.parents])
-    found.add_nodes_from([factor.column for factor in network.factors])
+    model = kind([(parent, factor.column) for factor in network.factors for parent in factor.parents])
+    model.add_nodes_from([factor.column for factor in network.factors])
     for factor in network.factors:
         size = factor.values.shape[-1]
         names = {name: list(network.levels[name]) for name in (factor.column, *factor.parents)}
-        found.add_cpds(
+        model.add_cpds(
             discrete.TabularCPD(
                 factor.column,
                 size,
@@ -176,4 +176,4 @@ def to_pgmpy(network: Network) -> Any:
                 state_names=names,
             )
         )
-    return found
+    return model

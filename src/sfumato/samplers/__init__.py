@@ -1,1 +1,1 @@
-"""How a law is drawn: kernels that know no price. Exact on a public grid where a value leaves the house."""
+"""How a law is drawn: functions that know nothing of privacy. Every released value is an exact draw on a public grid."""

@@ -1,34 +1,35 @@
-"""Beta laws on the public grid of rates.
+"""Exact draws of Beta(a, b), perhaps restricted to [floor, 1 - floor], on the public grid of rates.
 
-Cells are equal in phi = arcsin(sqrt(theta)): there the posterior of a rate is equally wide for rare and common events.
-They are integrated in x = logit(theta), where the density is log-concave.
+Law: cell c of the grid has the probability integral over c of theta^(a-1) (1 - theta)^(b-1), normalised over the grid.
+Method: each cell is integrated by Gauss-Legendre in x = logit(theta), where the log density
+
+    a x - (a + b) log(1 + e^x)
+
+is concave; it is written about its mode log(a/b), so that no large numbers cancel. The masses become whole numbers and
+a uniform whole number picks a cell (`samplers.grid`).
+Error: every mass is known to the relative error `mass_error`, a function of public numbers; the price includes it.
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
 from sfumato._quadrature import Array, log_mean_exp
 from sfumato.errors import ArgumentError
-from sfumato.models.families._cells import LARGEST_WEIGHT
-from sfumato.samplers.grid import CELLS, Integers, Masses, draw_cells, integer_weights, log_masses
+from sfumato.grids.rates import RateGrid, largest_weight
+from sfumato.samplers.grid import Integers, Masses, draw_cells, integer_weights, log_masses
 
-# Below this a prior cell is so close to improper that its mass cannot be told to the stated error.
+# A smaller prior cell is so close to improper that the quadrature of the outer cells misses the stated error.
 SMALLEST_CELL = 1e-6
 
 
-def mass_error(weight: float, smallest: float, cells: int = CELLS) -> float:
-    """Bound on the relative error of every cell mass of Beta(a, b), a + b <= weight and a, b >= smallest: public numbers.
-
-    What counts is the width of a cell against that of the posterior, 1/(2 sqrt(weight)) in phi: half the cells, a quarter
-    of the weight.
-    """
+def mass_error(weight: float, smallest: float, cells: int) -> float:
+    """Bound on the relative error of every cell mass of Beta(a, b), a + b <= weight and a, b >= smallest: public numbers."""
     if not smallest >= SMALLEST_CELL:
         raise ArgumentError(f"a draw on the grid needs prior cells of at least {SMALLEST_CELL:g}; got {smallest:g}.")
-    most = LARGEST_WEIGHT * (cells / CELLS) ** 2
+    most = largest_weight(cells)
     if not weight <= most:
         raise ArgumentError(
             f"a draw on the grid needs a total weight (n, or the prior's) of at most {most:g}; got {weight:g}."
@@ -36,43 +37,19 @@ def mass_error(weight: float, smallest: float, cells: int = CELLS) -> float:
     return 1e-9 if weight <= 1e-2 * most else 1e-8
 
 
-def nodes_for(weight: float, cells: int = CELLS) -> int:
+def nodes_for(weight: float, cells: int) -> int:
     """Quadrature nodes per cell: a function of the public weight, never of the count."""
-    return 16 if weight <= 1e-2 * LARGEST_WEIGHT * (cells / CELLS) ** 2 else 32
+    return 16 if weight <= 1e-2 * largest_weight(cells) else 32
 
 
-@lru_cache(maxsize=16)
-def rate_grid(floor: float = 0.0, cells: int = CELLS) -> Array:
-    """Middles of the cells as rates, in [floor, 1 - floor]: the public set from which every draw is taken."""
-    start, step = _span(floor, cells)
-    rates: Array = np.sin(start + (np.arange(cells) + 0.5) * step) ** 2
-    rates.setflags(write=False)
-    return rates
-
-
-def _span(floor: float, cells: int) -> tuple[float, float]:
-    start = math.asin(math.sqrt(floor))
-    return start, (0.5 * math.pi - 2 * start) / cells
-
-
-@lru_cache(maxsize=16)
-def _edges(floor: float, cells: int) -> Array:
-    """Edges of the cells in x = 2 log tan(phi): the inner ones, and the two ends where they are finite."""
-    start, step = _span(floor, cells)
-    phi = start + np.arange(0 if floor > 0 else 1, cells // 2) * step
-    # tan beyond pi/4 by the cotangent of the complement, so that the grid is symmetric to the last bit.
-    left = 2.0 * np.log(np.tan(phi))
-    return np.concatenate([left, [0.0], -left[::-1]])
-
-
-def beta_masses(a: float, b: float, nodes: int = 16, floor: float = 0.0, cells: int = CELLS) -> Masses:
-    """Log of the mass of every cell under Beta(a, b), restricted to [floor, 1 - floor], up to a common constant."""
-    edges = _edges(floor, cells)
+def beta_masses(a: float, b: float, nodes: int, grid: RateGrid) -> Masses:
+    """Log of the mass of every cell under Beta(a, b), up to a common constant."""
+    edges = grid.logit_edges
     mode = math.log(a) - math.log(b)
     # A mode far beyond the floor would cost digits: then the density is written about the nearest edge.
-    anchor = mode if floor == 0 else min(max(mode, float(edges[0])), float(edges[-1]))
+    anchor = mode if grid.floor == 0 else min(max(mode, float(edges[0])), float(edges[-1]))
     first, second = (a / (a + b), b / (a + b)) if anchor == mode else (_logistic(anchor), _logistic(-anchor))
-    return log_masses(lambda d: _shape(a, b, first, second, d), anchor, edges, nodes, closed=floor > 0)
+    return log_masses(lambda d: _shape(a, b, first, second, d), anchor, edges, nodes, closed=grid.floor > 0)
 
 
 def _logistic(x: float) -> float:
@@ -89,9 +66,7 @@ def _shape(a: float, b: float, first: float, second: float, d: Array) -> Array:
     return np.asarray(-b * d - (a + b) * log_mean_exp(second, -d))
 
 
-def draw_beta(
-    a: float, b: float, weight: float, floor: float, draws: int, source: Integers, cells: int = CELLS
-) -> Array:
+def draw_beta(a: float, b: float, weight: float, grid: RateGrid, draws: int, source: Integers) -> Array:
     """Rates drawn from Beta(a, b) on the grid."""
-    weights = integer_weights(beta_masses(a, b, nodes_for(weight, cells), floor, cells))
-    return rate_grid(floor, cells)[np.array(draw_cells(weights, source, draws), dtype=np.int64)]
+    weights = integer_weights(beta_masses(a, b, nodes_for(weight, grid.size), grid))
+    return grid.middles[np.array(draw_cells(weights, source, draws), dtype=np.int64)]

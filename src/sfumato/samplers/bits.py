@@ -1,4 +1,8 @@
-"""Uniform numbers known only as far as anyone has looked: digits are drawn when a comparison needs them."""
+"""Uniform random numbers of unlimited precision, whose binary digits are drawn when a comparison needs them.
+
+A number U in (0, 1) is held as numerator/2^precision <= U <= (numerator + 1)/2^precision. Comparing two of them draws 32 more
+digits of each until they differ, which ends with probability 1. No digit is ever rounded, so the result is exact.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +17,14 @@ class Bits(Protocol):
         """Return an integer of `count` independent fair bits."""
 
 
+# Digits drawn at a time: two numbers agree in all 32 of them with probability 2^-32.
 CHUNK = 32
+# Words fetched from the source at a time; a block of 4 kB makes the cost of a call negligible.
 _WORDS = 1024
 
 
 class BufferedBits:
-    """Fair bits in words of 32, fetched many at a time; each word is handed out once."""
+    """Fair bits in words of 32, fetched many at a time; each word is used once."""
 
     __slots__ = ("source", "words")
 
@@ -38,7 +44,7 @@ class BufferedBits:
 
 
 class LazyUniform:
-    """A uniform number in (0, 1): `numerator/2^precision` and what is still undrawn behind it."""
+    """A uniform number in (0, 1), of which the first `precision` binary digits are drawn: `numerator`."""
 
     __slots__ = ("numerator", "precision", "source")
 
@@ -54,7 +60,7 @@ class LazyUniform:
         self.precision += CHUNK
 
     def to(self, precision: int) -> int:
-        """Return the numerator at `precision` digits or more drawn, shifted to exactly what is known at that precision."""
+        """Return the first `precision` digits as an integer, drawing those that are missing."""
         while self.precision < precision:
             self.extend()
         return self.numerator >> (self.precision - precision)

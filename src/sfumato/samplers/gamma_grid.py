@@ -1,12 +1,13 @@
-"""Gamma laws on the public grid: rates of counts, rates of durations, precisions.
+"""Exact draws of Gamma(K, rate) on the public grid of positive numbers: rates of counts and of durations, precisions.
 
-Cells are equal in sqrt(theta) where the rate of the posterior is public (counts: equally wide for rare and common events)
-and in log(theta) where its shape is (durations). They are integrated in y = log(theta/reference), where the density
+Law: the probability of a cell is the integral over it of the Gamma density, normalised over the grid.
+Method: each cell is integrated by Gauss-Legendre in y = log(theta/reference), where the log density about the mode,
 
-    K (d - expm1(d)),    d the distance from the mode, K the shape,
+    K (d - expm1(d)),    d = y - log(K/(rate reference)),
 
-is log-concave. Edges are the floats that stand here, so they are exact; everything that picks them, the quadrature nodes
-or the stated error is public.
+is concave; the masses become whole numbers and a uniform whole number picks a cell (`samplers.grid`).
+Error: `mass_error`, the sum of a bound on the quadrature error over Bernstein ellipses and of the counted roundings. The
+edges are floats, taken as exact. Edges, quadrature nodes and error follow from the public fields of the law alone.
 """
 
 from __future__ import annotations
@@ -18,17 +19,19 @@ import numpy as np
 
 from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
+from sfumato.grids.positive import LOG, ROOT, PositiveGrid
 from sfumato.models.families._gamma import WIDEST_CELL
 from sfumato.models.laws import Gamma
 from sfumato.samplers.grid import Integers, Masses, draw_cells, integer_weights, log_masses
 
-# A cell counts while its density is above e^-725 of the peak: below, it stands at the floor under every data set.
+# A cell is integrated if its density is above e^-725 of the peak; below, it has the floor weight under every data set.
 _DEEP = 725.0
-# A cell over which the density falls by e^-800 leaves all cells behind it at the floor: nothing but it is left to be told.
+# Over a cell the density falls by e^-(2 * 400) at most: if it falls by more, all cells behind it have the floor weight.
 _STEEPEST = 400.0
+# Numbers of quadrature nodes that are tried, and the largest error that the chosen number may have.
 _NODES = (16, 32, 64, 128)
 _QUADRATURE = 1e-11
-# What is stated for the quadrature, the two open cells and the sum over the nodes together.
+# Stated error of the quadrature, of the two open cells and of the sum over the nodes: ten times the quadrature error.
 _STATED = 1e-10
 
 
@@ -40,11 +43,7 @@ def mass_error(law: Gamma) -> float:
 
 def nodes_for(law: Gamma) -> int:
     """Quadrature nodes per cell: the fewest whose derived error is below 1e-11 in every cell under every data set."""
-    if (
-        law.spacing not in ("root", "log")
-        or (law.spacing == "root") != (law.lower == 0)
-        or law.closed > (law.lower > 0)
-    ):
+    if law.spacing not in (ROOT, LOG) or (law.spacing == ROOT) != (law.lower == 0) or law.closed > (law.lower > 0):
         raise ArgumentError(f"spacing must be 'root' from lower = 0, or 'log' between positive bounds; got {law!r}.")
     if not law.coarseness <= WIDEST_CELL:
         raise ArgumentError(
@@ -52,37 +51,38 @@ def nodes_for(law: Gamma) -> int:
             f"posterior; here they are {law.coarseness:.3g}. Declare tighter bounds, or use fewer records."
         )
     outside = law.largest_rate * law.upper if law.closed else 0.0
-    return _fewest_nodes(law.spacing, _public(law), outside, law.lower, law.upper, law.grid)
+    return _fewest_nodes(law.geometry, _public(law), outside)
 
 
 def _public(law: Gamma) -> float:
-    """The parameter that no record moves: rate times upper end, or shape."""
-    return law.rate * law.upper if law.spacing == "root" else law.shape
+    """The parameter that does not depend on the data: rate times upper end, or shape."""
+    return law.rate * law.upper if law.spacing == ROOT else law.shape
 
 
 @lru_cache(maxsize=256)
-def _fewest_nodes(spacing: str, public: float, outside: float, lower: float, upper: float, cells: int) -> int:
-    half, slope, curvature, _ = _blocks(spacing, public, lower, upper, cells)
-    if outside > 0:  # the mode may lie outside, and the density be steep at the edge
+def _fewest_nodes(grid: PositiveGrid, public: float, outside: float) -> int:
+    half, slope, curvature, _ = _blocks(grid, public)
+    if outside > 0:  # the mode may lie outside of the grid, and the density be steep at its edge
         slope = np.maximum(slope, np.minimum(max(public, outside), _STEEPEST / half))
         curvature = public + slope
     for nodes in _NODES:
         if float(_quadrature_error(nodes, half, slope, curvature).max()) <= _QUADRATURE:
             return nodes
     raise ArgumentError(
-        f"a draw on a grid of {cells:,} cells cannot be told to the stated error between {lower:g} and {upper:g}: "
-        "declare tighter bounds."
+        f"no quadrature here integrates a grid of {grid.size:,} cells between {grid.lower:g} and {grid.upper:g} to the stated "
+        "error: declare tighter bounds."
     )
 
 
-def _blocks(spacing: str, public: float, lower: float, upper: float, cells: int) -> tuple[Array, Array, Array, Array]:
+def _blocks(grid: PositiveGrid, public: float) -> tuple[Array, Array, Array, Array]:
     """For blocks of cells: half width w, largest slope s, largest K e^d and largest |y|, over all data sets that matter.
 
     With f = K (expm1(d) - d) <= 725 at the edge of the cell nearer to the mode, the slope |K - K e^d| there is at most
     725 + sqrt(1450 K); given A = K e^d instead (equal in the root), K <= A exp(1 + W((725/A - 1)/e)), W Lambert's function.
     """
-    if spacing == "log":
-        half = np.array([0.5 * (math.log(upper) - math.log(lower)) / cells])
+    cells = grid.size
+    if grid.spacing == LOG:
+        half = np.array([0.5 * grid.length / cells])
         steep = np.array([_DEEP + math.sqrt(2 * _DEEP * public)])
         slope = steep + (public + steep) * np.expm1(2 * half)
         return half, slope, public + slope, half * cells
@@ -114,55 +114,24 @@ def _quadrature_error(nodes: int, half: Array, slope: Array, curvature: Array) -
 
 
 def _rounding(law: Gamma) -> float:
-    """What floats lose, twice the derived count of roundings: the parameters', the mode's and the exponents'.
+    """Rounding error of a mass, twice the counted roundings of the parameters, the mode and the exponents.
 
     A parameter or mode that is off by a relative e moves a log mass by e |K - K e^d|, at most `slope`, or by e K |d|, at
     most `depth`; products |K - K e^d| |d| are at most 52 times 725 more than that (shapes of at least 1e-6).
     """
-    _, slope, curvature, place = _blocks(law.spacing, _public(law), law.lower, law.upper, law.grid)
+    _, slope, curvature, place = _blocks(law.geometry, _public(law))
     depth = 55 * _DEEP + np.sqrt(3 * _DEEP * (curvature + slope))
     return float(2.0**-51 * ((10 + 2 * place) * slope + 10 * depth).max())
 
 
-def gamma_grid(law: Gamma) -> Array:
-    """Middles of the cells, in the coordinate in which they are equal: the public set from which every draw is taken."""
-    return _middles(law.spacing, law.lower, law.upper, law.grid)
-
-
-@lru_cache(maxsize=16)
-def _middles(spacing: str, lower: float, upper: float, cells: int) -> Array:
-    place = (np.arange(cells) + 0.5) / cells
-    if spacing == "root":
-        values: Array = upper * place**2
-    else:
-        half = 0.5 * (math.log(upper) - math.log(lower))
-        values = _reference(spacing, lower, upper) * np.exp(half * (2 * place - 1))
-    values.setflags(write=False)
-    return values
-
-
-def _reference(spacing: str, lower: float, upper: float) -> float:
-    return upper if spacing == "root" else math.sqrt(lower) * math.sqrt(upper)
-
-
-@lru_cache(maxsize=16)
-def _edges(spacing: str, lower: float, upper: float, closed: bool, cells: int) -> Array:
-    """Edges of the cells in y: the inner ones, and the two ends where the law is restricted."""
-    place = np.arange(0 if closed else 1, cells + 1 if closed else cells) / cells
-    if spacing == "root":
-        return np.asarray(2 * np.log(place), dtype=np.float64)
-    return np.asarray(0.5 * (math.log(upper) - math.log(lower)) * (2 * place - 1), dtype=np.float64)
-
-
 def gamma_masses(law: Gamma, nodes: int) -> Masses:
     """Log of the mass of every cell up to a common constant."""
-    edges = _edges(law.spacing, law.lower, law.upper, law.closed, law.grid)
-    shape, reference = law.shape, _reference(law.spacing, law.lower, law.upper)
+    edges, reference, shape = law.geometry.log_edges, law.geometry.reference, law.shape
     ratio = shape / law.rate / reference
     anchor = math.log(ratio) if 0 < ratio < math.inf else math.inf if ratio > 0 else -math.inf
     beyond = 0.0
     if law.closed and not edges[0] <= anchor <= edges[-1]:
-        # Written about the edge next to the mode: about a mode far outside, the digits of the density would be lost.
+        # The density is written about the edge next to the mode: about a mode far outside it would lose its digits.
         anchor = float(edges[0] if anchor < edges[0] else edges[-1])
         beyond = law.rate * reference * math.exp(anchor) - shape
 
@@ -176,4 +145,4 @@ def gamma_masses(law: Gamma, nodes: int) -> Masses:
 def draw_gamma(law: Gamma, draws: int, source: Integers) -> Array:
     """Independent draws from the law, each one of the public values."""
     weights = integer_weights(gamma_masses(law, nodes_for(law)))
-    return gamma_grid(law)[np.array(draw_cells(weights, source, draws), dtype=np.int64)]
+    return law.geometry.middles[np.array(draw_cells(weights, source, draws), dtype=np.int64)]

@@ -1,11 +1,13 @@
-"""One-dimensional laws on a public grid: the mass of every cell as an integer, and exact inversion.
+"""Exact inversion of one-dimensional laws on a public grid.
 
-The probability of a cell is the INTEGRAL of the density over it, so a drawn cell is a post-processing of the exact draw.
-Float differences of distribution functions are worthless in the tails; here each cell is integrated by Gauss-Legendre in
-a coordinate in which the density is log-concave, written about its mode. The relative error of every mass stays below what
-the caller states and charges; the masses become integers, and a uniform integer below their sum picks one.
+Law: the probability of a cell is the INTEGRAL of the density over it, so a drawn cell is a post-processing of an exact draw.
+Method: differences of float distribution functions lose all digits in the tails, so each cell is integrated by
+Gauss-Legendre in a coordinate in which the density is log-concave, written about its mode. The masses become integers, and
+a uniform integer below their sum picks a cell.
+Error: the relative error of every mass is below the bound that the caller states and includes in the price; the integers
+keep 53 binary digits of a mass.
 
-Cells whose density is below e^-720 of the peak are not integrated: they get the floor that they would be raised to anyway.
+Cells whose density is below e^-720 of the peak are not integrated: they get the floor weight, e^-690 of the largest.
 """
 
 from __future__ import annotations
@@ -21,11 +23,10 @@ import numpy as np
 
 from sfumato._quadrature import Array, log_concave_panels
 
-CELLS = 1 << 16
 # Masses are scaled so that one of e^-690 of the largest is still a whole number with all its digits.
 _SHIFT = 1200
 _SMALLEST_LOG = -690.0
-# Below this the mass of a cell cannot reach e^-690 of the largest: no cell is wider than e^20 of another.
+# Below this a mass is under e^-690 of the largest: no cell is wider than e^20 times another.
 _NEGLIGIBLE = -720.0
 # A cell over which the density falls by more than e^12 is integrated in finer panels.
 _STEEP = 12.0
@@ -43,7 +44,7 @@ class Integers(Protocol):
 
 @dataclass(frozen=True)
 class Masses:
-    """Log masses of a run of cells, up to a common constant; all other cells, of `cells`, stand at the floor."""
+    """Log masses of a run of cells, up to a common constant; all others of the `cells` have the floor weight."""
 
     first: int
     logs: Array
@@ -60,7 +61,7 @@ def log_masses(shape: Callable[[Array], Array], mode: float, edges: Array, nodes
     """Log of the mass of every cell between `edges`, for a density log-concave in this coordinate.
 
     `shape(d)` is the log density at distance d from its unconstrained `mode`, 0 there. Unless `closed`, two more cells
-    reach from the outer edges to infinity.
+    extend from the outer edges to infinity.
     """
     low, high = _window(shape, mode, edges)
     points, weights = np.polynomial.legendre.leggauss(nodes)
@@ -85,9 +86,9 @@ def log_masses(shape: Callable[[Array], Array], mode: float, edges: Array, nodes
 
 
 def _log_steep(shape: Callable[[Array], Array], start: float, width: float, drop: float) -> float:
-    """Log mass of one cell over which the density falls by more than a few powers of e: finer panels, however it falls.
+    """Log mass of one cell over which the density falls by more than e^12, by Gauss-Legendre on finer panels.
 
-    There are few such cells: each takes its share of the fall from the peak to what is negligible.
+    There are few such cells, since the density falls by e^720 in all.
     """
     panels = 1 << math.ceil(math.log2(8 * drop / _STEEP))
     points, weights = np.polynomial.legendre.leggauss(16)
@@ -100,12 +101,12 @@ def _log_steep(shape: Callable[[Array], Array], start: float, width: float, drop
 
 
 def _window(shape: Callable[[Array], Array], mode: float, edges: Array) -> tuple[int, int]:
-    """First and last edge between which the density is not negligible, relative to its largest value on the grid."""
+    """First and last edge between which the density is above e^-720 of its largest value on the grid."""
     nearest = min(max(mode, float(edges[0])), float(edges[-1])) - mode
     with np.errstate(over="ignore", invalid="ignore"):
         top = float(shape(np.array([nearest]))[0]) if edges[0] > mode or edges[-1] < mode else 0.0
         at_edges = shape(edges - mode) - top
-    # A cell counts when either of its edges does, or when the mode lies inside it.
+    # A cell is kept if the density is large enough at one of its edges, or if the mode lies inside it.
     alive = np.flatnonzero(at_edges > _NEGLIGIBLE)
     place = int(np.searchsorted(edges, mode))
     low = min([place - 1, *(int(i) - 1 for i in alive[:1])])
@@ -114,7 +115,7 @@ def _window(shape: Callable[[Array], Array], mode: float, edges: Array) -> tuple
 
 
 def _log_tail(shape: Callable[[Array], Array], mode: float, edge: float) -> float:
-    """Log of the mass beyond `edge`, relative to the density at the mode: panels as it falls."""
+    """Log of the mass beyond `edge`, relative to the density at the mode, on panels laid out by how it falls."""
     start = np.array([edge - mode])
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         points, weights = log_concave_panels(shape, start, None, np.zeros(1), np.array([-mode]))
@@ -125,7 +126,7 @@ def _log_tail(shape: Callable[[Array], Array], mode: float, edge: float) -> floa
 
 @dataclass(frozen=True)
 class Weights:
-    """Cumulative whole-number weights of a run of cells, between two runs of cells at the floor."""
+    """Cumulative whole-number weights of a run of cells, between two runs of cells with the floor weight."""
 
     first: int
     cumulative: list[int]
@@ -137,7 +138,7 @@ class Weights:
         return self.cumulative[-1] + (self.cells - len(self.cumulative)) * _FLOOR_WEIGHT
 
     def cell_at(self, place: int) -> int:
-        """The cell in which a whole number below the total falls, cells being laid end to end."""
+        """The cell that holds a whole number below the total, if cells lie end to end with their weights as lengths."""
         before = self.first * _FLOOR_WEIGHT
         if place < before:
             return place // _FLOOR_WEIGHT

@@ -1,10 +1,11 @@
-"""Langevin chains: pure steps on arrays of parameters, one row per chain.
+"""Langevin chains on arrays of parameters, one row per chain.
 
-    theta <- project_K(theta - h grad U(theta) + sqrt(2h) xi)
+    theta <- project_K(theta - h grad U(theta) + sqrt(2h) xi),    xi standard normal
 
-`last_iterate` returns the last state, whose final normal is an exact sample rounded to a public grid. `noisy_path` draws
-every noisy gradient on its public grid and runs momentum and averages on those alone: what it returns is a function of
-numbers that may all be published. Neither looks at the data but through `gradient`, which answers sums over all rows.
+`last_iterate` returns the last state. Its final normal is an exact sample rounded to a public grid; the normals before it
+are floats of 53 digits, which the theorem's guarantee names as an assumption. `noisy_path` adds noise to every gradient,
+rounds it to a public grid, and runs momentum and averages on the noisy gradients alone: its result is a function of
+numbers that may all be published. Both see the data only through `gradient`, which gives sums over all rows.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato._quadrature import Array
+from sfumato.grids.line import spacing
 from sfumato.samplers.bits import BufferedBits
 from sfumato.samplers.normal import rounded_normal
 
-Array = NDArray[np.float64]
 Field = Callable[[Array], Array]
 Report = Callable[[int, int], None]
-# A parameter beyond this is no parameter, and must not become infinite.
+# Parameters are clipped to this, far beyond any sensible value, so that no chain becomes infinite.
 _FARTHEST = 1e100
 
 
@@ -56,7 +57,7 @@ def last_iterate(
 
 def ending_grid(step: float) -> Fraction:
     """A power of two, about a millionth of the last normal's deviation."""
-    return Fraction(2) ** (math.frexp(math.sqrt(2 * step))[1] - 21)
+    return spacing(math.sqrt(2 * step))
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Recursion:
-    """What follows from noisy gradients alone: velocity <- momentum velocity + g + pull(theta), theta <- theta - rate velocity.
+    """The public recursion: velocity <- momentum velocity + g + pull(theta), theta <- project(theta - rate velocity).
 
     `pull` and `project` are the prior's, public functions; the average is over the last `tail` of `steps` iterates.
     """
@@ -84,7 +85,7 @@ class Recursion:
 
     @classmethod
     def of(cls, prior: Any, n: int, chains: int, dimension: int, numbers: Mapping[str, Any]) -> Recursion:
-        """What the chains of a plan with these recorded numbers do; the same for who runs them and who retraces them."""
+        """The recursion of a plan with these recorded numbers, for running its chains and for checking a transcript."""
         start = np.zeros(dimension) if prior.start is None else np.array(prior.start)
         return cls(
             lambda theta: prior.gradient(theta) / n,
@@ -97,7 +98,7 @@ class Recursion:
         )
 
     def run(self, noisy: Callable[[Array, int], Array]) -> Array:
-        """Tail average of every chain, with `noisy(theta, step)` as the gradients; all else is fixed beforehand."""
+        """Tail average of every chain, with the gradients `noisy(theta, step)`."""
         theta, velocity, total = self.start, np.zeros_like(self.start), np.zeros_like(self.start)
         for done in range(1, self.steps + 1):
             velocity = self.momentum * velocity + noisy(theta, done) + self.pull(theta)
@@ -107,7 +108,7 @@ class Recursion:
         return np.asarray(total / self.tail)
 
     def retrace(self, transcript: Array) -> Array:
-        """The tail average that belongs to published gradients (chains, steps, d)."""
+        """The tail average that follows from published gradients (chains, steps, d)."""
         return self.run(lambda theta, done: transcript[:, done - 1])
 
 
@@ -119,11 +120,11 @@ def noisy_path(
     kept: list[Array] = []
 
     def noisy(theta: Array, done: int) -> Array:
-        found: Array = np.rint((gradient(theta) + noise * source.normal(theta.shape)) / grid) * grid
+        rounded: Array = np.rint((gradient(theta) + noise * source.normal(theta.shape)) / grid) * grid
         if keep:
-            kept.append(found)
+            kept.append(rounded)
         report(done, recursion.steps)
-        return found
+        return rounded
 
     average = recursion.run(noisy)
     return Path(average, np.stack(kept, axis=1) if keep else None)
@@ -131,4 +132,4 @@ def noisy_path(
 
 def gradient_grid(noise: float) -> Fraction:
     """A power of two, about a millionth of the noise of one gradient."""
-    return Fraction(2) ** (math.frexp(noise)[1] - 21)
+    return spacing(noise)

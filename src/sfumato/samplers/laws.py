@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato._quadrature import Array
 from sfumato.models import laws
-from sfumato.samplers import beta_grid, finite, gamma_grid, location, logit_grid, simplex_lattice
+from sfumato.samplers import beta_grid, finite, gamma_grid, logit_grid, normal_vectors, simplex_lattice
 
 
 def draw(law: laws.Law, draws: int, source: Any) -> Array:
@@ -23,16 +23,19 @@ def draw(law: laws.Law, draws: int, source: Any) -> Array:
 
 
 def _draw_dirichlet(law: laws.Dirichlet, draws: int, source: Any) -> Array:
-    """Break the stick: each share of what is left is a Beta draw on the grid, a post-processing of the exact draw."""
-    cells = law.cells
+    """Stick-breaking: share i is what is left of the stick times a draw of Beta(cell_i, sum of the cells behind it).
+
+    Each factor is a draw on the grid of rates, which is a post-processing of the exact draw.
+    """
+    cells, grid = law.cells, law.geometry.rates
     if len(cells) == 2:
-        rate = beta_grid.draw_beta(cells[0], cells[1], law.weight, law.floor, draws, source, law.grid)
+        rate = beta_grid.draw_beta(cells[0], cells[1], law.weight, grid, draws, source)
         return rate[:, None] if law.single else np.stack([rate, 1 - rate], axis=1)
     behind = np.cumsum(cells[::-1])[::-1]
     left = np.ones(draws)
     shares = []
     for cell, rest in zip(cells[:-1], behind[1:], strict=True):
-        part = beta_grid.draw_beta(cell, float(rest), law.weight, 0.0, draws, source, law.grid)
+        part = beta_grid.draw_beta(cell, float(rest), law.weight, grid, draws, source)
         shares.append(left * part)
         left = left * (1 - part)
     return np.stack([*shares, left], axis=1)
@@ -46,7 +49,7 @@ _DRAW: dict[type, Callable[[Any, int, Any], Array]] = {
     laws.Dirichlet: _draw_dirichlet,
     laws.Gamma: lambda law, draws, source: gamma_grid.draw_gamma(law, draws, source)[:, None],
     laws.Finite: finite.draw_finite,
-    laws.Normal: location.draw_normal,
+    laws.Normal: normal_vectors.draw_normal,
     laws.LogitNormal: logit_grid.draw_log_odds,
     laws.Lattice: simplex_lattice.draw_lattice,
     laws.Product: _draw_product,
@@ -60,12 +63,12 @@ def log_error(law: laws.Law) -> float:
 
 def _dirichlet_error(law: laws.Dirichlet) -> float:
     relative = beta_grid.mass_error(law.weight, law.smallest, law.grid)
-    # log((1 + eta)/(1 - eta)) for each broken stick: a mass is off, and so is the sum that it is divided by.
+    # log((1 + eta)/(1 - eta)) for each factor: a mass is off, and so is the sum that divides it.
     return 2 * math.atanh(relative) * (len(law.cells) - 1) * (1 + 1e-15)
 
 
 def _product_error(law: laws.Product) -> float:
-    # Parts that the record does not touch are computed from the same numbers, so their masses cancel exactly.
+    # Parts that one record does not change are computed from the same numbers, so their masses cancel exactly.
     errors = sorted((log_error(part) for part in law.parts), reverse=True)
     return math.fsum(errors[: law.touched]) * (1 + 1e-15)
 

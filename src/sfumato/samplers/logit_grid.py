@@ -1,18 +1,19 @@
-"""Log odds with a normal prior on a public grid.
+"""Exact draws of log odds t with a normal prior, on the public grid of log odds.
 
-Cells are equal in a coordinate in which the law of every count is about equally wide; they are integrated in t itself,
-where the density is log-concave, from its form about the mode t0. With p = 1/(1 + e^-t0) and d = t - t0 the derivative of
-the log density vanishes at t0, so that
+Law: the probability of a cell is the integral over it of exp(-ones log(1 + e^-t) - zeros log(1 + e^t) - precision
+(t - centre)^2/2), normalised.
+Method: cells are integrated by Gauss-Legendre in t, where the density is log-concave, from its form about the mode t0. With
+p = 1/(1 + e^-t0) and d = t - t0 the derivative of the log density vanishes at t0, so that
 
     log density = total (p d - log(1 + p (e^d - 1))) - precision d^2/2,
 
 in which no large numbers cancel, however many records there are.
+Error: `mass_error`, from public numbers; the price includes it.
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
@@ -21,9 +22,9 @@ from sfumato.errors import ArgumentError
 from sfumato.models.families import _logit
 from sfumato.models.families.logit_normal import FARTHEST_CENTRE, LARGEST_WEIGHT, SMALLEST_PRECISION
 from sfumato.models.laws import LogitNormal
-from sfumato.samplers.grid import CELLS, Integers, Masses, draw_cells, integer_weights, log_masses
+from sfumato.samplers.grid import Integers, Masses, draw_cells, integer_weights, log_masses
 
-# Up to this weight an error of 1e-9 is stated; beyond, 1e-8: the mode is known to a rounding error.
+# Up to this weight an error of 1e-9 is stated; beyond, 1e-8, since the rounding error of the mode grows with the weight.
 _LIGHT = 1e7
 # Quadrature nodes for cells of at most this width, in units of the narrowest law's deviation.
 _NODES = ((0.06, 8), (0.25, 16), (math.inf, 32))
@@ -49,33 +50,15 @@ def log_error(law: LogitNormal) -> float:
     return 2 * math.atanh(mass_error(law)) * (1 + 1e-15)
 
 
-@lru_cache(maxsize=8)
-def edges(total: float, precision: float, lower: float, upper: float) -> tuple[Array, int]:
-    """Inner edges of the cells, the two outer ones reaching to infinity; and how many nodes integrate one. Public.
-
-    The 1 keeps every cell narrower than the bend of log(1 + e^t), however weak the prior.
-    """
-    points, places = _logit.table(total, precision, lower, upper, least=1.0)
-    found: Array = np.interp(np.linspace(0.0, places[-1], CELLS - 1), places, points)
-    found.setflags(write=False)
-    width = float(places[-1]) / CELLS
-    return found, next(nodes for widest, nodes in _NODES if width <= widest)
-
-
-@lru_cache(maxsize=8)
-def values(total: float, precision: float, lower: float, upper: float) -> Array:
-    """What each cell is released as: its middle, and the edges of the two outer ones. Public."""
-    inner, _ = edges(total, precision, lower, upper)
-    found: Array = np.concatenate([inner[:1], 0.5 * (inner[:-1] + inner[1:]), inner[-1:]])
-    found.setflags(write=False)
-    return found
+def nodes_for(law: LogitNormal) -> int:
+    """Quadrature nodes per cell, from the public width of a cell."""
+    return next(nodes for widest, nodes in _NODES if law.geometry.width <= widest)
 
 
 def masses(law: LogitNormal) -> Masses:
     """Log of the mass of every cell, up to a common constant."""
     mode = float(_logit.modes(np.array(law.ones), np.array(law.zeros), law.precision, law.centre))
-    grid, nodes = edges(law.total, law.precision, law.lower, law.upper)
-    return log_masses(lambda d: shape(law, mode, d), mode, grid, nodes)
+    return log_masses(lambda d: shape(law, mode, d), mode, law.geometry.edges, nodes_for(law))
 
 
 def shape(law: LogitNormal, mode: float, d: Array) -> Array:
@@ -94,4 +77,4 @@ def shape(law: LogitNormal, mode: float, d: Array) -> Array:
 def draw_log_odds(law: LogitNormal, draws: int, source: Integers) -> Array:
     """Log odds (draws, 1) drawn on the grid."""
     cells = draw_cells(integer_weights(masses(law)), source, draws)
-    return values(law.total, law.precision, law.lower, law.upper)[np.array(cells, dtype=np.int64)][:, None]
+    return law.geometry.middles[np.array(cells, dtype=np.int64)][:, None]

@@ -1,4 +1,4 @@
-"""The normal distribution rounded to a public grid, sampled exactly: no float's low bits can give its centre away.
+"""The normal distribution rounded to a public grid, sampled exactly, so that no low-order bit depends on its centre.
 
 X is standard normal, drawn by Karney's algorithm N (ACM TOMS 2016), which only compares uniform numbers and so needs no
 arithmetic that rounds. `rounded_normal` returns the multiple of `spacing` nearest to mean + deviation X: digits of X are
@@ -51,7 +51,7 @@ def _half_exponential(source: Bits) -> bool:
 
 
 def _whole_part(source: Bits) -> int | None:
-    """K with probability proportional to exp(-k/2), kept with probability exp(-k(k-1)/2); None if it is thrown away."""
+    """K with probability proportional to exp(-k/2), accepted with probability exp(-k(k-1)/2); None if it is rejected."""
     k = 0
     while _half_exponential(source):
         k += 1

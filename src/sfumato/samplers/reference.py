@@ -1,8 +1,8 @@
 """Reference chains through BlackJAX: NUTS for smooth potentials, a slice along random lines for those with kinks.
 
-No theorem stands behind where such a chain is after so many steps: what it gives is worth what the words "assumes converged"
-say. Its pseudo-random stream is JAX's, keyed by 64 fair bits of the source; its state is a float, rounded to a public grid
-on the way out. BlackJAX and JAX are the extra "jax", imported when a chain is run.
+No theorem bounds how far the law of the last state is from the posterior: a plan that uses these chains has the trust
+"assumes converged". The pseudo-random stream is JAX's, keyed by 64 fair bits of the source; the last state is a float that
+the caller rounds to a public grid. BlackJAX and JAX are the extra "jax", imported when a chain is run.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
 
-Array = NDArray[np.float64]
 Value = Callable[[Array], float]
 Slope = Callable[[Array], Array]
 
@@ -53,7 +52,7 @@ def _libraries() -> tuple[Any, Any]:
 
 @contextmanager
 def _double(jax: Any) -> Iterator[None]:
-    """JAX in double precision while a chain runs; its callbacks come on threads of their own, so for the whole process."""
+    """JAX in double precision while a chain runs, for the whole process, since callbacks run on other threads."""
     before = jax.config.jax_enable_x64
     jax.config.update("jax_enable_x64", True)
     try:
@@ -68,7 +67,7 @@ def _key(jax: Any, source: Any) -> Any:
 
 
 def _density(jax: Any, value: Value, gradient: Slope | None) -> Any:
-    """The log density as a JAX function: the rows are asked on the host, and JAX sees numbers alone."""
+    """The log density as a JAX function: rows are read on the host, and JAX sees values and gradients alone."""
     scalar = jax.ShapeDtypeStruct((), np.float64)
 
     def host(place: Any) -> Any:
@@ -85,7 +84,7 @@ def _density(jax: Any, value: Value, gradient: Slope | None) -> Any:
         return jax.pure_callback(lambda place: np.asarray(-gradient(np.asarray(place)), dtype=np.float64), like, theta)
 
     density = jax.custom_vjp(level)
-    density.defvjp(lambda theta: (level(theta), slope(theta)), lambda found, weight: (weight * found,))
+    density.defvjp(lambda theta: (level(theta), slope(theta)), lambda gradient, weight: (weight * gradient,))
     return density
 
 
@@ -98,14 +97,14 @@ def _nuts(jax: Any, blackjax: Any, density: Any, place: Any, scale: float, warmu
 
 
 def _slices(jax: Any, blackjax: Any, density: Any, place: Any, scale: float, warmup: int, length: int, key: Any) -> Any:
-    """Slices along random lines; the warm-up is only left behind, for nothing is adapted."""
+    """Slice sampling along random lines; the warm-up states are discarded, and nothing is adapted."""
     sampler = blackjax.slice_sampling(density, width=scale)
     return _steps(jax, sampler.step, sampler.init(place), warmup + length, key)
 
 
 def _steps(jax: Any, step: Any, state: Any, length: int, key: Any) -> Any:
-    def one(found: Any, stream: Any) -> tuple[Any, None]:
-        return step(stream, found)[0], None
+    def one(current: Any, stream: Any) -> tuple[Any, None]:
+        return step(stream, current)[0], None
 
     last, _ = jax.lax.scan(one, state, jax.random.split(key, length))
     return last.position

@@ -1,7 +1,10 @@
-"""Rejection on a public lattice: independent coordinates by exact inversion, a public number of trials, all of them run.
+"""Rejection sampling on a public lattice, with a public number of trials, all of which are run.
 
-Weights are whole numbers and a coordinate is picked by 128 fair bits, so a proposal's law is the stated one up to (points)
-2^-128; a coin has 63 bits. Nothing but the first kept point of each draw comes out: not how many were kept, nor when.
+Law: a proposal has independent coordinates with given weights and is accepted with probability exp(-exponent); a draw is
+the first accepted of its trials, or a public point if none is.
+Method: weights are whole numbers and a coordinate is picked by exact inversion of 128 fair bits.
+Error: the probability of a proposal is off by at most (points) 2^-128, that of acceptance by 2^-63; `theorems.rejection` adds
+them to the price, with the probability that no trial is accepted. How many trials were accepted, and which, is not returned.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
-# Proposals that are looked at together.
+# Proposals that are evaluated together: enough for numpy, few enough for the cache.
 BATCH = 1 << 12
 _BITS, _WORD = 128, 64
 # Weights below e^-120 of the largest are 0; those from here up keep a float's 53 digits.
@@ -39,7 +42,8 @@ def table(logs: Array) -> Table:
     shifts = np.maximum(exponents - 53 + _SHIFT, 0).tolist()
     sums = list(accumulate(d << s for d, s in zip(digits, shifts, strict=True)))
     ends = [(total << _BITS) // sums[-1] for total in sums]
-    # An end at 2^128 itself, before places of weight 0, has no word of its own; the one below is told apart by the lower word.
+    # An end at 2^128, before places of weight 0, does not fit a word: the largest word stands for it, and `places` then compares
+    # the lower words too.
     upper = [min(end, (1 << _BITS) - 1) >> _WORD for end in ends[:-1]]
     return Table(ends, np.array(upper, dtype=np.uint64))
 
@@ -49,13 +53,13 @@ def words(source: Any, count: int) -> NDArray[np.uint64]:
     return np.frombuffer(source.bits(_WORD * count).to_bytes(8 * count, "little"), dtype="<u8")
 
 
-def places(found: Table, count: int, source: Any) -> Places:
+def places(table: Table, count: int, source: Any) -> Places:
     """Independent places with the table's weights: the share in which a uniform 128-bit number falls."""
     upper = words(source, count)
-    place = np.searchsorted(found.words, upper, side="right")
-    # Where the upper word does not decide, the lower one does.
-    for k in np.flatnonzero(np.searchsorted(found.words, upper, side="left") != place):
-        place[k] = bisect_right(found.ends, (int(upper[k]) << _WORD) | source.bits(_WORD))
+    place = np.searchsorted(table.words, upper, side="right")
+    # Where the upper word equals that of an end, the lower words are compared.
+    for k in np.flatnonzero(np.searchsorted(table.words, upper, side="left") != place):
+        place[k] = bisect_right(table.ends, (int(upper[k]) << _WORD) | source.bits(_WORD))
     return place.astype(np.int64)
 
 
@@ -70,9 +74,9 @@ def first_kept(
 ) -> Places:
     """For each draw the first of its `trials` proposals that is kept with probability exp(-exponent); else `otherwise`.
 
-    `propose(count)` gives (count, d) proposals, `exponent` a number of 0 or more for each, infinite where it is thrown away.
+    `propose(count)` gives (count, d) proposals, `exponent` a number of 0 or more for each, infinite where it is rejected.
     """
-    found = np.tile(otherwise, (draws, 1))
+    drawn = np.tile(otherwise, (draws, 1))
     waiting = np.ones(draws, dtype=bool)
     total = trials * draws
     for start in range(0, total, BATCH):
@@ -84,6 +88,6 @@ def first_kept(
         for place in np.flatnonzero(kept):
             number = (start + int(place)) // trials
             if waiting[number]:
-                found[number], waiting[number] = proposals[place], False
+                drawn[number], waiting[number] = proposals[place], False
         report(min(start + size, total), total)
-    return found
+    return drawn

@@ -1,11 +1,13 @@
 """Exact draws from the lattice of shares above a floor, without rejection.
 
-The weight of a point (j_1, ..., j_K), sum j = M, is the product of w_i(j_i). With the suffix sums
+Law: the weight of a point (j_1, ..., j_K), sum j = M, is the product of w_i(j_i) = share(j_i)^(cells_i - 1).
+Method: with the suffix sums
 
     S_K = w_K,    S_i(m) = sum over j <= m of w_i(j) S_(i+1)(m - j),
 
-j_1 has weight w_1(j) S_2(M - j), then j_2 given j_1, and so on: each is one exact inversion in whole numbers. Every weight
-keeps its exponent (none is cut off or raised), so that the bounded range of the exponential mechanism holds at every point.
+j_1 has weight w_1(j) S_2(M - j), then j_2 given j_1, and so on: each is one exact inversion in whole numbers.
+Error: `log_error`, from public numbers. Every weight keeps its exponent (none is set to 0 or raised to a floor), so that the
+bounded range of the exponential mechanism holds at every point.
 """
 
 from __future__ import annotations
@@ -19,15 +21,12 @@ from sfumato._quadrature import Array
 from sfumato.models.laws import Lattice
 from sfumato.samplers.grid import Integers
 
-# Weights within this many binary places of the largest are tried first; the others are there, and hardly ever needed.
+# Weights within this many binary places of the largest are tried first; the others are needed with probability 2^-1948.
 NEAR = 2048
+# Unit roundoff of a float.
 _UNIT = 2.0**-53
+# Rows of a convolution that are computed together, to bound memory.
 _BLOCK = 128
-
-
-def shares(size: int, floor: float, steps: int) -> Array:
-    """The public shares floor + (1 - size floor) j/steps, j = 0..steps."""
-    return np.asarray(floor + (1 - size * floor) * (np.arange(steps + 1) / steps), dtype=np.float64)
 
 
 def spread(law: Lattice) -> float:
@@ -46,8 +45,8 @@ def log_error(law: Lattice) -> float:
 
     In units of 2^-53: a log weight is off by 2 |a_i - 1| |log floor|, together at most 2 V with V = spread(law); one
     convolution adds 4 V for its sums of logs, M + 1 for its additions and 32 for exp, log and their scaling; a step adds
-    8 V + 16 for the way to whole numbers; that numerator and sum are both off doubles it; there are K - 1 steps. The public
-    shares are rounded too, which moves the range by less than 8 (weight + K). The whole is doubled once more.
+    8 V + 16 for the conversion to whole numbers; numerator and sum are both off, which doubles it; there are K - 1 steps. The
+    public shares are rounded too, which moves the range by less than 8 (weight + K). The whole is doubled once more.
     """
     size, widest = len(law.cells), spread(law)
     convolution = 4 * widest + law.steps + 33
@@ -57,10 +56,10 @@ def log_error(law: Lattice) -> float:
 
 def suffix_sums(logs: Sequence[Array]) -> list[Array]:
     """Logs of S_i(m) for i = 1..K-1 (counted from 0), m = 0..M; the last is the last column's own weights."""
-    found = [logs[-1]]
+    sums = [logs[-1]]
     for own in reversed(logs[1:-1]):
-        found.append(_convolved(own, found[-1]))
-    return found[::-1]
+        sums.append(_convolved(own, sums[-1]))
+    return sums[::-1]
 
 
 def _convolved(first: Array, second: Array) -> Array:
@@ -69,33 +68,33 @@ def _convolved(first: Array, second: Array) -> Array:
     padded = np.concatenate([np.full(size - 1, -np.inf), second])
     windows = np.lib.stride_tricks.sliding_window_view(padded, size)
     reverse = first[::-1]
-    found = np.empty(size)
+    sums = np.empty(size)
     with np.errstate(under="ignore"):
         for start in range(0, size, _BLOCK):
             terms = windows[start : start + _BLOCK] + reverse
             top = terms.max(axis=1)
-            found[start : start + _BLOCK] = top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
-    return found
+            sums[start : start + _BLOCK] = top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
+    return sums
 
 
 def draw_lattice(law: Lattice, draws: int, source: Integers) -> Array:
     """Points of the lattice, shaped (draws, K)."""
     size, steps = len(law.cells), law.steps
-    points = shares(size, law.floor, steps)
+    points = law.geometry.values
     base = np.log(points)
     logs = [(cell - 1.0) * base for cell in law.cells]
     behind = suffix_sums(logs)
     shift = places_for(law)
-    found = np.empty((draws, size))
+    drawn = np.empty((draws, size))
     for place in range(draws):
         left = steps
         for column in range(size - 1):
             weights = logs[column][: left + 1] + behind[column][left::-1]
             chosen = _inverted(weights, shift, source)
-            found[place, column] = points[chosen]
+            drawn[place, column] = points[chosen]
             left -= chosen
-        found[place, -1] = points[left]
-    return found
+        drawn[place, -1] = points[left]
+    return drawn
 
 
 def whole_weights(logs: Array, shift: int) -> tuple[list[int], list[int]]:
@@ -129,7 +128,7 @@ def _inverted(logs: Array, shift: int, source: Integers) -> int:
 
 
 def _fallen(weights: Iterable[tuple[int, int]], place: int) -> int | None:
-    """The index on whose weight a place falls, laid end to end; None beyond them all."""
+    """The index whose weight holds a place, if weights lie end to end; None beyond all of them."""
     for index, weight in weights:
         place -= weight
         if place < 0:

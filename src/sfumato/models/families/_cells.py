@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from sfumato.grids.rates import largest_weight
+from sfumato.grids.size import most_cells
 from sfumato.models.families.family import Array
-
-# Cells on the public grid may weigh this much together, prior and data.
-LARGEST_WEIGHT = 1e9
-
-
-def grid_for(weight: float) -> int:
-    """Cells of the public grid for posteriors of this total weight: 64 or more to one standard deviation, at most 2^16."""
-    return min(1 << 16, max(1 << 12, 1 << math.ceil(math.log2(64 * math.pi * math.sqrt(weight)))))
 
 
 def strongest_cells(prior: float, data: float) -> float:
     """Largest strength of a prior of this total weight that the grid of rates can still draw."""
-    return max(1.0, (LARGEST_WEIGHT - data) / prior * (1 - 1e-9))
+    return max(1.0, (largest_weight(most_cells()) - data) / prior * (1 - 1e-9))
 
 
 def divergence(first: Array, second: Array) -> Array:

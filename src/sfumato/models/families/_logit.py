@@ -1,7 +1,7 @@
 """Log odds t with density exp(-ones log(1 + e^-t) - zeros log(1 + e^t) - precision (t - centre)^2/2): arithmetic.
 
-It is strongly log-concave, with curvature total s(t) (1 - s(t)) + precision, s the logistic function. `table` integrates
-the root of that: a coordinate in which every such law is about as wide as a standard normal, whatever the counts.
+It is strongly log-concave, with curvature total s(t) (1 - s(t)) + precision, s the logistic function. In the coordinate of
+`grids.log_odds`, the integral of the root of that, every such law is about as wide as a standard normal.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from sfumato.grids.log_odds import coordinate
 from sfumato.models.families.family import Array
 
-_POINTS = 1 << 14
 # Halvings of an interval of at most 1e14: what is left is below the spacing of floats.
 _HALVINGS = 110
 # Nodes of a law, over this many units of the coordinate on both sides of its mode.
@@ -45,18 +45,6 @@ def span(total: float, precision: float, centre: float, units: float) -> tuple[f
     return float(ends[0]) - room, float(ends[1]) + room
 
 
-def table(total: float, precision: float, lower: float, upper: float, least: float = 0.0) -> tuple[Array, Array]:
-    """Points t and the coordinate there, the integral of sqrt(total s(t) s(-t) + precision + least)."""
-    # Equally spaced, and once more where the curvature of the counts changes.
-    points = np.unique(
-        np.concatenate([np.linspace(lower, upper, _POINTS), np.clip(np.linspace(-40, 40, _POINTS), lower, upper)])
-    )
-    small = np.exp(-np.abs(points))
-    height = np.sqrt(total * small / (1 + small) ** 2 + precision + least)
-    lengths = 0.5 * (height[1:] + height[:-1]) * np.diff(points)
-    return points, np.concatenate([[0.0], np.cumsum(lengths)])
-
-
 def log_density(natural: Array, t: Array) -> Array:
     """Unnormalised, of laws (..., 4) = (ones, zeros, precision, precision times centre) at points (..., m)."""
     ones, zeros, precision, pulled = (natural[..., i : i + 1] for i in range(4))
@@ -78,7 +66,7 @@ def nodes(natural: Array) -> tuple[Array, Array]:
     for kind in np.unique(alike):
         rows = np.flatnonzero(alike == kind)
         total = float(totals[rows].max())
-        points, places = table(total, precision, *span(total, precision, centre, _UNITS))
+        points, places = coordinate(total, precision, *span(total, precision, centre, _UNITS))
         wanted = np.interp(middle[rows], points, places)[:, None] + _UNITS * np.linspace(-1, 1, _NODES)
         t[rows] = np.interp(wanted, places, points)
     logs = log_density(natural, t)

@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
+from sfumato.grids.line import spacing
 from sfumato.models._rounding import product_up
 from sfumato.models.families.family import Array, Claim, Family
 from sfumato.models.laws import Law, Normal
 
 Basis = tuple[tuple[float, ...], ...]
 
-# The public grid of a released mean: this many steps per posterior deviation, rounded to a power of two.
-_STEPS = 1 << 20
 # Squares and products of numbers in this range have a float.
 _LARGEST = 1e100
 
@@ -52,11 +51,6 @@ def moderate_or_zero(name: str, value: object) -> float:
 def deviation_of(precision: Fraction) -> float:
     """1/sqrt(precision), rounded up: the roundings below are four units together, and eight are added."""
     return 1.0 / math.sqrt(float(precision)) * (1 + 2.0**-50)
-
-
-def spacing(deviation: float) -> Fraction:
-    """The public grid of a coordinate: a power of two, about a millionth of the deviation."""
-    return Fraction(2) ** (math.frexp(deviation / _STEPS)[1] - 1)
 
 
 def halves(steps: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

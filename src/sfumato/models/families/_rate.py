@@ -12,10 +12,11 @@ import numpy as np
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
+from sfumato.grids.rates import cells_for
 from sfumato.models.families import _cells
 from sfumato.models.families._cells import strongest_cells
 from sfumato.models.families.family import Array, Claim, Family
-from sfumato.models.laws import Dirichlet, Law
+from sfumato.models.laws import Dirichlet
 
 
 class Rate(Family):
@@ -62,14 +63,12 @@ class Rate(Family):
         first, second = strength * self.alpha + power * ones, strength * self.beta + power * (n * self.trials - ones)
         return np.stack([first, second], axis=-1)
 
-    def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Law:
+    def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Dirichlet:
         """Beta on the arcsine grid, restricted where a floor is given."""
         cells = self.natural(np.array([float(totals[0])]), n, power, strength)
         weight = power * n * self.trials + strength * (self.alpha + self.beta)
         smallest = strength * min(self.alpha, self.beta)
-        return Dirichlet(
-            (float(cells[0]), float(cells[1])), weight, smallest, self.floor, True, _cells.grid_for(weight)
-        )
+        return Dirichlet((float(cells[0]), float(cells[1])), weight, smallest, self.floor, True, cells_for(weight))
 
     def strongest(self, n: int) -> float:
         """Largest strength that the grid can still draw."""

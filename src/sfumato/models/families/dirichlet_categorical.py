@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
+from sfumato.grids.rates import cells_for
 from sfumato.models.families import _cells
 from sfumato.models.families._columns import only_column
 from sfumato.models.families.family import Array, Claim, Family
-from sfumato.models.laws import Dirichlet, Law
+from sfumato.models.laws import Dirichlet
 from sfumato.schema import Category, Schema
 
 
@@ -86,11 +87,11 @@ class DirichletCategorical(Family):
         """Cells strength alpha + power counts."""
         return strength * np.array(self.alpha) + power * np.asarray(totals, dtype=np.float64)
 
-    def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Law:
+    def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Dirichlet:
         """Dirichlet, broken stick by stick."""
         cells = self.natural(np.array([float(total) for total in totals]), n, power, strength)
         weight = power * n + strength * sum(self.alpha)
-        return Dirichlet(tuple(map(float, cells)), weight, strength * min(self.alpha), grid=_cells.grid_for(weight))
+        return Dirichlet(tuple(map(float, cells)), weight, strength * min(self.alpha), grid=cells_for(weight))
 
     def strongest(self, n: int) -> float:
         """Largest strength that the grid can still draw."""

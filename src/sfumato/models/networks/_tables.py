@@ -6,7 +6,6 @@ other in the totals. One record adds one count to each table (`per_record` count
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +16,8 @@ import numpy as np
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
+from sfumato.grids.lattice import steps_for
+from sfumato.grids.rates import cells_for_tables
 from sfumato.models.families import _cells
 from sfumato.models.families.family import Array, Family
 from sfumato.models.laws import Dirichlet, Lattice, Law, Product
@@ -116,9 +117,9 @@ class Tables(Family):
             for row, prior in zip(table.of(cells), table.of(strength * self.prior), strict=True):
                 given, weight = tuple(map(float, row)), most + float(prior.sum())
                 if self.lowest > 0:
-                    parts.append(Lattice(given, weight, self.lowest, lattice_for(weight)))
+                    parts.append(Lattice(given, weight, self.lowest, steps_for(weight)))
                 else:
-                    parts.append(Dirichlet(given, weight, float(prior.min()), grid=grid_for(weight)))
+                    parts.append(Dirichlet(given, weight, float(prior.min()), grid=cells_for_tables(weight)))
         # A record moves counts in at most two rows of a table for each count that it adds; the others stay as they are.
         touched = sum(min(table.rows, 2 * table.per_record) for table in self.tables)
         return Product(tuple(parts), touched=touched)
@@ -162,20 +163,6 @@ class Tables(Family):
     def unshrunk(self, values: Array, n: int, power: float, strength: float) -> Array | None:
         """Tables (flat) whose rows are moved away from the prior by as much as it pulled them; None where nobody can tell."""
         return None
-
-
-def grid_for(weight: float) -> int:
-    """Cells of the grid of a share: a power of two, a cell at most an eighth of 1/(2 sqrt(weight)), the posterior's width."""
-    return _power_of_two(8 * math.pi * math.sqrt(weight), 1 << 10, 1 << 16)
-
-
-def lattice_for(weight: float) -> int:
-    """Steps of the lattice of shares, fine against the posterior's width where that can be had."""
-    return _power_of_two(4 * math.sqrt(weight), 1 << 10, 1 << 12)
-
-
-def _power_of_two(least: float, smallest: int, largest: int) -> int:
-    return min(largest, max(smallest, 1 << math.ceil(math.log2(max(least, 1.0)))))
 
 
 def named_levels(what: str, given: Any) -> int | tuple[Any, ...]:

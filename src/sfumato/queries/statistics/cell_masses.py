@@ -1,8 +1,8 @@
-"""Log mass of a released grid cell under every value of the hidden statistic: what a reader computes backwards.
+"""Log mass of a released grid cell under a Beta or Gamma law, for every value of the hidden statistic.
 
 A draw on a public grid is known up to its cell, and its probability is the INTEGRAL of the density over the cell. Inner
-cells are integrated by Gauss-Legendre; the outer ones, which reach to the ends of the line, by incomplete functions written
-in logarithms. Laws are given by arrays (J,) of their parameters, cells by two arrays (N,) of ends; answers are (J, N).
+cells are integrated by Gauss-Legendre; the outer ones, which extend to an end of the support, by incomplete Beta and Gamma
+functions in logarithms. Laws are arrays (J,) of their parameters, cells two arrays (N,) of ends; results are (J, N).
 """
 
 from __future__ import annotations
@@ -12,36 +12,9 @@ import math
 import numpy as np
 
 from sfumato._quadrature import Array
-from sfumato.models.laws import Gamma
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _TINY = 1e-290
-
-
-def rate_cells(values: Array, floor: float, cells: int) -> tuple[Array, Array]:
-    """Ends of the cells of the grid of rates that hold these values: equal in phi = arcsin(sqrt(theta))."""
-    start = math.asin(math.sqrt(floor))
-    step = (0.5 * math.pi - 2 * start) / cells
-    place = np.clip(np.floor((np.arcsin(np.sqrt(np.clip(values, 0.0, 1.0))) - start) / step), 0, cells - 1)
-    low, high = np.sin(start + place * step) ** 2, np.cos(0.5 * math.pi - start - (place + 1) * step) ** 2
-    return low, np.where((place == cells - 1) & (floor == 0), 1.0, high)
-
-
-def gamma_cells(values: Array, law: Gamma) -> tuple[Array, Array]:
-    """Ends of the cells of a Gamma grid that hold these values; the outer ones are open unless the law is restricted."""
-    if law.spacing == "root":
-        place = np.floor(np.sqrt(values / law.upper) * law.grid)
-    else:
-        width = math.log(law.upper) - math.log(law.lower)
-        place = np.floor((np.log(values) - math.log(law.lower)) / width * law.grid)
-    place = np.clip(place, 0, law.grid - 1)
-    if law.spacing == "root":
-        low, high = law.upper * (place / law.grid) ** 2, law.upper * ((place + 1) / law.grid) ** 2
-    else:
-        low, high = (law.lower * np.exp((place + k) / law.grid * width) for k in (0, 1))
-    if law.closed:
-        return low, high
-    return np.where(place == 0, 0.0, low), np.where(place == law.grid - 1, np.inf, high)
 
 
 def log_beta_mass(a: Array, b: Array, low: Array, high: Array) -> Array:
@@ -55,12 +28,12 @@ def log_beta_mass(a: Array, b: Array, low: Array, high: Array) -> Array:
         ones, zeros = 2 * np.log(np.sin(phi)), 2 * np.log(np.cos(phi))
     p, q = a[:, None, None], b[:, None, None]
     inner = (p - 0.5) * ones + (q - 0.5) * zeros
-    found = _log_sum(inner, half[:, None] * _WEIGHTS) + math.log(2.0) - betaln(a, b)[:, None]
+    logs = _log_sum(inner, half[:, None] * _WEIGHTS) + math.log(2.0) - betaln(a, b)[:, None]
     for column in np.flatnonzero(low == 0):
-        found[:, column] = _log_beta_below(a, b, float(high[column]))
+        logs[:, column] = _log_beta_below(a, b, float(high[column]))
     for column in np.flatnonzero((high == 1) & (low > 0)):
-        found[:, column] = _log_beta_below(b, a, float(1 - low[column]))
-    return np.asarray(found, dtype=np.float64)
+        logs[:, column] = _log_beta_below(b, a, float(1 - low[column]))
+    return np.asarray(logs, dtype=np.float64)
 
 
 def _log_beta_below(a: Array, b: Array, x: float) -> Array:
@@ -73,7 +46,7 @@ def _log_beta_below(a: Array, b: Array, x: float) -> Array:
     series = a * math.log(x) + b * math.log1p(-x) - np.log(a) - betaln(a, b)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         rest = np.log(hyp2f1(a + b, 1.0, a + 1.0, min(x, 0.5)))
-        # Where it fails the law lies far above x: the terms fall at least as fast as a geometric series.
+        # Where it overflows the law lies far above x, and the terms fall at least as fast as a geometric series.
         rest = np.where(np.isfinite(rest), rest, -np.log1p(-np.minimum((a + b) * x / (a + 1), 0.999)))
         return np.asarray(np.where(plain > _TINY, np.log(plain), series + rest), dtype=np.float64)
 
@@ -88,12 +61,12 @@ def log_beta_inside(a: Array, b: Array, floor: float) -> Array:
     below = betainc(a, b, top) - betainc(a, b, floor)
     above = betaincc(a, b, floor) - betaincc(a, b, top)
     mass = np.where(a < (a + b) * floor, above, below)
-    # Where even that underflows the law hugs the edge, as an exponential of the slope there.
+    # Where even that underflows, the law falls from the edge like an exponential with the slope there.
     edge = np.where(a < (a + b) * floor, floor, top)
     slope = np.abs((a - 1) / edge - (b - 1) / (1 - edge))
-    hugging = (a - 1) * np.log(edge) + (b - 1) * np.log1p(-edge) - betaln(a, b) - np.log(np.maximum(slope, 1e-300))
+    steep = (a - 1) * np.log(edge) + (b - 1) * np.log1p(-edge) - betaln(a, b) - np.log(np.maximum(slope, 1e-300))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(mass > _TINY, np.log(np.maximum(mass, 0.0)), hugging), dtype=np.float64)
+        return np.asarray(np.where(mass > _TINY, np.log(np.maximum(mass, 0.0)), steep), dtype=np.float64)
 
 
 def beta_below_inside(a: Array, b: Array, floor: float, x: float) -> Array:
@@ -107,8 +80,8 @@ def beta_below_inside(a: Array, b: Array, floor: float, x: float) -> Array:
     whole = np.where(low, betaincc(a, b, floor) - betaincc(a, b, top), betainc(a, b, top) - betainc(a, b, floor))
     edge = np.where(low, floor, top)
     slope = np.abs((a - 1) / edge - (b - 1) / (1 - edge))
-    hugging = np.where(low, -np.expm1(-slope * (x - floor)), np.exp(-slope * (top - x)))
-    return np.asarray(np.where(whole > _TINY, part / np.maximum(whole, _TINY), hugging))
+    steep = np.where(low, -np.expm1(-slope * (x - floor)), np.exp(-slope * (top - x)))
+    return np.asarray(np.where(whole > _TINY, part / np.maximum(whole, _TINY), steep))
 
 
 def log_gamma_mass(shape: Array, rate: Array, low: Array, high: Array) -> Array:
@@ -123,10 +96,10 @@ def log_gamma_mass(shape: Array, rate: Array, low: Array, high: Array) -> Array:
     # About the mode, so that no large numbers cancel.
     d = y + np.log(b) - np.log(k)
     peak = shape * np.log(shape) - shape - gammaln(shape)
-    found = _log_sum(k * (d - np.expm1(np.minimum(d, 600.0))), half[:, None] * _WEIGHTS) + peak[:, None]
+    logs = _log_sum(k * (d - np.expm1(np.minimum(d, 600.0))), half[:, None] * _WEIGHTS) + peak[:, None]
     for column in np.flatnonzero(~inside):
-        found[:, column] = _log_gamma_tail(shape, rate, float(low[column]), float(high[column]))
-    return np.asarray(found, dtype=np.float64)
+        logs[:, column] = _log_gamma_tail(shape, rate, float(low[column]), float(high[column]))
+    return np.asarray(logs, dtype=np.float64)
 
 
 def _log_gamma_tail(shape: Array, rate: Array, low: float, high: float) -> Array:
@@ -151,9 +124,9 @@ def log_gamma_inside(shape: Array, rate: Array, lower: float, upper: float) -> A
     mass = np.where(beyond, above, below)
     edge = np.where(beyond, lower, upper)
     slope = np.maximum(np.abs(shape / edge - rate), 1e-300)
-    hugging = shape * np.log(rate) + (shape - 1) * np.log(edge) - rate * edge - gammaln(shape) - np.log(slope)
+    steep = shape * np.log(rate) + (shape - 1) * np.log(edge) - rate * edge - gammaln(shape) - np.log(slope)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(mass > _TINY, np.log(np.maximum(mass, 0.0)), hugging), dtype=np.float64)
+        return np.asarray(np.where(mass > _TINY, np.log(np.maximum(mass, 0.0)), steep), dtype=np.float64)
 
 
 def _log_sum(logs: Array, weights: Array) -> Array:

@@ -1,13 +1,13 @@
-"""What released draws say about a parameter, the privacy noise included: the posterior over a hidden statistic.
+"""The posterior of a parameter given released draws, the privacy noise included, by summing over a hidden statistic.
 
 The draws t_1, ..., t_N come from a public law f_S of a hidden statistic S (a count, a sum), which itself follows the true
 parameter. A reader knows the plan, so f_S is known, and by Bayes
 
     p(theta | draws)  is proportional to  prior(theta) sum_S P(S | theta) prod_i f_S(t_i).
 
-Where noise was added to S first, f_S is replaced by the average of f over the noise. All of this reads the release alone:
-post-processing, at no cost. Sums run over cells of S and theta inside windows that hold all but e^-32 of the mass; the mass
-P(cell | theta) is a difference of distribution functions, so that a cell wider than the law of S loses nothing.
+Where noise was added to S first, f_S is replaced by the average of f over the noise. All of this reads the release alone, so
+it is post-processing and costs nothing. Sums run over cells of S and theta inside windows that hold all but e^-32 of the
+mass; P(cell | theta) is a difference of distribution functions, so it is exact also where a cell is wider than the law of S.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato._quadrature import Array
+from sfumato.models.families.family import Family
+from sfumato.queries.statistics.protocol import Ends, Reader, Released
 
 # Cells of the statistic and of the parameter: about ten to a standard deviation, of which a window holds some sixteen.
-_CELLS = 200
+CELLS = 200
 _COARSE = 65
-# What a window leaves out, in logarithms.
+# A window leaves out what is below e^-32 of the largest weight.
 _DEPTH = 32.0
-# A parameter under which the cells of the statistic have less than this share is out of reach.
+# A parameter is ignored if the cells of the statistic have less than this probability under it.
 _REMOTE = 1e-14
-# Next to an end at which a prior may pile up: halvings of the last cell, and cells whose prior mass is taken exactly.
+# Next to an end at which a prior density may be infinite: halvings of the last cell, and cells with exact prior masses.
 _HALVINGS, _NEAR = 12, 8
 
 
@@ -43,8 +45,8 @@ class Coordinate:
 class Parameter:
     """The true parameter theta = value(x), x in [low, high], with its prior log density in x.
 
-    `log_below` and `log_above` are the logs of the prior mass beyond the two ends of a cell next to an end of the line; None
-    where that end is closed or holds nothing.
+    `log_below(x)` and `log_above(x)` are the logs of the prior mass below and above x, for x near that end; None where the
+    prior density is bounded there.
     """
 
     low: float
@@ -61,8 +63,8 @@ class Statistic:
 
     `log_law(S)` is sum_i log f_S(t_i) for an array of S; `below(theta, s)` is P(S <= s | theta), broadcasting;
     `noisy_below(S, x)` is P(S~ <= x | S) where noise was added, clipped to `span` (then `log_law` takes S~), `noise` its
-    standard deviation; `said(S)` is what the rows themselves say: the parameter's mean given S without any noise. `cells`
-    is how many cells of S are summed over.
+    standard deviation; `rows_mean(S)` is the posterior mean of the parameter that S would give without privacy. `cells` is
+    the number of cells of S that are summed over.
     """
 
     span: tuple[float, float]
@@ -71,15 +73,15 @@ class Statistic:
     parameter: Parameter
     log_law: Callable[[Array], Array]
     below: Callable[[Array, Array], Array]
-    said: Callable[[Array], Array]
+    rows_mean: Callable[[Array], Array]
     noisy_below: Callable[[Array, Array], Array] | None = None
     noise: float = 0.0
-    cells: int = _CELLS
+    cells: int = CELLS
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
-    """A law on an interval, by its distribution function between `points`: linear in between."""
+class Posterior:
+    """A law on an interval, by its distribution function at `points`, linear in between."""
 
     points: Array
     cumulative: Array
@@ -98,7 +100,38 @@ class Belief:
         return float(np.sum(np.diff(self.cumulative) * 0.5 * (self.points[1:] + self.points[:-1])))
 
 
-def parameter_belief(statistic: Statistic) -> Belief:
+def one_statistic(build: Callable[..., Statistic]) -> Reader:
+    """The reader of a family with one coordinate: `build(model, prior, n, numbers, values)` gives its statistic."""
+
+    def read(model: Family, prior: Family, released: Released) -> Ends:
+        return ends_of([build(model, prior, released.n, released.numbers, released.first[:, 0])])
+
+    return read
+
+
+def ends_of(statistics: list[Statistic]) -> Ends:
+    """Equal-tailed intervals from the posterior of each parameter, or of each posterior mean without privacy."""
+    return lambda level, sampling: (
+        np.array([(_parameter_ends if sampling else _rows_ends)(each, 0.5 * (1 - level)) for each in statistics]).T
+    )
+
+
+def _parameter_ends(statistic: Statistic, tail: float) -> tuple[float, float]:
+    posterior = parameter_posterior(statistic)
+    return posterior.quantile(tail), posterior.quantile(1 - tail)
+
+
+def _rows_ends(statistic: Statistic, tail: float) -> tuple[float, float]:
+    low, high, masses = statistic_posterior(statistic)
+    # To the far side of the cell in which a quantile falls, so that the interval holds its level or more.
+    cumulative = np.cumsum(masses)
+    first = int(np.searchsorted(cumulative, tail, side="right"))
+    last = min(int(np.searchsorted(cumulative, 1 - tail)), len(low) - 1)
+    means = statistic.rows_mean(np.array([low[first], high[last]]))
+    return float(means.min()), float(means.max())
+
+
+def parameter_posterior(statistic: Statistic) -> Posterior:
     """The posterior of theta."""
     parameter = statistic.parameter
     cells, seen = likelihood(statistic)
@@ -114,14 +147,14 @@ def parameter_belief(statistic: Statistic) -> Belief:
         return np.asarray(log_likelihood(x) + parameter.log_prior(x))
 
     low, high = _window(log_posterior, *_reachable(statistic, cells))
-    edges = _graded(parameter, low, high, _CELLS)
+    edges = _graded(parameter, low, high, CELLS)
     middles = 0.5 * (edges[1:] + edges[:-1])
     logs = log_likelihood(middles) + _log_prior_masses(parameter, edges)
-    return _belief(parameter.value(edges), logs)
+    return _posterior(parameter.value(edges), logs)
 
 
 def _graded(parameter: Parameter, low: float, high: float, cells: int) -> Array:
-    """Edges of equal cells; towards an end of the line at which a prior may pile up, smaller and smaller ones."""
+    """Edges of equal cells, with smaller and smaller ones towards an end at which the prior density may be infinite."""
     edges, width = np.linspace(low, high, cells + 1), (high - low) / cells
     finer = width * 0.5 ** np.arange(_HALVINGS, 0, -1.0)
     parts = [edges[:1], edges[1:-1], edges[-1:]]
@@ -133,7 +166,7 @@ def _graded(parameter: Parameter, low: float, high: float, cells: int) -> Array:
 
 
 def _log_prior_masses(parameter: Parameter, edges: Array) -> Array:
-    """Log prior mass of cells: density times width, and next to an end of the line the mass itself."""
+    """Log prior mass of cells: density times width, and next to an end with an infinite density the mass itself."""
     logs = parameter.log_prior(0.5 * (edges[1:] + edges[:-1])) + np.log(np.diff(edges))
     near = _HALVINGS + _NEAR
     with np.errstate(divide="ignore"):
@@ -146,12 +179,12 @@ def _log_prior_masses(parameter: Parameter, edges: Array) -> Array:
     return np.asarray(logs, dtype=np.float64)
 
 
-def statistic_belief(statistic: Statistic) -> tuple[Array, Array, Array]:
+def statistic_posterior(statistic: Statistic) -> tuple[Array, Array, Array]:
     """The posterior of S: the lowest and the highest value of each cell, and its mass."""
     edges, masses = _statistic_masses(statistic, statistic.span)
     alive = np.flatnonzero(masses > 1e-12)
     half = 0.5 if statistic.whole else 0.0
-    # Once to find where it lies, once more in finer cells.
+    # The first pass locates the mass, the second uses finer cells there.
     edges, masses = _statistic_masses(statistic, (float(edges[alive[0]]) + half, float(edges[alive[-1] + 1]) - half))
     return edges[:-1] + half, edges[1:] - half, masses
 
@@ -159,7 +192,7 @@ def statistic_belief(statistic: Statistic) -> tuple[Array, Array, Array]:
 def _statistic_masses(statistic: Statistic, within: tuple[float, float]) -> tuple[Array, Array]:
     edges, logs = likelihood(statistic, within)
     parameter = statistic.parameter
-    x = _graded(parameter, *_reachable(statistic, edges), 4 * _CELLS)
+    x = _graded(parameter, *_reachable(statistic, edges), 4 * CELLS)
     prior = _log_prior_masses(parameter, x)
     theta = parameter.value(0.5 * (x[1:] + x[:-1]))[:, None]
     before = np.exp(prior - prior.max()) @ np.diff(statistic.below(theta, edges), axis=1)
@@ -168,7 +201,7 @@ def _statistic_masses(statistic: Statistic, within: tuple[float, float]) -> tupl
 
 
 def _reachable(statistic: Statistic, edges: Array) -> tuple[float, float]:
-    """Parameters under which the cells of S are not out of reach: P(S <= s | theta) is monotone, so by halving."""
+    """Range of parameters that give the cells of S a positive probability: P(S <= s | theta) is monotone, so by bisection."""
     parameter, ends = statistic.parameter, edges[[0, -1]]
 
     def shares(x: float) -> tuple[float, float]:
@@ -177,9 +210,9 @@ def _reachable(statistic: Statistic, edges: Array) -> tuple[float, float]:
 
     first, last = shares(parameter.low), shares(parameter.high)
     rising = first[1] < last[1] or first[0] < last[0]
-    found = []
+    reachable = []
     for upper_end in (False, True):
-        # Towards one end of the parameters S runs out of its cells below, towards the other above.
+        # Towards one end of the parameters S falls below its cells, towards the other above them.
         above = upper_end != rising
 
         def reached(x: float, above: bool = above) -> bool:
@@ -191,8 +224,8 @@ def _reachable(statistic: Statistic, edges: Array) -> tuple[float, float]:
             for _ in range(60):
                 middle = 0.5 * (low + high)
                 low, high = (middle, high) if reached(middle) == upper_end else (low, middle)
-        found.append(high if upper_end else low)
-    return found[0], found[1]
+        reachable.append(high if upper_end else low)
+    return reachable[0], reachable[1]
 
 
 def likelihood(statistic: Statistic, within: tuple[float, float] | None = None) -> tuple[Array, Array]:
@@ -212,7 +245,7 @@ def likelihood(statistic: Statistic, within: tuple[float, float] | None = None) 
     centres = 0.5 * (edges[1:] + edges[:-1])
     cumulative = statistic.noisy_below(centres, cells)
     masses = np.diff(cumulative, axis=1)
-    if start <= statistic.span[0]:  # what the noise took below the span was put at its end
+    if start <= statistic.span[0]:  # noisy values below the span were clipped to its end
         masses, values = np.column_stack([cumulative[:, 0], masses]), np.concatenate([[start], values])
     if end >= statistic.span[1]:
         masses, values = np.column_stack([masses, 1 - cumulative[:, -1]]), np.concatenate([values, [end]])
@@ -227,12 +260,12 @@ def _statistic_window(statistic: Statistic, low: float, high: float) -> tuple[fl
     ends = place.forward(np.array([low, high]))
     first, last = _window(lambda x: statistic.log_law(place.back(x)), float(ends[0]), float(ends[1]))
     start, end = place.back(np.array([first, last])).tolist()
-    # The ends of the span themselves, not what is left of them after the way there and back.
+    # The ends of the span themselves: forward and back would add rounding errors.
     return (low if first <= ends[0] else max(low, start)), (high if last >= ends[1] else min(high, end))
 
 
 def _edges(statistic: Statistic, low: float, high: float, whole: bool) -> Array:
-    """Cells between two values of the statistic, equal in its coordinate; whole numbers are kept together in runs."""
+    """Cells between two values of the statistic, equal in its coordinate; of whole numbers each cell holds a run."""
     place = statistic.coordinate
     ends = place.forward(np.array([low, high]))
     values = place.back(np.linspace(float(ends[0]), float(ends[1]), statistic.cells + 1))
@@ -246,7 +279,7 @@ def _edges(statistic: Statistic, low: float, high: float, whole: bool) -> Array:
 
 
 def _window(log_weight: Callable[[Array], Array], low: float, high: float) -> tuple[float, float]:
-    """Where a weight is within e^-32 of its largest value: closer and closer about what is left."""
+    """The interval in which a weight is within e^-32 of its largest value, by repeated narrowing."""
     for _ in range(30):
         edges = np.linspace(low, high, _COARSE + 1)
         logs = log_weight(0.5 * (edges[1:] + edges[:-1]))
@@ -261,7 +294,7 @@ def _window(log_weight: Callable[[Array], Array], low: float, high: float) -> tu
     return low, high
 
 
-def _belief(points: Array, logs: Array) -> Belief:
+def _posterior(points: Array, logs: Array) -> Posterior:
     masses = np.exp(logs - np.max(logs))
     cumulative = np.concatenate([[0.0], np.cumsum(masses)])
-    return Belief(np.asarray(points, dtype=np.float64), cumulative / cumulative[-1])
+    return Posterior(np.asarray(points, dtype=np.float64), cumulative / cumulative[-1])

@@ -1,4 +1,4 @@
-"""Shares by group, whose sizes are hidden: mixtures over the counts that a release leaves open.
+"""Shares by group, whose sizes are hidden: mixtures over the counts that are possible given the release.
 
 Given the counts k of a level and m of the group's other levels, its share theta is Beta(h1 + k, h2 + m), cut to
 [floor, 1 - floor], so the posterior is a mixture of these. Every division of n among the G groups is held equally likely: P(size)
@@ -9,7 +9,7 @@ From noisy counts: with a the noisy count of a level in a group and b that of th
     a = k + N(0, s^2),     b = m + N(0, (L - 1) s^2),     k + m = the size,
 
 and the sum is over runs of whole numbers, short beside the noise and beside the counts. From tempered draws: over sizes at
-equal steps of probability, and for each over the counts that the draws leave open.
+equal steps of probability, and for each over the counts of this size.
 """
 
 from __future__ import annotations
@@ -17,24 +17,29 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
-from sfumato.queries._cells import beta_below_inside, log_beta_inside
-from sfumato.queries.hidden import Statistic, likelihood
+from sfumato.grids.sticks import StickGrid
+from sfumato.models.grouped import Grouped
+from sfumato.queries.statistics.cell_masses import beta_below_inside, log_beta_inside
+from sfumato.queries.statistics.posterior import Statistic, likelihood
+from sfumato.queries.statistics.protocol import Ends, Numbers, Released
+from sfumato.queries.statistics.rates import count_statistic, mean_above_floor
 
 # Deviations of the noise to each side of a noisy count; runs to a deviation, and to the count itself.
 _WINDOW, _RUNS = 7.0, 6
-# What is left out of a mixture, as a share of its largest part; and what must not stand at an edge of the window.
+# Parts of a mixture below this share of the largest are left out; a window is widened until its edges are below the second.
 _NOTHING, _EDGE = 1e-13, 1e-9
 _WIDENINGS = 40
 
 
 @dataclass(frozen=True, eq=False)
 class CountLaw:
-    """What a release says about one share of one group: weights of the hidden counts `own` and `rest`.
+    """The posterior of one share of one group: weights of the hidden counts `own` and `rest`.
 
     `prior` are the two cells of the reader's Beta prior, `floor` where the share is cut off.
     """
@@ -50,7 +55,7 @@ class CountLaw:
         return self.share_quantile(0.5 * (1 - level)), self.share_quantile(0.5 * (1 + level))
 
     def share_quantile(self, level: float) -> float:
-        """Quantile of the mixture of Betas, found by halving and interpolation (Brent)."""
+        """Quantile of the mixture of Betas, by Brent's method."""
         from scipy.optimize import brentq
 
         a, b, low, high = self.prior[0] + self.own, self.prior[1] + self.rest, self.floor, 1 - self.floor
@@ -65,25 +70,75 @@ class CountLaw:
     def rows_ends(self, level: float) -> tuple[float, float]:
         """Ends of the interval of the posterior mean that the rows themselves would give, to the far side of a run."""
         a, b = self.prior[0] + self.own, self.prior[1] + self.rest
-        kept = log_beta_inside(a + 1, b, self.floor) - log_beta_inside(a, b, self.floor)
-        said = np.clip(a / (a + b) * np.exp(kept), self.floor, 1 - self.floor)
-        order = np.argsort(said)
+        means = mean_above_floor(a, b, self.floor)
+        order = np.argsort(means)
         reached, tail = np.cumsum(self.weights[order]), 0.5 * (1 - level)
         first = min(int(np.searchsorted(reached, tail, side="right")), len(order) - 1)
         last = min(int(np.searchsorted(reached, 1 - tail)), len(order) - 1)
-        return float(said[order[first]]), float(said[order[last]])
+        return float(means[order[first]]), float(means[order[last]])
+
+
+def refusal(model: Grouped) -> str | None:
+    """A sentence for groups of other families than bits and categories."""
+    if model._cells is not None:
+        return None
+    return "intervals by group are known for bits and categories; release the groups of this family one by one."
+
+
+def read(model: Grouped, prior: Grouped, released: Released) -> Ends:
+    """Intervals of every share of every group whose columns are given."""
+    laws = group_laws(model, prior, released)
+    return lambda level, sampling: (
+        np.array([law.share_ends(level) if sampling else law.rows_ends(level) for law in laws]).T
+    )
+
+
+def group_laws(model: Grouped, prior: Grouped, released: Released) -> list[CountLaw]:
+    """Each group by itself: from its noisy counts, or from its own columns of the draws."""
+    noise = released.numbers[2]
+    if noise == 0:
+        draws = released.first.reshape(len(released.first), -1, len(model.model.labels))
+        parts = [tempered_group(model, prior, released.n, released.numbers, draws[:, k]) for k in range(draws.shape[1])]
+        return [law for part in parts for law in part]
+    if released.totals is None:
+        raise ArgumentError(
+            "this release by group holds no noisy counts: it was edited, or made before they were kept."
+        )
+    prior_cells, deviation = prior._cells or (), noise * model.sensitivity
+    rows = released.totals.reshape(-1, len(prior_cells))
+    parts = [noisy_laws(row, released.n, len(model.levels), prior_cells, deviation, _floor(model)) for row in rows]
+    return [law for part in parts for law in part]
+
+
+def tempered_group(model: Grouped, prior: Grouped, n: int, numbers: Numbers, draws: Array) -> list[CountLaw]:
+    """The laws behind tempered draws (N, shares) of one group, whose size is hidden."""
+    cells, held, (power, strength, _) = model._cells or (), prior._cells or (), numbers
+    part = model.law([Fraction(0)] * len(model.units), n, power, strength).parts[0]
+    grid: StickGrid = part.geometry  # type: ignore[assignment]  # groups of bits and categories are Dirichlets
+    known = [grid.rates.ends(draws[:, 0])] if grid.single else grid.ends(draws)
+    sizes, floor, laws = likely_sizes(n, len(model.levels), len(draws)), _floor(model), []
+    for level, ends in enumerate(known):
+        law = (strength * cells[level], strength * (sum(cells) - cells[level]))
+        own_prior = (held[level], sum(held) - held[level])
+        counts = [(size, count_statistic(size, own_prior, law, power, ends, floor)) for size in sizes]
+        laws.append(tempered_law(counts, own_prior, floor))
+    return laws
+
+
+def _floor(model: Grouped) -> float:
+    return getattr(model.model, "floor", 0.0)
 
 
 def noisy_laws(
     noisy: Array, n: int, groups: int, prior: Sequence[float], deviation: float, floor: float = 0.0
 ) -> list[CountLaw]:
-    """What the noisy counts (L,) of one group say about each of its shares; of two levels about the first alone."""
-    found = []
+    """The laws behind the noisy counts (L,) of one group, one for each share; of two levels for the first alone."""
+    laws = []
     for level in range(len(noisy) if len(noisy) > 2 else 1):
         own, rest = float(noisy[level]), float(noisy.sum() - noisy[level])
         cells = (float(prior[level]), float(sum(prior) - prior[level]))
-        found.append(noisy_law((own, rest), n, groups, cells, deviation, len(noisy) - 1, floor))
-    return found
+        laws.append(noisy_law((own, rest), n, groups, cells, deviation, len(noisy) - 1, floor))
+    return laws
 
 
 def noisy_law(
@@ -111,7 +166,7 @@ def noisy_law(
         if not math.isfinite(top):
             if not low.any():
                 raise ArgumentError(f"no {n:,} records have counts near these noisy ones: the release was edited.")
-            low = np.zeros(2)  # more than n in all, wherever one looks
+            low = np.zeros(2)  # every point of the window sums to more than n
             continue
         weights = np.exp(logs - top)
         most = [[weights[0].max(), weights[-1].max()], [weights[:, 0].max(), weights[:, -1].max()]]
@@ -156,7 +211,7 @@ def _mixture(own: Array, rest: Array, weights: Array, prior: tuple[float, float]
 def _runs(low: float, high: float, noise: float) -> tuple[Array, Array]:
     """Middles and lengths of runs of whole numbers: short beside the noise, and beside how far they are from nothing.
 
-    Next to zero, where a prior may pile up and a group may be as small as a run, counts are taken one by one.
+    Next to zero, where a prior may concentrate and a group may be as small as a run, counts are taken one by one.
     """
     longest = max(1, math.floor(noise / _RUNS))
     first, last = math.floor(low), math.ceil(high)

@@ -1,7 +1,7 @@
-"""What an answer loses where the responses fill an interval, and where the draws were reweighted. No privacy claims.
+"""Bounds on the regret of an answer from draws: over an interval of responses, and with reweighted draws.
 
-Both follow from Hoeffding's inequality as `theorems.sampling_error.response_loss` does; e denotes half of its value,
-sqrt(ln(2 |R| T/failure)/(2 N)), the error of every mean that was looked at. Proofs are in the docstrings.
+No privacy claims. Both follow from Hoeffding's inequality as `theorems.sampling_error.response_loss` does; e denotes half of
+its value, sqrt(ln(2 |R| T/failure)/(2 N)), the error of every mean that is compared. Proofs are in the docstrings.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from sfumato.theorems import sampling_error
 
 # Means that differ by less than this count as equal, so that rounding does not decide which response comes first.
 TIE = 1e-12
+# Factor by which bounds are rounded up: more than the rounding errors of their few operations.
 _UP = 1 + 1e-12
+# Nets of 1, 2, 4, ..., 2^59 cells are tried.
 _FINEST_NET = 60
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a bound is asked for: T queries fixed in advance (`queries`), or chosen by earlier answers among `query_set`."""
+    """The scope of a bound: T queries fixed in advance (`queries`), or chosen by earlier answers among `query_set`."""
 
     queries: int = 1
     failure: float = 0.05
@@ -34,7 +36,7 @@ class Terms:
 
     def response_loss(self, draws: int, responses: int) -> float:
         """Lemma 11 with its union bound, and the tolerance of ties."""
-        found = sampling_error.response_loss(
+        loss = sampling_error.response_loss(
             draws=draws,
             responses=responses,
             queries=self.queries,
@@ -42,7 +44,7 @@ class Terms:
             adaptive=self.query_set is not None,
             query_set=self.query_set,
         )
-        return min(1.0, found + TIE)
+        return min(1.0, loss + TIE)
 
 
 def interval_loss(*, terms: Terms, draws: int, lipschitz: float, width: float, spacing: float) -> float:

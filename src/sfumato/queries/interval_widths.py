@@ -1,0 +1,145 @@
+"""The price that buys an interval of a given width, by simulation from the prior before any record is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import CalibrationError
+from sfumato.models.families.family import Family
+from sfumato.queries.statistics.protocol import Numbers, Released, numbers_of
+from sfumato.queries.statistics.table import reader_of
+
+# Any fixed public number: the same plan then has the same expected width.
+_SEED = 20_260_101
+# Simulated releases behind one expected width; most families take their parameters at equal steps of probability.
+_RELEASES = 32
+
+
+def expected_width(plan: Any, level: float, releases: int = _RELEASES) -> float:
+    """Mean width of the intervals that releases of this plan will have, over coordinates and over data from the prior.
+
+    Draws are simulated in floats from the planned law; no record is read.
+    """
+    read, numbers = reader_of(plan.model), numbers_of({"parameters": dict(plan.parameters)})
+    simulated = _simulated(plan.model, plan.n, numbers, plan.draws, releases)
+    ends = (read(plan.model, plan.model, each)(level, True) for each in simulated)
+    return float(np.mean([np.mean(high - low) for low, high in ends]))
+
+
+def _simulated(model: Family, n: int, numbers: Numbers, draws: int, releases: int) -> Iterator[Released]:
+    """Releases of data from the prior; of a model by group, one group of average size."""
+    power, strength, noise = numbers
+    if not model.drawn:  # an estimate has no prior; the middle of its range has the widest interval
+        yield Released(n, numbers, np.array([model.estimate([Fraction(n, 2)], n)]))
+        return
+    rng = np.random.default_rng(_SEED)
+    _, totals = model.simulate(rng, releases, n)
+    if noise > 0:
+        totals = totals + noise * model.sensitivity * rng.standard_normal(totals.shape)
+        if model.tells_totals:
+            yield from (Released(n, numbers, np.empty((0, 0)), row) for row in totals)
+            return
+        totals = model.feasible(totals, n)
+    for row in totals:
+        natural = model.natural(np.tile(row, (draws, 1)), n, power, strength)
+        yield Released(n, numbers, model.sketch(rng, natural))
+
+
+@dataclass(frozen=True)
+class WidthPlan:
+    """The cheapest plan whose expected interval is narrow enough, with the prices and widths that were tried."""
+
+    plan: Any
+    epsilon: float
+    delta: float
+    draws: int
+    level: float
+    width: float
+    wanted: float
+    tried: tuple[tuple[float, int, float], ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"epsilon {self.epsilon:.4g} at delta {self.delta:g} with {self.draws} draw{'s' * (self.draws > 1)}: "
+            f"{100 * self.level:g} % intervals of expected width {self.width:.4g} (asked for {self.wanted:g}), "
+            "averaged over the prior",
+            f"mechanism {self.plan.mechanism}",
+            "tried: " + ", ".join(f"epsilon {e:.3g} x {d}: {w:.3g}" for e, d, w in self.tried),
+        ]
+        return "\n".join(lines)
+
+
+def cheapest(
+    plan_at: Callable[[float, int], Any],
+    width: float,
+    level: float,
+    delta: float,
+    draws: int,
+    limits: tuple[float, float],
+) -> WidthPlan:
+    """The smallest epsilon between the limits, to about 3 %, whose expected width is at most `width`, by bisection in the log.
+
+    The width is simulated with one seed for every price, so it falls with epsilon except for small jumps where the mechanism
+    changes; the expected width of the returned plan is itself at most `width`.
+    """
+    tried: list[tuple[float, int, float]] = []
+
+    def at(epsilon: float) -> tuple[Any, float]:
+        plan = plan_at(epsilon, draws)
+        expected = expected_width(plan, level)
+        tried.append((epsilon, draws, expected))
+        return plan, expected
+
+    low, high = limits
+    best, narrow = at(high)
+    if narrow > width:
+        raise CalibrationError(
+            f"at epsilon {high:g} the expected width is still {narrow:.4g}, above {width:g}. Ask for a wider interval, or "
+            "plan with more records: part of the width is sampling error, which no price buys off."
+        )
+    least, smallest = at(low)
+    if smallest <= width:
+        best, narrow, high = least, smallest, low
+    else:
+        while high / low > 1.03:
+            middle = math.sqrt(low * high)
+            plan, seen = at(middle)
+            if seen <= width:
+                best, narrow, high = plan, seen, middle
+            else:
+                low = middle
+    return WidthPlan(best, high, delta, draws, level, narrow, width, tuple(tried))
+
+
+def fewest_draws(
+    plan_at: Callable[[float, int], Any], width: float, level: float, delta: float, epsilon: float, most: int = 1024
+) -> WidthPlan:
+    """The fewest draws, among powers of two, whose expected width is at most `width` at one price.
+
+    More draws share the price, so each is noisier: of a tempered posterior a few are best, of noisy totals any number costs
+    the same and their spread averages out.
+    """
+    tried: list[tuple[float, int, float]] = []
+    best: tuple[float, int, Any] | None = None
+    draws = 1
+    while draws <= most:
+        plan = plan_at(epsilon, draws)
+        expected = expected_width(plan, level)
+        tried.append((epsilon, draws, expected))
+        if expected <= width:
+            return WidthPlan(plan, epsilon, delta, draws, level, expected, width, tuple(tried))
+        if best is None or expected < best[0]:
+            best = (expected, draws, plan)
+        elif draws >= 4 * best[1]:
+            break
+        draws *= 2
+    narrowest = "none" if best is None else f"{best[0]:.4g} with {best[1]} draws"
+    raise CalibrationError(
+        f"no number of draws gives a width of {width:g} at epsilon {epsilon:g}; narrowest: {narrowest}."
+    )

@@ -1,0 +1,62 @@
+"""What every interval method gets and gives; and the noise that all families share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sfumato._quadrature import Array
+
+# Power of the likelihood, strength of the prior and noise multiplier of a plan.
+Numbers: TypeAlias = tuple[float, float, float]
+# Each draw costs a sum over all values of the hidden statistic, so a file of millions would take hours. N draws locate the
+# statistic within 1/sqrt(N) of their spread: more than these narrow an interval by 0.01 %.
+MOST_DRAWS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """The released part of a data set of n records: draws (N, coordinates), and noisy totals where they were published."""
+
+    n: int
+    numbers: Numbers
+    draws: Array
+    totals: Array | None = None
+
+    @property
+    def first(self) -> Array:
+        """The first MOST_DRAWS draws: draws are exchangeable, and how many are taken depends on their public number alone."""
+        return self.draws[:MOST_DRAWS]
+
+
+# ends(level, sampling): lower and upper ends (2, coordinates) of equal-tailed intervals of the true parameter, or, without
+# sampling, of the posterior mean that the rows would give without privacy.
+Ends: TypeAlias = Callable[[float, bool], Array]
+# reader(model, prior, released): the ends; `prior` is a family of the model's kind that holds the reader's own prior numbers.
+Reader: TypeAlias = Callable[[Any, Any, Released], Ends]
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a family's intervals are worked out; `refusal(model)` is a sentence where there is none for this model."""
+
+    read: Reader
+    refusal: Callable[[Any], str | None] = lambda model: None
+
+
+def numbers_of(plan: Mapping[str, Any]) -> Numbers:
+    """Power, strength and noise of a plan's document."""
+    numbers = plan["parameters"]
+    return float(numbers.get("power", 1.0)), float(numbers.get("strength", 1.0)), float(numbers.get("noise", 0.0))
+
+
+def clipped_noise(deviation: float) -> Callable[[Array, Array], Array] | None:
+    """P(S + deviation Z <= x) for standard normal Z, before clipping; None without noise."""
+    from scipy.special import ndtr
+
+    if deviation == 0:
+        return None
+    return lambda held, x: np.asarray(ndtr((x[None, :] - held[:, None]) / deviation), dtype=np.float64)

@@ -1,0 +1,46 @@
+"""The table of interval methods: families by class, each with the file that reads its releases or the reason for none."""
+
+from __future__ import annotations
+
+from sfumato.errors import ArgumentError
+from sfumato.models import families
+from sfumato.models.families._gamma_rate import GammaRate
+from sfumato.models.families._rate import Rate
+from sfumato.models.families._vectors import Vectors
+from sfumato.models.families.family import Family
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.grouped import Grouped
+from sfumato.models.networks._tables import Tables
+from sfumato.queries.statistics import bounded_means, durations, events, groups, log_odds, normal_means, shares, vectors
+from sfumato.queries.statistics.posterior import one_statistic
+from sfumato.queries.statistics.protocol import Method, Reader
+from sfumato.queries.statistics.rates import rate_statistic
+
+# A subclass uses the line of its nearest base class; a sentence says why there is no interval.
+METHODS: dict[type, Method | str] = {
+    Rate: Method(one_statistic(rate_statistic)),
+    families.DirichletCategorical: Method(shares.read),
+    families.GammaPoisson: Method(one_statistic(events.event_statistic)),
+    GammaRate: Method(one_statistic(durations.duration_statistic)),
+    families.NormalMean: Method(one_statistic(normal_means.mean_statistic)),
+    families.LogitNormal: Method(one_statistic(log_odds.log_odds_statistic)),
+    Vectors: Method(vectors.read),
+    families.BoundedMean: Method(bounded_means.read),
+    Grouped: Method(groups.read, groups.refusal),
+    families.Quantile: (
+        "a drawn quantile is one of public candidates, with its rank error in plan.expected: no interval goes with it."
+    ),
+    families.Finite: "a finite family has points, not intervals: count the draws of each point, or use respond(...).",
+    Tables: "a network has tables, not one parameter: ask marginal(...) or conditional(...) of each draw.",
+}
+
+
+def reader_of(model: Family | Gibbs) -> Reader:
+    """How intervals of a model are read; a model without them is refused with a sentence."""
+    name = getattr(model, "name", type(model).__name__)
+    unknown = f"no noise-aware interval is worked out for {name}; quantile(...) gives the quantiles of the draws alone."
+    method = next((METHODS[kind] for kind in type(model).__mro__ if kind in METHODS), unknown)
+    refusal = method if isinstance(method, str) else method.refusal(model)
+    if isinstance(method, str) or refusal is not None:
+        raise ArgumentError(str(refusal))
+    return method.read
