@@ -11,23 +11,18 @@ from __future__ import annotations
 import json
 import uuid
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from sfumato.dataset import Dataset
 from sfumato.engines.opening import open_engine
-from sfumato.engines.protocol import Engine
 from sfumato.errors import ArgumentError, PublishError
 from sfumato.ledger import Ledger
 from sfumato.mechanisms import task_of
 from sfumato.mechanisms.plan import Plan
-from sfumato.privacy.guarantee import Guarantee
-from sfumato.procedures.protocol import Procedure, Task
 from sfumato.progress import shown
 from sfumato.randomness import Randomness
 from sfumato.release import Release
 from sfumato.samplers.langevin import silent
-from sfumato.schema import Schema
 
 
 def publish(
@@ -62,56 +57,39 @@ def publish(
         raise ArgumentError("randomness must come from sf.seeded(...); leave it out for a release that is private.")
     procedure, task = task_of(plan)  # refuses a plan that was changed after planning
     trust = plan.guarantee.trust if stream.private else "not private"
-    act = _Act(
-        task, procedure, plan.goal, schema, replace(plan.guarantee, unit=schema.unit, trust=trust), stream, progress
-    )
-    if ledger is None:
-        if request_id is not None or name is not None:
-            raise ArgumentError("name and request_id belong to a ledger; give ledger=sf.Ledger.open(...) too.")
-        return act.drawn(open_engine(data, plan.model, procedure.NEEDS), *plan.recorded(), None)
-    if not stream.private:
-        raise PublishError("a ledger accepts no seeded release: it protects nobody. Leave randomness out.")
+    guarantee = replace(plan.guarantee, unit=schema.unit, trust=trust)
+    document, digest = plan.recorded()
     account = schema.name if name is None else name
     request = uuid.uuid4().hex if request_id is None else request_id
-    document, digest = plan.recorded()
-    stored = ledger.sealed(account, request)
-    if stored is not None:
-        return _stored(stored, ledger, account, request, digest, schema.digest)
+    if ledger is not None:
+        if not stream.private:
+            raise PublishError("a ledger accepts no seeded release: it protects nobody. Leave randomness out.")
+        stored = ledger.sealed(account, request)
+        if stored is not None:
+            return _stored(stored, ledger, account, request, digest, schema.digest)
+    elif request_id is not None or name is not None:
+        raise ArgumentError("name and request_id belong to a ledger; give ledger=sf.Ledger.open(...) too.")
     engine = open_engine(data, plan.model, procedure.NEEDS)  # refuses before anything is charged
-    # An id that was charged before gets its first receipt here and pays nothing more.
-    receipt = ledger.charge(account, act.guarantee, request_id=request, plan_digest=digest)
-    drawn = act.drawn(engine, document, digest, receipt.to_json()).to_bytes()
+    receipt = None
+    if ledger is not None:
+        # An id that was charged before gets its first receipt here and pays nothing more.
+        receipt = ledger.charge(account, guarantee, request_id=request, plan_digest=digest).to_json()
+    with shown() if progress else nullcontext(silent) as report:
+        draws = procedure.carry_out(task, engine, stream, report)
+    about = {
+        "name": schema.name,
+        "unit": schema.unit,
+        "digest": schema.digest,
+        "document": json.dumps(schema.to_json()),  # as text: the order of the columns counts
+    }
+    release = Release(draws, plan.goal, document, digest, guarantee, about, receipt)
+    if ledger is None:
+        return release
+    drawn = release.to_bytes()
     sealed = ledger.seal_first(account, request, drawn)
     if sealed == drawn:
         return Release.from_bytes(sealed)
     return _stored(sealed, ledger, account, request, digest, schema.digest)
-
-
-@dataclass(frozen=True)
-class _Act:
-    """A task that may be carried out: by this procedure, under this guarantee, with this stream."""
-
-    task: Task[Any, Any]
-    procedure: Procedure[Any, Any]
-    goal: str
-    schema: Schema
-    guarantee: Guarantee
-    stream: Randomness
-    progress: bool
-
-    def drawn(self, engine: Engine, document: dict[str, Any], digest: str, receipt: dict[str, Any] | None) -> Release:
-        """Draw, and put the draws beside the record of how they were made."""
-        schema = self.schema
-        with shown() if self.progress else nullcontext(silent) as report:
-            draws = self.procedure.carry_out(self.task, engine, self.stream, report)
-        kind = "estimate" if self.goal == "estimate" else "draws"
-        about = {
-            "name": schema.name,
-            "unit": schema.unit,
-            "digest": schema.digest,
-            "document": json.dumps(schema.to_json()),  # as text: the order of the columns counts
-        }
-        return Release(draws, kind, document, digest, self.guarantee, about, receipt)
 
 
 def _stored(sealed: bytes, ledger: Ledger, account: str, request: str, digest: str, schema_digest: str) -> Release:

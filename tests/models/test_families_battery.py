@@ -18,7 +18,7 @@ from sfumato.dataset import rows_of
 from sfumato.engines.codes import CodesEngine
 from sfumato.mechanisms import serving
 from sfumato.models import families
-from sfumato.procedures import law
+from sfumato.samplers.laws import log_error
 
 MECHANISMS = ("exact", "diffused", "concentrated", "exponential", "noisy-statistics")
 SERVED = [
@@ -197,7 +197,7 @@ def test_no_public_choice_depends_on_the_records(name):
 
     case = CASES[name]
     rng = np.random.default_rng(9)
-    charged = law.drawing_error(case.model, 40, 0.7, 1.0)
+    charged = log_error(case.model.public_law(40, 0.7, 1.0))
     for _ in range(4):
         counts = CodesEngine(case.dataset(rng, 40), case.model.columns(case.schema)).totals(case.model.tally)
         exact = [Fraction(count) * unit for count, unit in zip(counts, case.model.units, strict=True)]

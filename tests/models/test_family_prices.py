@@ -19,7 +19,7 @@ def test_the_error_of_a_drawn_mass_is_charged_for_every_family(name, draws, monk
     """With an error large enough to see, each family's price grows as its theorem says; and its own error is not 0."""
     case = CASES[name]
     model, n = case.model, 30
-    own = law.drawing_error(model, n, 0.5, 1.0)
+    own = law.exact_laws.log_error(model.public_law(n, 0.5, 1.0))
     assert (own > 0) == (model.claim(n).theorem != "gaussian-location")
     exact = family_price(model, n, draws, 0.5)
     error = 0.05

@@ -293,7 +293,7 @@ def test_what_is_expected_is_what_releases_give():
     for truth in rng.choice([point[0] for point in model.grid], 1500):
         ones = int(rng.binomial(n, truth))
         counts = [Fraction(n - ones), Fraction(ones)]
-        value = law.drawn(model, counts, n, plan["power"], 1.0, 1, stream).values.item()
+        value = law.drawn(model, counts, n, plan.parameters, 1, stream).values.item()
         errors.append(abs(value - truth))
     assert plan.expected.value == pytest.approx(np.quantile(errors, 0.9), rel=0.15)
     assert plan.expected.without_privacy < plan.expected.value

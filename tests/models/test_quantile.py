@@ -119,7 +119,7 @@ def test_the_law_is_the_exact_one():
     totals = [Fraction(int(count)) for count in model.tally({"x": values}, ["x"])]
     assert sum(totals) == n
     draws, power = 6000, 0.3
-    drawn = law.drawn(model, totals, n, power, 1.0, draws, sf.seeded(6)).values.ravel()
+    drawn = law.drawn(model, totals, n, law.Parameters(power, 1.0), draws, sf.seeded(6)).values.ravel()
     observed = np.bincount(np.searchsorted(model.grid, drawn), minlength=len(model.grid))
     assert set(drawn) <= set(model.grid)
     exact = np.array([float(loss) for loss in plain_losses("0.4", model.grid, values)])
@@ -145,7 +145,7 @@ def test_the_rank_is_within_the_stated_bound_nine_times_in_ten(level, shape):
     model = sf.families.Quantile.geometric(level, 1e-2, 1e8, per_decade=4)
     plan = sf.plan(model, n, 0.5, 0.0)
     totals = [Fraction(int(count)) for count in model.tally({"x": values}, ["x"])]
-    found = law.drawn(model, totals, n, plan["power"], 1.0, 400, sf.seeded(3)).values.ravel()
+    found = law.drawn(model, totals, n, plan.parameters, 400, sf.seeded(3)).values.ravel()
     error = dict(zip(model.grid, losses(model, values), strict=True))
     best = min(error.values())
     assert plan.expected.value == pytest.approx(2 / 0.5 * math.log(10 * (len(model.grid) - 1)), rel=1e-6)

@@ -18,7 +18,6 @@ from effort import sized
 from goodness import LEVEL, uniform_p
 from pricing import family_price
 from sfumato.grids.rates import RateGrid
-from sfumato.procedures import law
 from sfumato.samplers import laws as exact_laws
 
 LEVELS = ["a", "b", "c", "d"]
@@ -82,7 +81,7 @@ def test_several_trials_cost_what_the_worst_pair_of_counts_costs(alpha, beta, po
             worst = max(worst, forward, backward)
     assert claimed >= worst * (1 - 1e-9)
     # The error of the drawn masses is charged on top, and nothing else.
-    error = law.drawing_error(model, n, power, 1.0)
+    error = exact_laws.log_error(model.public_law(n, power, 1.0))
     assert claimed <= worst * (1 + 1e-6) + 4 * error
     single = sf.families.BetaBernoulli(alpha, beta)
     if trials > 1 and worst > 1e-12:

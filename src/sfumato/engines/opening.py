@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from sfumato.dataset import Dataset
+from sfumato.engines.codes import CodesEngine
 from sfumato.engines.design import kernel_arguments
 from sfumato.engines.protocol import GRADIENTS, TOTALS, VALUES, Engine, most_additions
 from sfumato.errors import ArgumentError
@@ -71,7 +72,7 @@ def _opener(module: str, name: str) -> Callable[[Dataset, Any], Engine]:
 _SUMS = frozenset({GRADIENTS})
 # The first that fits is opened, so the quicker one of two stands first.
 ENGINES: list[Offer] = [
-    Offer("codes", frozenset({TOTALS}), _opener("codes", "open_codes")),
+    Offer("codes", frozenset({TOTALS}), lambda dataset, model: CodesEngine(dataset, model.columns)),
     Offer("dense", _SUMS, _opener("dense", "DenseEngine"), lambda kind, model: kind != "sparse" and _compiled(model)),
     Offer(
         "sparse", _SUMS, _opener("sparse", "SparseEngine"), lambda kind, model: kind == "sparse" and _compiled(model)

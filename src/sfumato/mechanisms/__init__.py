@@ -19,8 +19,8 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.expectations import divergence
 from sfumato.procedures.protocol import Procedure, Task
 
-# In the order in which "auto" tries them for a Gibbs model; each name is one file.
-TABLE = {
+# In the order in which "auto" tries them for a Gibbs model; each name is one file, or a module from outside.
+TABLE: dict[str, Any] = {
     "langevin": "sfumato.mechanisms.langevin",
     "exact": "sfumato.mechanisms.exact",
     "diffused": "sfumato.mechanisms.diffused",
@@ -36,7 +36,8 @@ def named(name: str) -> Mechanism:
     """Return the mechanism of this name."""
     if name not in TABLE:
         raise ArgumentError(f"mechanism must be 'auto' or one of {', '.join(TABLE)}; got {name!r}.")
-    return cast(Mechanism, import_module(TABLE[name]))
+    entry = TABLE[name]
+    return cast(Mechanism, import_module(entry) if isinstance(entry, str) else entry)
 
 
 def serving(name: str, model: AnyModel, goal: str, trust: str, keep: tuple[str, ...] = ()) -> Procedure[Any, Any] | str:

@@ -6,13 +6,15 @@ from typing import Any
 
 from sfumato.calibrate import smallest
 from sfumato.errors import MechanismRefused
+from sfumato.grids import size_of
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Request
 from sfumato.models.families.family import Family
 from sfumato.models.model import LOSSES
 from sfumato.models.reading import AnyModel
-from sfumato.procedures import law, noisy_totals
+from sfumato.procedures import noisy_totals
 from sfumato.procedures.protocol import Procedure
+from sfumato.samplers import laws as exact_laws
 
 NAME = "noisy-statistics"
 PROCEDURES = ("noisy-totals",)
@@ -37,9 +39,11 @@ def plan(request: Request[Family], procedure: Procedure[Any, Any]) -> Plan:
         raise MechanismRefused("Gaussian noise is never pure: give a delta greater than 0, such as 1e-6.")
     if model.drawn:
         # What cannot be drawn must not be charged; a group is drawn as its family is.
-        law.drawing_error(getattr(model, "model", model), request.n, 1.0, 1.0)
+        exact_laws.log_error(getattr(model, "model", model).public_law(request.n))
     noise = smallest(
         lambda sigma: procedure.price(model, request.n, 1, noisy_totals.Parameters(sigma)),
         target, LEAST_NOISE, MOST_NOISE, "noise",
     )  # fmt: skip
-    return request.planned(NAME, procedure, noisy_totals.Parameters(noise))
+    # The grid of a group whose size is private follows from its noisy size.
+    grid = size_of(model.public_law(request.n)) if model.drawn and model.priced else None
+    return request.planned(NAME, procedure, noisy_totals.Parameters(noise, grid))

@@ -7,10 +7,11 @@ for every data set, so that the grid, the quadrature and the charge for its erro
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeAlias
 
+from sfumato.errors import FormatError
 from sfumato.grids import Geometry, lattice, line, log_odds, positive, rates, sticks
 from sfumato.grids.points import PointGrid, ProductGrid
 from sfumato.grids.size import most_cells
@@ -159,3 +160,21 @@ class Product:
 
 
 Law: TypeAlias = "Dirichlet | Gamma | Normal | Finite | LogitNormal | Lattice | Product"
+
+# Sizes that a grid of cells can have: powers of two, none so large that the cells would not fit in memory.
+_SIZES = tuple(1 << k for k in range(1, 21))
+
+
+def resized(law: Law, size: int | None) -> Law:
+    """The law on a grid of `size` cells, which a plan recorded; None, or the present size, changes nothing.
+
+    Sizes differ where the rule for them (`grids`) was changed after a release was made. Tables of a network have several
+    sizes, of which one is recorded, so they are not read with another rule.
+    """
+    if size is None or size == law.geometry.size:
+        return law
+    if isinstance(law, Product) and len({part.geometry.size for part in law.parts}) == 1:
+        return replace(law, parts=tuple(resized(part, size) for part in law.parts))
+    if not isinstance(law, (Dirichlet, Gamma, LogitNormal)) or size not in _SIZES:
+        raise FormatError(f"the plan records a grid of {size!r} cells; this version draws on {law.geometry.size}.")
+    return replace(law, grid=size)

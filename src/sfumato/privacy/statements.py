@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import product
+from itertools import product, starmap
 from typing import Any
 
 from sfumato.errors import ArgumentError
@@ -101,6 +101,14 @@ def assumption(id: str, bound: str, value: str, origin: str) -> Assumption:
     if entry is None:
         return Assumption(id, "", "", value, origin, id, bound)
     return Assumption(entry.name, entry.symbol, entry.required.replace("{}", bound), value, origin, id, bound)
+
+
+def stated(theorem: Theorem, checked: Iterable[tuple[str, ...]]) -> tuple[str, str, tuple[Assumption, ...]]:
+    """Name, source and assumptions of a guarantee; `checked` holds the fields of an `Assumption` each."""
+    name, source = theorem.name, theorem.source
+    if theorem.id:
+        name, source = Words(name, theorem.id), Words(source, theorem.id)
+    return name, source, tuple(starmap(Assumption, checked))
 
 
 def _hypothesis(id: str) -> Hypothesis | None:

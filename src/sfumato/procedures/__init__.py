@@ -12,8 +12,8 @@ from sfumato.models.reading import model_from_json
 from sfumato.procedures.outlook import Expected
 from sfumato.procedures.protocol import Procedure, Task
 
-# Each name is one module with the functions of `protocol.Procedure`.
-TABLE = {
+# Each name is one module with the functions of `protocol.Procedure`; code from outside may put the module itself here.
+TABLE: dict[str, Any] = {
     "law": "sfumato.procedures.law",
     "noisy-totals": "sfumato.procedures.noisy_totals",
     "last-iterate": "sfumato.procedures.last_iterate",
@@ -29,7 +29,8 @@ def named(name: str) -> Procedure[Any, Any]:
     """Return the procedure of this name."""
     if name not in TABLE:
         raise ArgumentError(f"procedure must be one of {', '.join(TABLE)}; got {name!r}.")
-    return cast(Procedure[Any, Any], import_module(TABLE[name]))
+    entry = TABLE[name]
+    return cast(Procedure[Any, Any], import_module(entry) if isinstance(entry, str) else entry)
 
 
 def fits(procedure: Procedure[Any, Any], model: Model) -> bool:

@@ -14,8 +14,10 @@ from typing import Any, ClassVar
 from sfumato.draws import Draws
 from sfumato.engines.protocol import TotalsEngine
 from sfumato.errors import MechanismRefused
+from sfumato.grids import size_of
 from sfumato.models.families._normal import Location
 from sfumato.models.families.family import Family
+from sfumato.models.laws import resized
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import expectations, protocol
 from sfumato.procedures.outlook import Cost, Expected
@@ -34,10 +36,11 @@ KEEPS: tuple[str, ...] = ()
 
 @dataclass(frozen=True)
 class Parameters(protocol.Parameters):
-    """The power of the likelihood and the strength of the prior; both are 1 for the posterior itself."""
+    """The power of the likelihood and the strength of the prior, both 1 for the posterior itself, and the grid's cells."""
 
     power: float
     strength: float
+    grid: int | None = None
     positive: ClassVar[tuple[str, ...]] = ("strength",)
 
 
@@ -85,25 +88,17 @@ def refuses(model: Family) -> str | None:
 
 def at(model: Family, n: int, draws: int, power: float, strength: float | None, steps: int | None = None) -> Parameters:
     """The numbers of a draw at this power and strength; a family has no chain whose `steps` could be chosen."""
-    return Parameters(power, 1.0 if strength is None else strength)
+    times = 1.0 if strength is None else strength
+    return Parameters(power, times, size_of(model.public_law(n, power, times)))
 
 
 def price(model: Family, n: int, draws: int, parameters: Parameters) -> Guarantee:
     """Price of all draws of the tempered, strengthened posterior, the error of the drawn masses included."""
     power, strength = parameters.power, parameters.strength
-    error = drawing_error(model, n, power, strength)
+    error = exact_laws.log_error(model.public_law(n, power, strength, parameters.grid))
     claim = model.claim(n)
-    theorem = _THEOREMS[claim.theorem]
+    theorem = claim.theorem if callable(claim.theorem) else _THEOREMS[claim.theorem]
     return theorem(**claim.facts, power=power, strength=strength, draws=draws, log_error=error)
-
-
-def drawing_error(model: Family, n: int, power: float, strength: float) -> float:
-    """Bound on the log error of the drawn masses, from public numbers: the law of an empty table has the same grid."""
-    return exact_laws.log_error(model.law(_nothing(model), n, power, strength))
-
-
-def _nothing(model: Family) -> list[Fraction]:
-    return [Fraction(0)] * len(model.units)
 
 
 def expected(model: Family, n: int, parameters: Parameters) -> Expected:
@@ -120,9 +115,7 @@ def carry_out(
     task: Task[Family, Parameters], engine: TotalsEngine, randomness: Randomness, report: Report = silent
 ) -> Draws:
     """Sum the totals exactly, then draw from the posterior that they give."""
-    numbers = task.parameters
-    totals = exact_totals(task.model, engine)
-    return drawn(task.model, totals, task.n, numbers.power, numbers.strength, task.draws, randomness)
+    return drawn(task.model, exact_totals(task.model, engine), task.n, task.parameters, task.draws, randomness)
 
 
 def exact_totals(model: Family, engine: TotalsEngine) -> list[Fraction]:
@@ -131,22 +124,24 @@ def exact_totals(model: Family, engine: TotalsEngine) -> list[Fraction]:
 
 
 def drawn(
-    model: Family, totals: Sequence[Fraction], n: int, power: float, strength: float, draws: int, randomness: Randomness
+    model: Family, totals: Sequence[Fraction], n: int, numbers: Parameters, draws: int, randomness: Randomness
 ) -> Draws:
     """Exact draws of the posterior, shaped (1, draws, *shape)."""
-    values = exact_laws.draw(model.law(totals, n, power, strength), draws, randomness)
+    law = model.law(totals, n, numbers.power, numbers.strength)
+    if numbers.grid not in (None, getattr(law, "grid", None)):
+        law = resized(law, numbers.grid)
+    values = exact_laws.draw(law, draws, randomness)
     return Draws(values.reshape(1, draws, *model.draw_shape), model.labels)
 
 
 def check(task: Task[Family, Parameters], draws: Draws) -> bool:
     """Whether every draw is a point of the law's public grid, within the range that n records allow."""
-    power, strength = task.parameters.power, task.parameters.strength
-    return draws.bare and possible(task.model, task.n, power, strength, draws)
+    return draws.bare and possible(task.model, task.n, task.parameters, draws)
 
 
-def possible(model: Family, n: int, power: float, strength: float, draws: Draws) -> bool:
-    """Whether every draw is a point of the grid of the posterior at this power and strength."""
-    values = draws.flat()
+def possible(model: Family, n: int, numbers: Parameters, draws: Draws) -> bool:
+    """Whether every draw is a point of the grid of the posterior with these numbers."""
+    values, power, strength = draws.flat(), numbers.power, numbers.strength
     if isinstance(model, Location) and not within_range(model, n, power, strength, values):
         return False
-    return support.on_grid(model.law(_nothing(model), n, power, strength), values)
+    return support.on_grid(model.public_law(n, power, strength, numbers.grid), values)

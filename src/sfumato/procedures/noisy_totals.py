@@ -40,9 +40,10 @@ _STEPS = 1 << 20
 
 @dataclass(frozen=True)
 class Parameters(protocol.Parameters):
-    """The standard deviation of the noise, in units of the model's sensitivity."""
+    """The standard deviation of the noise, in units of the model's sensitivity; where draws are made, their grid's cells."""
 
     noise: float
+    grid: int | None = None
     positive: ClassVar[tuple[str, ...]] = ("noise",)
 
 
@@ -87,8 +88,13 @@ def carry_out(
         return Draws(np.broadcast_to(estimates, (1, task.draws, *model.draw_shape)), model.labels)
     totals = np.array([float(value) for value in noisy])
     possible = model.feasible(totals, n)
-    draws = law.drawn(model, [Fraction(float(v)) for v in possible], n, 1.0, 1.0, task.draws, randomness)
+    draws = law.drawn(model, [Fraction(float(v)) for v in possible], n, _posterior(task), task.draws, randomness)
     return replace(draws, totals=totals) if model.tells_totals else draws
+
+
+def _posterior(task: Task[Family, Parameters]) -> law.Parameters:
+    """The posterior itself, on the recorded grid."""
+    return law.Parameters(1.0, 1.0, task.parameters.grid)
 
 
 # --- verification ----------------------------------------------------------------------------------------------------
@@ -103,7 +109,7 @@ def check(task: Task[Family, Parameters], draws: Draws) -> bool:
         return _estimates_fit(model, n, task.parameters.noise, draws.flat())
     if isinstance(model, Grouped) and not model.priced:
         return _groups_fit(model, n, draws.flat())
-    return law.possible(model, n, 1.0, 1.0, draws)
+    return law.possible(model, n, _posterior(task), draws)
 
 
 def _totals_fit(model: Family, noise: float, totals: Array | None) -> bool:
@@ -120,7 +126,7 @@ def _groups_fit(model: Grouped, n: int, values: Array) -> bool:
     parts = np.split(values, len(model.levels), axis=1)
     if isinstance(own, Location) and not all(within_range(own, n, 1.0, 1.0, part, False) for part in parts):
         return False
-    inner = own.law([Fraction(0)] * len(own.units), n)
+    inner = own.public_law(n)
     return all(support.in_support(inner, part) for part in parts)
 
 

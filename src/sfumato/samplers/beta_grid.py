@@ -18,7 +18,7 @@ import numpy as np
 
 from sfumato._quadrature import Array, log_mean_exp
 from sfumato.errors import ArgumentError
-from sfumato.grids.rates import RateGrid, largest_weight
+from sfumato.grids.rates import WEIGHT_OF_A_CELL, RateGrid
 from sfumato.samplers.grid import Integers, Masses, draw_cells, integer_weights, log_masses
 
 # A smaller prior cell is so close to improper that the quadrature of the outer cells misses the stated error.
@@ -29,7 +29,7 @@ def mass_error(weight: float, smallest: float, cells: int) -> float:
     """Bound on the relative error of every cell mass of Beta(a, b), a + b <= weight and a, b >= smallest: public numbers."""
     if not smallest >= SMALLEST_CELL:
         raise ArgumentError(f"a draw on the grid needs prior cells of at least {SMALLEST_CELL:g}; got {smallest:g}.")
-    most = largest_weight(cells)
+    most = WEIGHT_OF_A_CELL * cells**2
     if not weight <= most:
         raise ArgumentError(
             f"a draw on the grid needs a total weight (n, or the prior's) of at most {most:g}; got {weight:g}."
@@ -39,7 +39,7 @@ def mass_error(weight: float, smallest: float, cells: int) -> float:
 
 def nodes_for(weight: float, cells: int) -> int:
     """Quadrature nodes per cell: a function of the public weight, never of the count."""
-    return 16 if weight <= 1e-2 * largest_weight(cells) else 32
+    return 16 if weight <= 1e-2 * WEIGHT_OF_A_CELL * cells**2 else 32
 
 
 def beta_masses(a: float, b: float, nodes: int, grid: RateGrid) -> Masses:

@@ -18,12 +18,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import astuple
-from itertools import starmap
 
 from sfumato.errors import ArgumentError, AssumptionError
 from sfumato.privacy.curves import Curve
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.privacy.statements import Assumption, declared, in_words
+from sfumato.privacy.statements import THEOREMS, Assumption, Theorem, stated
 from sfumato.privacy.statements import Hypothesis as Hypothesis
 from sfumato.privacy.statements import theorem as theorem
 from sfumato.theorems._common import NOT_NEGATIVE, POSITIVE
@@ -43,12 +42,10 @@ class Hypotheses:
 
     def __init__(self, theorem: str, source: str | None = None) -> None:
         """Start with nothing checked: `theorem` is the id of a declared theorem or, with a `source`, words of its own."""
-        self.id = theorem if source is None else ""
-        self.entry = declared(theorem) if source is None else None
-        if source is None and self.entry is None:
+        if source is None and theorem not in THEOREMS:
             raise ArgumentError(f"theorem must be the id of a declared theorem, or have a source; got {theorem!r}.")
-        self.theorem = theorem if source is not None else in_words(theorem, "name")
-        self.source = in_words(theorem, "source") if source is None else source
+        self.entry = THEOREMS[theorem] if source is None else Theorem("", theorem, source)
+        self.id = self.entry.id
         self.checked: list[tuple[str, ...]] = []  # the fields of an `Assumption` each
 
     def holds(
@@ -71,7 +68,7 @@ class Hypotheses:
         shown = f"{given:.6g}" if isinstance(given, float) else str(given)
         needed = about.required.replace("{}", bound)
         if not condition:
-            raise AssumptionError(self.theorem, about.name, about.symbol, needed, shown, about.remedy)
+            raise AssumptionError(self.entry.name, about.name, about.symbol, needed, shown, about.remedy)
         id = f"{self.id}/{about.id}" if about.id else ""
         self.checked.append((about.name, about.symbol, needed, shown, about.origin, id, bound))
 
@@ -79,7 +76,7 @@ class Hypotheses:
         """The declared hypothesis with this id; where words are given (symbol, required, remedy, origin), these."""
         if words:
             return Hypothesis("", name, words[0], words[1], words[2], words[3])
-        for about in () if self.entry is None else self.entry.hypotheses:
+        for about in self.entry.hypotheses:
             if about.id == name:
                 return about
         raise ArgumentError(f"name must be the id of a hypothesis that {self.id!r} declares; got {name!r}.")
@@ -146,9 +143,9 @@ class Hypotheses:
         """Record what other guarantees, on which this one rests, have checked."""
         self.checked += [astuple(each) for claim in claims for each in claim.assumptions]
 
-    def assumptions(self) -> tuple[Assumption, ...]:
-        """What was checked, in order."""
-        return tuple(starmap(Assumption, self.checked))
+    def stated(self) -> tuple[str, str, tuple[Assumption, ...]]:
+        """Name and source of the theorem, and what was checked."""
+        return stated(self.entry, self.checked)
 
     def guarantee(
         self,
@@ -160,14 +157,5 @@ class Hypotheses:
         slack: float = 0.0,
     ) -> Guarantee:
         """Return the guarantee that carries what was checked."""
-        return Guarantee(
-            curve=curve,
-            adjacency=adjacency,
-            theorem=self.theorem,
-            source=self.source,
-            unit=unit,
-            assumptions=self.assumptions(),
-            trust=trust,
-            draws=draws,
-            slack=slack,
-        )
+        name, source, assumptions = stated(self.entry, self.checked)
+        return Guarantee(curve, adjacency, name, source, unit, assumptions, trust, draws, slack)

@@ -48,12 +48,13 @@ def approximate_sampler(guarantee: Guarantee, *, total_variation: float, every_d
     gamma = h.number(total_variation, "total-variation")
     h.holds(guarantee.adjacency != "metric", "adjacency", given=guarantee.adjacency)
     slack = min(1.0, guarantee.slack + guarantee.draws * gamma * (1 + 4 * UNIT))
+    name, source, assumptions = h.stated()
     return replace(
         guarantee,
         slack=slack,
-        theorem=joined(guarantee.theorem, h.theorem),
-        source=joined(guarantee.source, h.source),
-        assumptions=guarantee.assumptions + h.assumptions(),
+        theorem=joined(guarantee.theorem, name),
+        source=joined(guarantee.source, source),
+        assumptions=guarantee.assumptions + assumptions,
         trust=TRUST[max(TRUST.index(guarantee.trust), TRUST.index("proved with slack" if slack else "proved"))],
     )
 

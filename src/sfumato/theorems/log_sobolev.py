@@ -106,7 +106,7 @@ def theorem_10(*, power: float, lipschitz: float, strong_convexity: float, conve
     h = Hypotheses("log_sobolev.theorem_10")
     mu = math.sqrt(2 * check_divergence(h, power, lipschitz, strong_convexity, convex))
     raise AssumptionError(
-        h.theorem,
+        h.entry.name,
         "known universal constant",
         "C",
         "stated",

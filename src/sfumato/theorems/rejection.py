@@ -54,7 +54,7 @@ def bounded_trials(
     missed = math.exp(k * math.log1p(-p)) if p < 1 else 0.0
     gamma = min(1.0, (missed + k * e) * (1 + 1e-12))
     weakened = approximate_sampler(guarantee, total_variation=gamma, every_data_set=every_data_set)
-    return replace(weakened, assumptions=weakened.assumptions + h.assumptions())
+    return replace(weakened, assumptions=weakened.assumptions + h.stated()[2])
 
 
 def trials_needed(*, acceptance: float, failure: float) -> int:

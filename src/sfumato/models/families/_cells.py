@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.grids.rates import largest_weight
+from sfumato.grids.rates import WEIGHT_OF_A_CELL
 from sfumato.grids.size import most_cells
 from sfumato.models.families.family import Array
 
 
 def strongest_cells(prior: float, data: float) -> float:
     """Largest strength of a prior of this total weight that the grid of rates can still draw."""
-    return max(1.0, (largest_weight(most_cells()) - data) / prior * (1 - 1e-9))
+    return max(1.0, (WEIGHT_OF_A_CELL * most_cells() ** 2 - data) / prior * (1 - 1e-9))
 
 
 def divergence(first: Array, second: Array) -> Array:

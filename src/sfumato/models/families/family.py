@@ -11,7 +11,7 @@ were invented from the prior, and never sees a record.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ArgumentError
-from sfumato.models.laws import Law
+from sfumato.models.laws import Law, resized
 from sfumato.models.model import TOTALS
 from sfumato.schema import Schema
 from sfumato.schema.counts import Tally
@@ -32,9 +32,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Claim:
-    """The theorem that prices draws of a family, by name, and the public numbers that it asks for."""
+    """The theorem that prices draws of a family, by its name in `procedures.law` or as a function, and its public arguments."""
 
-    theorem: str
+    theorem: str | Callable[..., Any]
     facts: Mapping[str, Any]
 
 
@@ -133,6 +133,14 @@ class Family:
     def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Law:
         """The posterior as a law to draw from, with its public grid."""
         raise NotImplementedError
+
+    def public_law(self, n: int, power: float = 1.0, strength: float = 1.0, grid: int | None = None) -> Law:
+        """The posterior of an empty table: its public fields, grid included, are those of every data set of n records.
+
+        `grid` is the size that a plan recorded, where it is not the present one.
+        """
+        law = self.law([Fraction(0)] * len(self.units), n, power, strength)
+        return law if grid in (None, getattr(law, "grid", None)) else resized(law, grid)
 
     def strongest(self, n: int) -> float:
         """Largest strength that is searched: beyond it the prior is all that is left."""
