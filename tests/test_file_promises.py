@@ -13,7 +13,7 @@ import pytest
 import sfumato as sf
 import sfumato.randomness as module
 from forging import forge, parts, stored
-from sfumato import publishing, signing, storage
+from sfumato import mechanisms, publishing, signing, storage
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.randomness import Randomness, seeded
 
@@ -228,10 +228,13 @@ def test_rows_are_looked_at_after_the_charge_and_before_the_seal(ledger, monkeyp
         {"trust": "assumes converged"},
     ],
 )
-def test_everything_that_a_price_says_is_compared_with_the_plan(change):
-    said = sf.Guarantee(sf.Gaussian(0.1), "replace-one", "t", "s", trust="proved with slack", slack=1e-9)
-    assert publishing._terms(said) != publishing._terms(dataclasses.replace(said, **change))
-    assert publishing._terms(said) == publishing._terms(dataclasses.replace(said, theorem="other words"))
+def test_everything_that_a_price_says_is_compared_with_the_plan(change, monkeypatch):
+    price = sf.Guarantee(sf.Gaussian(0.1), "replace-one", "t", "s", trust="proved with slack", slack=1e-9)
+    monkeypatch.setattr(mechanisms, "repriced", lambda *recorded: ("procedure", price))
+    said = dataclasses.replace(plan(), guarantee=dataclasses.replace(price, theorem="other words"))
+    assert mechanisms.task_of(said) == ("procedure", said.task)
+    with pytest.raises(sf.errors.PublishError, match="changed after planning"):
+        mechanisms.task_of(dataclasses.replace(said, guarantee=dataclasses.replace(price, **change)))
 
 
 def test_a_charge_names_its_plan_and_goes_to_the_name_that_was_given(ledger):

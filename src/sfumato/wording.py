@@ -52,7 +52,7 @@ def describe(release: Any) -> str:
     if release.kind == "draws" and release.plan["mechanism"] == "noisy-statistics":
         told = "; interval() includes it" if _has_intervals(release.plan["model"]) else ""
         said = f"of the draws is the posterior's alone: the noise of the totals is not in it{told}. "
-        rows.insert(5, ("spread", said + _expected(release.plan)))
+        rows.insert(5, ("spread", said + expected_in_words(release.plan)))
     if release.signature is not None:
         key = release.signature.key.hex()[:16]
         rows.append(("signed", f"with the key that begins {key}; verify with the signer's public key"))
@@ -63,15 +63,14 @@ def describe(release: Any) -> str:
     return head + "\n".join(f"{name:<8} {visible(value)}" for name, value in rows)
 
 
-def _expected(plan: Mapping[str, Any]) -> str:
-    """The expectation that the plan states; nothing where its model cannot be read."""
+def expected_in_words(plan: Mapping[str, Any]) -> str:
+    """What the plan leads its reader to expect; nothing where the model or the numbers of its document cannot be read."""
     from sfumato.procedures import expected_of
 
     try:
-        expected = expected_of(plan)
-    except (SfumatoError, LookupError, TypeError):
+        return f"Expected {expected_of(plan)}"
+    except SfumatoError:
         return ""
-    return f"Expected {expected.quantity}: {expected.value:.4g}"
 
 
 def _has_intervals(model: Mapping[str, Any]) -> bool:

@@ -249,7 +249,8 @@ def test_what_is_printed_is_public():
 def test_public_attributes_are_the_schema_and_n():
     data = Dataset.from_table(ROWS, schema=SCHEMA)
     found = {name for name in Dataset.__dict__ if not name.startswith("_")}
-    assert found == {"from_arrays", "from_table", "n", "schema"}
+    assert found == {"from_arrays", "from_table", "kind", "n", "schema"}
+    assert data.kind == "table"
     assert {name for name in Rows.__dict__ if not name.startswith("_")} == {"blocks", "kind", "n", "schema"}
     assert data.n == 2
     assert data.schema is SCHEMA

@@ -69,9 +69,9 @@ TEXTS = {
     "requirement of a hypothesis": ("guarantee.assumptions.0.required", False),
     "mechanism": ("plan.mechanism", True),
     "goal": ("plan.goal", False),
-    "expected quantity": ("plan.expected.quantity", True),
-    "expected unit": ("plan.expected.unit", True),
-    "how it is expected": ("plan.expected.how", True),
+    "expected quantity": ("plan.expected.quantity", False),
+    "expected unit": ("plan.expected.unit", False),
+    "how it is expected": ("plan.expected.how", False),
     "ledger": ("receipt.ledger", False),  # only the last part of its path is shown
     "request": ("receipt.request_id", True),
     "row": ("receipt.seq", True),

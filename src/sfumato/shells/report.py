@@ -14,7 +14,7 @@ from typing import Any
 from sfumato._version import __version__
 from sfumato.errors import ArgumentError, SfumatoError
 from sfumato.shells import svg
-from sfumato.wording import columns_read
+from sfumato.wording import columns_read, expected_in_words
 
 # No script, no request, no frame, no form: only the page's own style.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -231,9 +231,7 @@ def _theorem(release: Any) -> str:
 
 
 def _accuracy(release: Any, test: str | Path | None) -> str:
-    from sfumato.procedures import expected_of
-
-    inner = f"<p>Expected before anything was drawn: {escape(str(expected_of(release.plan)))}.</p>"
+    inner = f"<p>{escape(expected_in_words(release.plan))}.</p>"
     return inner if test is None else inner + f"<p>{escape(_obtained(release, test))}</p>"
 
 

@@ -25,10 +25,12 @@ theorem(
 
 
 def gaussian_mechanism(*, noise: float, sensitivity: float = 1.0, draws: int = 1) -> Guarantee:
-    """Mu = sensitivity/noise, so Renyi(a) = a sensitivity^2/(2 noise^2); the baseline of Geumlek et al. 2017 prints twice that.
+    """Totals with independent N(0, sigma^2) noise are mu-Gaussian private with mu = Delta/sigma.
 
-    `noise` is the standard deviation sigma of each coordinate and `sensitivity` Delta, in the same unit. The price does not
-    grow with `draws`, which are made from one set of noisy totals; the number is recorded with the guarantee.
+    So Renyi(a) = a Delta^2/(2 sigma^2); the baseline of Geumlek et al. 2017 prints twice that. `noise` is sigma, the standard
+    deviation of each coordinate, and `sensitivity` Delta, the largest Euclidean norm by which one replaced record moves the
+    totals, in the same unit. `draws` are made from one set of noisy totals: the price does not grow with their number,
+    which is recorded with the guarantee. Source: Dong, Roth and Su 2022, Theorem 2.7.
     """
     h = Hypotheses("gaussian.gaussian_mechanism")
     sigma, width = h.number(noise, "noise"), h.number(sensitivity, "sensitivity")
