@@ -43,7 +43,7 @@ def describe(release: Any) -> str:
     charged = "to no ledger" if receipt is None else f"to {receipt['ledger']}, request {receipt['request_id']}"
     rows = [
         ("release", f"{count} {kind} of {_model_in_words(release.plan['model'])}"),
-        ("made by", f"{release.plan['mechanism']} ({_numbers(release.plan['parameters'])})"),
+        ("made by", f"{release.plan['mechanism']} ({_numbers(release.plan['parameters'], hidden='grid')})"),
         ("about", f"{schema['name']}{columns}: {release.plan['n']:,} of unit '{schema['unit']}'"),
         ("promise", release.promise),
         ("mean", mean),
@@ -94,8 +94,9 @@ def columns_read(release: Any) -> tuple[str, ...]:
         return ()
 
 
-def _numbers(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={value:g}" for key, value in values.items() if isinstance(value, (int, float)))
+def _numbers(values: Mapping[str, Any], hidden: str = "") -> str:
+    shown = [(key, value) for key, value in values.items() if key != hidden and isinstance(value, (int, float))]
+    return ", ".join(f"{key}={value:g}" for key, value in shown)
 
 
 def _model_in_words(model: Mapping[str, Any]) -> str:

@@ -83,7 +83,8 @@ class Plan:
         return self.recorded()[1]
 
     def __str__(self) -> str:
-        numbers = ", ".join(f"{name} {value:.6g}" for name, value in self.parameters)
+        # The number of cells of a grid is for verification; it says little to a reader.
+        numbers = ", ".join(f"{name} {value:.6g}" for name, value in self.parameters if name != "grid")
         price = str(self.guarantee)
         if self.target is not None and self.target.delta:
             price = self.guarantee.at(self.target.delta)
