@@ -63,8 +63,8 @@ planted: $(STAMP)
 	@$(BIN)/python tests/planted/plant.py -j 2
 
 lint: $(STAMP)
-	@$(BIN)/ruff check src tests benchmarks examples
-	@$(BIN)/ruff format --check src tests benchmarks examples
+	@$(BIN)/ruff check src tests benchmarks examples tools
+	@$(BIN)/ruff format --check src tests benchmarks examples tools
 	@$(BIN)/mypy
 
 bench-quick: $(STAMP)

@@ -3,28 +3,11 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parent.parent / "src" / "sfumato"
-LAYERS = [
-    ("errors", "_validate", "_version", "_quadrature"),
-    ("randomness", "privacy", "schema", "draws", "storage"),
-    ("grids",),
-    ("dataset", "ledger", "models", "signing"),
-    ("theorems", "engines", "samplers"),
-    ("procedures",),
-    ("calibrate", "tune", "queries", "progress"),
-    ("mechanisms",),
-    ("planning", "comparing", "wording", "release_file"),
-    ("verifying",),
-    ("release",),
-    ("publishing",),
-    ("auditing", "private_bounds", "rehearsing", "estimators", "plots"),
-    ("shells",),
-    ("__main__",),
-]
+from rooms import LAYERS, SOURCE, imports
+
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 NEVER = {
     ("samplers", "privacy"),
@@ -43,26 +26,6 @@ HEAVY = {
     "dp_accounting": None,
     "scipy": None,
 }
-
-
-def imports(text: str) -> list[tuple[str, int, bool]]:
-    """(dotted module, line, whether at import time) for every absolute import in a module's source."""
-    found = []
-    tree = ast.parse(text)
-    # Imports under TYPE_CHECKING cost nothing at run time but still count as edges between rooms.
-    top = {id(node) for node in tree.body}
-    for node in ast.walk(tree):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names = [node.module]
-            if node.module == "sfumato":
-                names = [f"sfumato.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level:
-            names = ["<relative>"]
-        found += [(name, node.lineno, id(node) in top) for name in names]
-    return found
 
 
 def faults(files: dict[str, str]) -> list[str]:

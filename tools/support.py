@@ -1,0 +1,183 @@
+"""What serves what: `python tools/support.py` writes docs/support.md, the table of models, mechanisms, procedures and intervals.
+
+Every row is asked of the code: which procedure draws the model for a mechanism, which engines answer its sums, whose change
+the price is about, and how an interval is read; or the sentence with which each of these is refused.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sfumato as sf
+from sfumato.engines.opening import ENGINES
+from sfumato.errors import SfumatoError
+from sfumato.mechanisms import TABLE, named, serving
+from sfumato.mechanisms.protocol import CONVERGED, PROVED
+from sfumato.models.model import LOSSES
+from sfumato.queries.statistics.table import reader_of
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "support.md"
+_BITS = sf.Schema({"x": sf.Boolean()})
+_COLOURS = sf.Schema({"x": sf.Category(["red", "green", "blue"])})
+_COUNTS = sf.Schema({"x": sf.Number(0, 8, integer=True)})
+_NUMBERS = sf.Schema({"x": sf.Number(0, 6)})
+_VECTORS = sf.Schema.vector(2, data_norm=2.0)
+_GROUPS = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Boolean()})
+_SIZES = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Number(0, 6)})
+_LINES = sf.Schema({"a": sf.Boolean(), "b": sf.Category(["u", "v", "w"])})
+_STEPS = sf.Schema({"now": sf.Category(["u", "v"]), "then": sf.Category(["u", "v"])})
+_CLASSES = sf.Category([0, 1])
+NO_TRANSCRIPT = (
+    "an interval of a regression is read from the noisy gradients of a path: goal='estimate', keep=('transcript',)"
+)
+
+
+def _labelled(dimension: int, target: Any = _CLASSES) -> sf.Schema:
+    return sf.Schema.vector(dimension, data_norm=1.0, target=target)
+
+
+def _gibbs(loss: Any, dimension: int, prior: Any = None) -> sf.Gibbs:
+    return sf.Gibbs(loss, prior or sf.priors.Gaussian(5.0), dimension)
+
+
+def _box(dimension: int) -> sf.priors.Box:
+    return sf.priors.Box(sf.priors.Gaussian(5.0), [-1.0] * dimension, [1.0] * dimension)
+
+
+_F, _L = sf.families, sf.losses
+_MEAN = _F.NormalMean(4.0, 0, 6, mean=3.0, precision=2.0)
+_NETWORK = {"a": [], "b": ["a"]}
+_LEVELS = {"a": 2, "b": ["u", "v", "w"]}
+# Name -> a model of that kind, and a schema that it reads.
+MODELS: dict[str, tuple[Any, sf.Schema]] = {
+    "rate": (_F.BetaBernoulli(12, 8), _BITS),
+    "rate above a floor": (_F.BetaBernoulli(2, 3, 0.1), _BITS),
+    "rate of several trials": (_F.BetaBinomial(8, 20, 30), _COUNTS),
+    "shares": (_F.DirichletCategorical(["red", "green", "blue"], 6.0), _COLOURS),
+    "mean without a model": (_F.BoundedMean(0, 6), _NUMBERS),
+    "finite family": (_F.Finite.bernoulli(0.125), _BITS),
+    "quantile": (_F.Quantile(0.5, [0, 1, 2, 4, 6]), _NUMBERS),
+    "events": (_F.GammaPoisson(60, 20, 8), _COUNTS),
+    "durations": (_F.ExponentialRate(20, 40, 6), _NUMBERS),
+    "durations, trimmed": (_F.ExponentialRate(2, 1, 6, lower=0.5, upper=3.0), _NUMBERS),
+    "scale": (_F.LaplaceScale(1.0, 0.5, 3.0, 8.0, centre=3.0), _NUMBERS),
+    "precision": (_F.NormalPrecision(40, 40, 3.0, 3.0), _NUMBERS),
+    "normal mean": (_MEAN, _NUMBERS),
+    "vector mean": (_F.GaussianMean(2, 2.0, 4.0), _VECTORS),
+    "correlated mean": (_F.MultivariateNormal([[2.0, 0.5], [0.5, 1.0]], 2.0, 4.0), _VECTORS),
+    "log odds": (_F.LogitNormal(1.0), _BITS),
+    "rates by group": (sf.grouped(_F.BetaBernoulli(12, 8), "g", ["a", "b"]), _GROUPS),
+    "means by group": (sf.grouped(_MEAN, "g", ["a", "b"]), _SIZES),
+    "network": (sf.networks.BayesianNetwork(_NETWORK, _LEVELS), _LINES),
+    "network, one entry replaced": (sf.networks.BayesianNetwork(_NETWORK, _LEVELS, adjacency="replace-entry"), _LINES),
+    "Markov chain": (sf.networks.MarkovChain(["u", "v"]), _STEPS),
+    "logistic regression": (_gibbs(_L.Logistic(1.0), 3), _labelled(3)),
+    "logistic regression on a box": (_gibbs(_L.Logistic(1.0), 3, _box(3)), _labelled(3)),
+    "logistic regression on a ball, 2 coefficients": (
+        _gibbs(_L.Logistic(1.0), 2, sf.priors.Ball(sf.priors.Gaussian(5.0), 1.0)), _labelled(2)
+    ),
+    "softmax regression": (_gibbs(_L.Softmax(1.0, 3), 6), _labelled(2, sf.Category([0, 1, 2]))),
+    "linear regression (Huber)": (_gibbs(_L.Huber(1.0, clip=0.5), 3), _labelled(3, sf.Number(-1, 1))),
+    "Poisson regression": (_gibbs(_L.ClippedPoisson(1.0, 2.0, 9.0), 2), _labelled(2, sf.Number(0, 9))),
+    "quantile regression": (_gibbs(_L.Quantile(1.0, quantile=0.8), 3), _labelled(3, sf.Number(-1, 1))),
+    "support vector machine": (_gibbs(_L.Hinge(1.0), 3), _labelled(3)),
+    "support vector machine, 1 coefficient": (_gibbs(_L.Hinge(1.0), 1), _labelled(1)),
+    "mean of rows": (_gibbs(_L.GaussianMean(1.0), 2), sf.Schema.vector(2, data_norm=1.0)),
+}  # fmt: skip
+
+
+class Row(NamedTuple):
+    """A model with a mechanism: the procedure and the rest, or `refusal`."""
+
+    model: str
+    mechanism: str
+    goal: str
+    trust: str
+    procedure: str = ""
+    engines: tuple[str, ...] = ()
+    neighbours: str = ""
+    interval: str = ""
+    refusal: str = ""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Arguments of `sf.plan` for this row."""
+        kept = ("transcript",) if self.interval == "from the transcript" else ()
+        return {"mechanism": self.mechanism, "goal": self.goal, "trust": self.trust, "keep": kept}
+
+
+def rows() -> list[Row]:
+    """One row for every model and mechanism, and one for each that may be drawn by a reference chain."""
+    return [
+        _row(name, model, mechanism, trust)
+        for name, (model, _) in MODELS.items()
+        for mechanism in TABLE
+        for trust in ((PROVED, CONVERGED) if named(mechanism).MAY_ASSUME and model.summed == LOSSES else (PROVED,))
+    ]
+
+
+def _row(name: str, model: Any, mechanism: str, trust: str) -> Row:
+    goal = "estimate" if mechanism == "langevin-path" else model.goal
+    procedure = serving(mechanism, model, goal, trust)
+    if isinstance(procedure, str):
+        return Row(name, mechanism, goal, trust, refusal=procedure)
+    kinds = ("dense", "sparse") if model.summed == LOSSES or MODELS[name][1].dimension else ("table",)
+    engines = tuple(
+        offer.name
+        for offer in ENGINES
+        if set(procedure.NEEDS) <= offer.answers and any(offer.serves(kind, model) for kind in kinds)
+    )
+    neighbours = getattr(model, "adjacency", "replace-one")
+    return Row(name, mechanism, goal, trust, procedure.NAME, engines, neighbours, _interval(model, procedure.NAME))
+
+
+def _interval(model: Any, procedure: str) -> str:
+    try:
+        reader_of(model)
+    except SfumatoError as error:
+        return str(error)
+    if model.summed == LOSSES:
+        return "from the transcript" if procedure == "path" else NO_TRANSCRIPT
+    return "yes"
+
+
+def page() -> str:
+    """The page as Markdown."""
+    listed = rows()
+    served, refused = [row for row in listed if row.procedure], [row for row in listed if row.refusal]
+    notes = sorted({row.interval for row in served if row.interval not in ("yes", "from the transcript")})
+    mark = {note: f"no ({k})" for k, note in enumerate(notes, 1)}
+    reasons = sorted({row.refusal for row in refused})
+    lines = [
+        "# What serves what", "",
+        "Written by `python tools/support.py` from the code; a test publishes, verifies and asks every row. A model with a",
+        "mechanism is drawn by one procedure, whose sums one of the engines answers (the first that fits the rows). Neighbours are",
+        "what the price is about: one record replaced, or one entry of a record. `trust` is `\"proved\"` unless stated.", "",
+        "## Served", "",
+        "| model | mechanism | goal | procedure | engines | neighbours | interval |", "|---|---|---|---|---|---|---|",
+    ]  # fmt: skip
+    for row in served:
+        trust = "" if row.trust == PROVED else f", {row.trust}"
+        engines, interval = ", ".join(row.engines), mark.get(row.interval, row.interval)
+        cells = (row.model, row.mechanism + trust, row.goal, row.procedure, engines, row.neighbours, interval)
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "No interval:", "", *(f"{k}. {_sentence(note)}" for k, note in enumerate(notes, 1)), ""]
+    lines += ["## Refused", "", "| model | mechanism | reason |", "|---|---|---|"]
+    for row in refused:
+        trust = "" if row.trust == PROVED else f", {row.trust}"
+        lines.append(f"| {row.model} | {row.mechanism}{trust} | {reasons.index(row.refusal) + 1} |")
+    lines += ["", "Reasons:", "", *(f"{k}. {_sentence(reason)}" for k, reason in enumerate(reasons, 1)), ""]
+    return "\n".join(lines)
+
+
+def _sentence(text: str) -> str:
+    """A refusal as a sentence, without the model that it quotes."""
+    plain = text.split("; got ", maxsplit=1)[0].replace("|", "/").replace("<", "&lt;").rstrip(".")
+    return f"{plain[0].upper()}{plain[1:]}."
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
+    print(f"{PAGE.relative_to(ROOT)}: {sum(bool(row.procedure) for row in rows())} served, {len(rows())} rows")
