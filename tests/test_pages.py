@@ -15,6 +15,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 # What each page must print when its blocks are run from top to bottom; an empty list is for a page without Python.
 SAID: dict[str, list[str]] = {
     "api.md": [],
+    "architecture.md": [],
     "bounds.md": ["Dataset('survey', n=400, unit='person'"],
     "diffprivlib.md": ["mean age", "median age", "even at age"],
     "epsilon.md": ["epsilon 0.1  0.506", "epsilon 8    0.779", "standard deviation of the noise in the mean 3.63"],
@@ -41,6 +42,7 @@ SAID: dict[str, list[str]] = {
     "sharp_edges.md": [],
     "threats.md": [],
     "spec.md": [],
+    "support.md": [],
     "updates.md": ["whole 2.25, a quarter of it", "four quarters 2.25", "February: ", "in 2 charge(s)"],
 }
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
