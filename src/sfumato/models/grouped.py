@@ -56,7 +56,7 @@ class Grouped(Family):
         object.__setattr__(self, "bounded", self.model.bounded)
         object.__setattr__(self, "priced", self._cells is not None)
         # The sizes of the groups are hidden: without its noisy counts no draw of a share says how many it speaks for.
-        object.__setattr__(self, "tells_totals", self._cells is not None)
+        object.__setattr__(self, "releases_totals", self._cells is not None)
 
     @property
     def _cells(self) -> tuple[float, ...] | None:

@@ -47,7 +47,7 @@ class Family:
     bounded: bool = False  # whether the log ratio of neighbouring posteriors is bounded: then draws are pure
     priced: bool = True  # whether a theorem prices its draws; else only noisy statistics serve
     strengthens: ClassVar[bool] = True  # whether the prior can be multiplied by a strength
-    tells_totals: bool = False  # whether a reader needs the noisy totals beside draws that were made from them
+    releases_totals: bool = False  # whether a reader needs the noisy totals beside draws that were made from them
     drawn: bool = True  # whether there is a posterior to draw from
     utility: ClassVar[bool] = False  # whether draws follow a utility and not a likelihood: then power 1 means nothing
     highest_power: ClassVar[float] = 1.0  # largest power that is searched; 1 is the posterior itself
