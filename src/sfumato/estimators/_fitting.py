@@ -48,7 +48,7 @@ class Scores:
 class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     """A linear model released by a noisy-gradient path whose every step is paid for.
 
-    The fields are the arguments that all estimators take. They are kept as given, as scikit-learn asks; `fit` checks them.
+    The fields are the arguments that all estimators take. They are kept as given, as scikit-learn requires; `fit` checks them.
     """
 
     epsilon: float = 1.0
