@@ -1,6 +1,6 @@
 """Gauss-Legendre panels for log-concave densities, laid out by how far the density has dropped.
 
-Used wherever a mass must be known to a stated relative error: the profiles of pairs, truncated posteriors, grid cells.
+Used wherever a mass must have a stated relative error: the profiles of pairs, truncated posteriors, grid cells.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+# Twelve nodes integrate polynomials up to degree 23; the panels are short enough that the rest is below rounding.
 _GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(12)
 # Panels in units of the distance over which the density drops by a factor e: fine near the peak, out to e^-45.
 _PANELS = np.array([0.5, 1, 1.5, 2, 3, 4, 5, 6, 7, 9, 12, 16, 22, 30, 45])
@@ -19,6 +20,7 @@ _PANELS = np.array([0.5, 1, 1.5, 2, 3, 4, 5, 6, 7, 9, 12, 16, 22, 30, 45])
 _BENDS = np.array([0, 1, 2, 3, 4.5, 6, 8, 11, 15, 20, 27, 36])
 # Where 1 - exp(-x) bends.
 _LAYER = np.array([1.0, 3.0, 7.0, 15.0, 36.0])
+# Both signs of the bends.
 _FIXED = np.concatenate([-_BENDS[:0:-1], _BENDS])
 
 
@@ -45,8 +47,8 @@ def log_concave_panels(
     """Points and weights, (entries, points), that integrate a log-concave density over (lower, upper) to rounding.
 
     `mode` is the peak on the whole line (it is clipped to the interval), `origin` where the fixed bends stand;
-    `upper` None means infinity; `layer` is a length above `lower` over which another factor bends. What lies where the
-    density is below e^-45 of its peak is left out.
+    `upper` None means infinity; `layer` is a length above `lower` over which another factor bends. Mass where the density is
+    below e^-45 of its peak is left out.
     """
     centre = np.maximum(lower, mode) if upper is None else np.clip(mode, lower, upper)
     right = centre[:, None] + _drop_distance(log_density, centre, 1.0)[:, None] * _PANELS

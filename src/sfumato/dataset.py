@@ -1,7 +1,7 @@
-"""The only holder of private rows: what it lets out is its schema and how many rows it has.
+"""The data set: private rows, of which only the schema and the number of rows are public.
 
-Rows enter through `from_arrays` and `from_table`, mapped cell by cell into the declared bounds, and leave through
-`rows_of`, which is for engines: they answer sums of bounded per-record terms and nothing else.
+Rows enter through `from_arrays` and `from_table`, mapped cell by cell into the declared bounds. Only engines read them, with
+`rows_of`, and engines return sums of bounded per-record terms.
 """
 
 from __future__ import annotations
@@ -19,28 +19,24 @@ from sfumato.schema.outcome import attempt
 from sfumato.schema.reading import open_matrix, open_table
 from sfumato.schema.structure import BLOCK_ROWS
 
+# Message of every refusal to copy private rows: the class, and what was attempted.
 _STAYS = "a {} holds private rows and cannot be {}; publish a release and share that."
 
 
 class _Stays:
-    """Refuses every way of copying rows out of this process by accident."""
+    """Base of the objects that hold private rows: pickling, copying and changing them raise."""
 
     __slots__ = ()
 
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
+    def __reduce_ex__(self, protocol: object = None) -> NoReturn:
         raise TypeError(_STAYS.format(type(self).__name__, "pickled"))
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(_STAYS.format(type(self).__name__, "pickled"))
+    __reduce__ = __getstate__ = __reduce_ex__
 
-    def __getstate__(self) -> NoReturn:
-        raise TypeError(_STAYS.format(type(self).__name__, "pickled"))
-
-    def __copy__(self) -> NoReturn:
+    def __deepcopy__(self, memo: object = None) -> NoReturn:
         raise TypeError(_STAYS.format(type(self).__name__, "copied"))
 
-    def __deepcopy__(self, memo: object) -> NoReturn:
-        raise TypeError(_STAYS.format(type(self).__name__, "copied"))
+    __copy__ = __deepcopy__
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise TypeError(_STAYS.format(type(self).__name__, "changed"))
@@ -92,12 +88,8 @@ class Rows(_Stays):
     _blocks: tuple[Block, ...]
 
     def __init__(self, schema: Schema, blocks: list[Block], kind: str) -> None:
-        for name, value in (
-            ("schema", schema),
-            ("_blocks", tuple(blocks)),
-            ("kind", kind),
-            ("n", sum(block.rows for block in blocks)),
-        ):
+        n = sum(block.rows for block in blocks)
+        for name, value in (("schema", schema), ("_blocks", tuple(blocks)), ("kind", kind), ("n", n)):
             object.__setattr__(self, name, value)
 
     def blocks(self) -> Iterator[Block]:
@@ -162,7 +154,7 @@ class Dataset(_Stays):
 
 
 def rows_of(dataset: Dataset) -> Rows:
-    """Return the rows of a data set. For engines only: whatever is computed from them is private until it is released."""
+    """The rows of a data set, for engines only: every number computed from them is private until it is released."""
     if not isinstance(dataset, Dataset):
         raise ArgumentError(f"dataset must be a sf.Dataset; got {type(dataset).__name__}.")
     rows: Rows = dataset._Dataset__rows  # type: ignore[attr-defined]
@@ -197,7 +189,7 @@ def _made(schema: Schema, chunks: Iterator[dict[str, Any]]) -> Dataset:
 
 
 class _Store:
-    """Blocks that are filled column by column; nothing is ever concatenated, so nothing is held twice."""
+    """Blocks that are filled column by column; no arrays are concatenated, so no row is held in memory twice."""
 
     def __init__(self) -> None:
         self.sparse = False

@@ -1,8 +1,8 @@
 """`sf.rehearse`: the plan carried out on invented public data of the same shape, before anything is spent.
 
 A parameter is drawn from the prior; features are uniform on the sphere of the loss's radius; labels follow the model at that
-parameter, with probabilities proportional to exp(-loss) unless the loss has its own way. The streams are seeded, no ledger
-is asked and no private record is read: the errors are those that the plan can be expected to make if the model is right.
+parameter, with probabilities proportional to exp(-loss) unless the loss overrides `simulate`. The streams are seeded, no
+ledger is charged and no private record is read: the errors are those to expect from the plan if the model is right.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Rehearsal:
 
 
 def rehearse(plan: Plan, runs: int = 20, *, dimension: int | None = None, seed: int = 0) -> Rehearsal:
-    """Run the plan `runs` times on invented data; `dimension` is the parameter's, where the model leaves it open."""
+    """Run the plan `runs` times on simulated data; `dimension` is the parameter's, if the model does not fix it."""
     if not isinstance(plan, Plan):
         raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
     if not isinstance(plan.model, Gibbs):

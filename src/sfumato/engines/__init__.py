@@ -1,1 +1,1 @@
-"""Engines read the rows of a data set and answer sums of bounded per-record terms, and nothing else."""
+"""Engines read the rows of a data set and return sums of bounded per-record terms, nothing else."""

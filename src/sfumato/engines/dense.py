@@ -61,5 +61,5 @@ class DenseEngine:
 
 
 def part_rows(dimension: int) -> int:
-    """Rows of a part, from the public number of columns alone; at most what prices assume."""
+    """Rows of a part, from the public number of columns alone; at most `PART_ROWS`, which prices assume."""
     return min(PART_ROWS, max(_FEWEST, _ENTRIES // max(1, dimension) // _TILE * _TILE))

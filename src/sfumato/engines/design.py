@@ -43,7 +43,7 @@ def coordinates(dataset: Dataset, model: Gibbs) -> tuple[tuple[str, ...], int]:
 def kernel_arguments(loss: Loss) -> tuple[int, float, float] | None:
     """Number of the loss's slope in the kernels and its two parameters; None for a loss without a compiled slope.
 
-    Only what the loss's own class states counts: a subclass may have another derivative than the class it extends.
+    `compiled` must be stated by the loss's own class: a subclass may have another derivative than its base class.
     """
     stated = vars(type(loss)).get("compiled")
     if stated is None:

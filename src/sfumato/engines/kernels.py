@@ -5,7 +5,7 @@ For rows x_i, labels y_i and a loss phi every kernel adds to `out` the sum over 
     sum_i phi'(u_i, y_i) (x_i, c),   u_i = <x_i, theta_1..d> + c theta_d+1,
 
 c being the constant feature of the intercept, without which (c = 0) the last coordinate is absent. Kernels release the
-interpreter lock and keep no state. The engine that calls them fixes which rows they see and in which order their sums are
+interpreter lock and keep no state. The engine that calls them fixes which rows they get and in which order their sums are
 added, so that threads change nothing. All functions that they call stand in this file: numba keeps compiled kernels on disk
 and compiles them again only when the file that holds them changes.
 """

@@ -1,7 +1,7 @@
-"""Which engine serves a data set and a model: the first of a table that answers the sums that are needed.
+"""Choice of the engine for a data set and a model: the first in a table that computes the needed sums.
 
-An engine from outside the package is one more entry: `ENGINES.insert(0, Offer(...))` puts it first for all that it serves;
-appended, it is opened when it is asked for by name.
+An engine from outside the package is one more entry: `ENGINES.insert(0, Offer(...))` makes it the first choice; appended, it
+is opened when requested by name.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sfumato.models.reading import AnyModel
 
 @dataclass(frozen=True)
 class Offer:
-    """An engine of the table: the sums that it answers, how it is opened, and which rows and models it serves.
+    """An entry of the table: an engine's name, the sums that it computes, how it is opened, and what it serves.
 
-    `open` takes the data set and the model; `serves` the kind of the rows ("table", "dense" or "sparse") and the model.
+    `open` takes the data set and the model; `serves` takes the kind of the rows ("table", "dense" or "sparse") and the model.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Offer:
 
 
 def open_engine(dataset: Dataset, model: AnyModel, needs: Collection[str], name: str | None = None) -> Any:
-    """Return an engine that answers all of `needs`, of "totals", "gradients" and "values": the first, or the one named.
+    """Open an engine that computes all of `needs` ("totals", "gradients", "values"): the first, or the one named.
 
     An engine whose gradient sums may be rounded more often than prices assume is refused.
     """
@@ -63,14 +63,15 @@ def _compiled(model: Gibbs) -> bool:
 def _opener(module: str, name: str) -> Callable[[Dataset, Any], Engine]:
     """A function that imports an engine when it is first opened: the compiler of two of them takes a second to load."""
 
-    def opened(dataset: Dataset, model: Any) -> Any:
-        return getattr(import_module(f"sfumato.engines.{module}"), name)(dataset, model)
+    def opened(dataset: Dataset, model: AnyModel) -> Engine:
+        engine: Engine = getattr(import_module(f"sfumato.engines.{module}"), name)(dataset, model)
+        return engine
 
     return opened
 
 
 _SUMS = frozenset({GRADIENTS})
-# The first that fits is opened, so the quicker one of two stands first.
+# The first that fits is opened, so faster engines come first.
 ENGINES: list[Offer] = [
     Offer("codes", frozenset({TOTALS}), lambda dataset, model: CodesEngine(dataset, model.columns)),
     Offer("dense", _SUMS, _opener("dense", "DenseEngine"), lambda kind, model: kind != "sparse" and _compiled(model)),

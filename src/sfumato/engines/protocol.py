@@ -1,13 +1,13 @@
-"""The contract between rows and procedures: the sums that an engine answers, and how exact each of them is.
+"""The contract between engines and procedures: the sums that an engine computes, and the error that each may have.
 
-A plan is priced before any engine is opened, so the price rests on what every engine promises here:
+A plan is priced before any engine is opened, so the price relies on bounds that every engine keeps:
 
 - `totals` and `values` are sums of whole numbers, exact, whatever the order of the rows;
 - `gradient` is a float sum in which no term takes part in more than `most_additions(n)` additions. A sum of terms of norm
   at most L is then off by at most 2 u L n most_additions(n), u being the unit roundoff (`gradient_error`).
 
 An engine states in `additions` the most additions that a term of its gradient sums takes part in; `open_engine` refuses one
-that states more than prices assume. An engine that answers no gradients states 0.
+that states more than prices assume. An engine without gradients states 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 Tally = Callable[[Mapping[str, Any], Sequence[str]], NDArray[np.int64]]
 # The sums that procedures may need of an engine.
 TOTALS, GRADIENTS, VALUES = "totals", "gradients", "values"
-# Most rows that an engine adds up before it starts a new sum.
+# Most rows that an engine adds up before it starts a new sum; the longest part of any engine here (`engines.dense`).
 PART_ROWS = 8192
 # Half an ulp of 1 is 1.11e-16; the rest covers second-order terms.
 UNIT_ROUNDOFF = 1.2e-16
@@ -40,14 +40,14 @@ class Engine(Protocol):
 
 
 class TotalsEngine(Engine, Protocol):
-    """Exact totals of whole numbers per record: what families ask for."""
+    """Exact totals of whole numbers per record, for families."""
 
     def totals(self, tally: Tally) -> list[int]:
         """Sum of `tally` over all records."""
 
 
 class GradientEngine(Engine, Protocol):
-    """Sums of one loss's gradients: what chains ask for."""
+    """Sums of one loss's gradients, for chains."""
 
     labels: tuple[str, ...]
     dimension: int
@@ -57,7 +57,7 @@ class GradientEngine(Engine, Protocol):
 
 
 class ValuesEngine(GradientEngine, Protocol):
-    """Exact sums of rounded loss values at public points: what grids and rejection ask for."""
+    """Exact sums of rounded loss values at public points, for draws on grids and by rejection."""
 
     def values(self, points: Array, unit: float, bound: float) -> list[int]:
         """Sum over the records of round(clip(l(theta, x) - l(0, x), -bound, bound)/unit) at each of (points, d)."""

@@ -27,20 +27,20 @@ class ReferenceEngine:
     """Gradient sums of a loss over the rows; losses without a compiled slope run here."""
 
     def __init__(self, dataset: Dataset, model: Gibbs) -> None:
-        """Hold the blocks; the rows are read when a gradient is asked for."""
+        """Keep the blocks; their rows are read when a gradient is computed."""
         self._model = model
         self._blocks = list(feature_blocks(dataset, model))
         self.n: int = dataset.n
         self.labels, self.dimension = coordinates(dataset, model)
         longest = max((math.ceil(rows.shape[0] / _ROWS) for rows, _ in self._blocks), default=0)
         self.additions = float(_ROWS + IN_A_PART + longest + len(self._blocks))
-        # The bound on a record's slopes that prices rest on; slopes are held to it whatever the loss returns.
+        # Prices assume this bound on a record's slopes; slopes are clipped to it whatever the loss returns.
         self._steepest = model.loss.constants().lipschitz / model.loss.radius
 
     def gradient(self, theta: Array) -> Array:
         """Sum over the records of the loss's gradient at each of (chains, d) parameters."""
         total = np.zeros_like(theta)
-        # A warning would show that some record overflowed.
+        # A warning would reveal that some record overflowed.
         with np.errstate(all="ignore"):
             for rows, labels in self._blocks:
                 inside = np.zeros_like(theta)

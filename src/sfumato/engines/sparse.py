@@ -16,8 +16,8 @@ from sfumato.engines.threads import additions, sum_in_order
 from sfumato.models.gibbs import Gibbs
 
 Array = NDArray[np.float64]
-# Rows of a part, the same for all data: a number that followed the entries of the rows would tell of them. Half of what
-# prices assume, so that threads share the work of a block evenly.
+# Rows of a part, the same for all data: a number chosen by the entries of the rows would reveal them. Half of what prices
+# assume, so that threads share the work of a block evenly.
 _PART = PART_ROWS // 2
 
 
@@ -53,5 +53,5 @@ class SparseEngine:
 
 
 def _unsigned(columns: Any) -> Any:
-    """The same column numbers without a sign, so that a kernel need not ask whether they count from the end."""
+    """The same column numbers as unsigned integers, so that a kernel need not handle negative indices."""
     return columns.view(np.uint32 if columns.itemsize == 4 else np.uint64)

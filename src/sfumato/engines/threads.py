@@ -15,6 +15,7 @@ from sfumato.engines.protocol import IN_A_PART
 
 Part = TypeVar("Part")
 
+# Process id -> its pool: one entry at most.
 _POOLS: dict[int, ThreadPoolExecutor] = {}
 # Parts whose sums are held at a time. It bounds the memory, and with it a term takes part in far fewer additions than in
 # one sum over all parts (`additions`).

@@ -1,8 +1,8 @@
 """Sums of loss values at public points, in whole numbers: exact, so that no order of the rows changes them.
 
-What a record adds at a point is l(theta, x) - l(0, x), clipped to a public bound and rounded to a multiple of a public unit.
-Labels beyond the loss's `label_limit` are moved to it first, which changes no difference: of two huge losses the difference
-would keep no digits.
+A record adds l(theta, x) - l(0, x) at each point, clipped to a public bound and rounded to a multiple of a public unit.
+Labels beyond the loss's `label_limit` are moved to it first, which changes no difference and avoids the cancellation of two
+huge losses.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.dataset import Dataset
 from sfumato.engines.protocol import PART_ROWS
 from sfumato.engines.reference import ReferenceEngine
-from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.gaussian_mean import GaussianMean
 from sfumato.models.regression import scores_of
 
@@ -25,17 +23,8 @@ Array = NDArray[np.float64]
 _HELD, _ROWS = 1 << 20, 2 * PART_ROWS
 
 
-class ValuesEngine:
-    """Totals over the rows of bounded whole numbers per record and point; gradient sums are the reference engine's."""
-
-    def __init__(self, dataset: Dataset, model: Gibbs) -> None:
-        """Hold the blocks; the rows are read when totals are asked for."""
-        self._model = model
-        self._reference = ReferenceEngine(dataset, model)
-        self._blocks = self._reference._blocks
-        self.n: int = dataset.n
-        self.labels, self.dimension = self._reference.labels, self._reference.dimension
-        self.additions = self._reference.additions
+class ValuesEngine(ReferenceEngine):
+    """The reference engine, which also sums bounded whole numbers per record and point."""
 
     def values(self, points: Array, unit: float, bound: float) -> list[int]:
         """Sum over the records of round(clip(l(theta, x) - l(0, x), -bound, bound)/unit) at each of (points, d)."""
@@ -47,12 +36,8 @@ class ValuesEngine:
                     self._add(totals, rows[start : start + _ROWS], near, points, unit, bound)
         return totals
 
-    def gradient(self, theta: Array) -> Array:
-        """Sum over the records of the loss's gradient at each of (chains, d) parameters."""
-        return self._reference.gradient(theta)
-
     def _label_limit(self, points: Array) -> float:
-        """Size of a label beyond which it adds the same at every one of these points; infinite where there is none."""
+        """Labels beyond this size add the same as at it, at each of these points; infinite if the loss states no limit."""
         # A little more than the largest score, so that its own rounding cannot matter.
         largest = self._model.loss.radius * float(np.linalg.norm(points, axis=1).max(initial=0.0)) * (1 + 1e-9)
         limit = self._model.loss.label_limit(largest)

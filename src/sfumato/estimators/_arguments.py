@@ -1,4 +1,4 @@
-"""What must be declared before a fit: a missing fact is an error that shows the line to add, never a look at the data."""
+"""Checks of the arguments that must be declared before a fit. A missing one is an error that shows the line to add."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from sfumato.schema.schema import ROWS
 
 
 def missing(estimator: Any, argument: str, what: str, *lines: str) -> ArgumentError:
-    """Return the refusal of an argument that was left out, with the lines of which one is to be added."""
+    """The error for an argument that was left out; it shows the line to add, or several of which one is to be added."""
     shown = "\n".join(f"    {line}" for line in lines)
-    said = "Add the line" if len(lines) == 1 else "Add one of the lines"
+    remedy = "Add the line" if len(lines) == 1 else "Add one of the lines"
     return ArgumentError(
-        f"{type(estimator).__name__} needs {argument}: {what} It is never read from the data. {said}\n{shown}"
+        f"{type(estimator).__name__} needs {argument}: {what} It is never read from the data. {remedy}\n{shown}"
     )
 
 
 def check_declared(estimator: Any) -> None:
-    """Refuse a fit whose price, scale of the rows or ledger is not declared; nothing has been read yet."""
+    """Refuse a fit whose price, scale of the rows or ledger is not declared. Called before any row is read."""
     if estimator.delta is None:
         raise missing(
             estimator,
@@ -58,14 +58,14 @@ def _check_ledger(estimator: Any) -> None:
 
 
 def stream(estimator: Any) -> Randomness | None:
-    """None for the operating system's randomness; a seeded stream, which is not private, for a whole number."""
+    """None (the operating system's randomness), or for a whole number a seeded stream, which is not private."""
     if estimator.random_state is None:
         return None
     return seeded(_validate.whole("random_state", estimator.random_state, minimum=0))
 
 
 def label_bounds(estimator: Any) -> Number:
-    """Return the declared bounds of a number to be predicted; a label that is no number counts as their middle."""
+    """The declared bounds of the target as a column; a label that is no number counts as their middle."""
     if estimator.bounds_y is None:
         raise missing(
             estimator,

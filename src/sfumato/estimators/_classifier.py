@@ -1,8 +1,9 @@
-"""Classifiers: a declared list of classes, of which the first is what a label that is none of them counts as."""
+"""Base class of the classifiers. Their classes are declared; a label that is none of them counts as the first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,38 +22,11 @@ from sfumato.schema.outcome import attempt
 Array = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
-    """A linear classifier of declared classes."""
+    """A linear classifier whose classes are declared and never read from the labels."""
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        *,
-        data_norm: float | None = None,
-        bounds: Any = None,
-        classes: Any = None,
-        fit_intercept: bool = True,
-        rows: str = "clip",
-        prior: Any = None,
-        ledger: Any = None,
-        ledger_name: str | None = None,
-        request_id: str | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        """Keep the arguments as they are; `fit` checks them."""
-        self.epsilon = epsilon
-        self.delta = delta
-        self.data_norm = data_norm
-        self.bounds = bounds
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.rows = rows
-        self.prior = prior
-        self.ledger = ledger
-        self.ledger_name = ledger_name
-        self.request_id = request_id
-        self.random_state = random_state
+    classes: Any = None
 
     def fit(self, X: Any, y: Any) -> Any:
         """Publish a linear classifier of X (rows, features) with labels y; everything but n comes from declarations."""
@@ -60,21 +34,25 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         column, classes = declared_classes(self)
         loss_of, outputs = self._loss(len(classes))
         scores = Scores(outputs)
-        read = attempt(self._read, X, y, column, scores, partial(self._seen, column))
+        read = attempt(self._read, X, y, column, scores, partial(self._counted, column))
         del X, y  # an error raised from here on keeps no rows in its traceback
         data, recipe = read.get()
         self._release(data, recipe, loss_of, scores)
         self.classes_ = classes
         return self
 
-    def _seen(self, column: Category, labels: Any) -> Any:
-        """Return the labels as they are. Those of a fit with a seed, which protects nobody, are also counted."""
-        if self.random_state is not None:
-            _check_seeded_labels(distinct_labels(column, labels), len(column.levels))
+    def _counted(self, column: Category, labels: Any) -> Any:
+        """Return the labels unchanged. A fit with a seed is not private: it also refuses more labels than were declared."""
+        if self.random_state is not None and (count := distinct_labels(column, labels)) > len(column.levels):
+            head = "Only binary classification is supported. " if len(column.levels) == 2 else ""
+            raise ArgumentError(
+                f"{head}y has {count} different labels and classes declares {len(column.levels)}. (Only a fit with "
+                "random_state, which is not private, looks at this: without it such labels count as the first class.)"
+            )
         return labels
 
     def _loss(self, classes: int) -> tuple[Any, int]:
-        """The loss for a radius, and how many scores a row has."""
+        """The loss as a function of the radius, and the number of scores per row."""
         raise NotImplementedError
 
     def decision_function(self, X: Any) -> Array:
@@ -85,12 +63,12 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest score."""
         scores = self.decision_function(X)
-        found = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[found])
+        places = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[places])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Among few records the noise is as large as what there is to learn.
+        # With the few records of scikit-learn's checks the noise is as large as the signal.
         tags.classifier_tags.poor_score = True
         tags.classifier_tags.multi_class = self._many()
         return tags
@@ -101,7 +79,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
 
 
 def declared_classes(estimator: Any) -> tuple[Category, NDArray[Any]]:
-    """Return the column of the labels and the classes in increasing order; the first one declared stands for the rest."""
+    """The column of the labels and the classes in increasing order; undeclared labels count as the first one declared."""
     if estimator.classes is None:
         raise _arguments.missing(
             estimator,
@@ -126,18 +104,8 @@ def _level(label: Any) -> Any:
 
 
 def _key(level: Any) -> tuple[bool, Any]:
-    """Order whole numbers by size and texts by their letters; levels of two kinds are refused by the column."""
+    """Sort key: whole numbers by size, texts alphabetically. `Category` refuses a mixture of both."""
     return isinstance(level, str), level if isinstance(level, str | int | np.integer) else 0
-
-
-def _check_seeded_labels(found: int, classes: int) -> None:
-    """A seeded fit protects nobody and may say what a private one must not: y has more labels than were declared."""
-    if found > classes:
-        head = "Only binary classification is supported. " if classes == 2 else ""
-        raise ArgumentError(
-            f"{head}y has {found} different labels and classes declares {classes}. (Only a fit with random_state, which is "
-            "not private, looks at this: without it such labels count as the first class.)"
-        )
 
 
 def one_score(loss: Callable[..., Loss], **parameters: float) -> tuple[Any, int]:

@@ -1,10 +1,10 @@
-"""What every estimator shares: declare, plan, publish, and bring the released parameter back to the user's units."""
+"""Base class of the estimators: read declared data, plan, publish, convert the released parameter to the user's units."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
+from sfumato import _validate
 from sfumato.dataset import Dataset
 from sfumato.errors import ArgumentError
 from sfumato.estimators import _arguments
 from sfumato.estimators._rows import Recipe, declared_width
-from sfumato.estimators._tables import check_lengths, read_features, read_labels
+from sfumato.estimators._tables import read_features, read_labels
 from sfumato.models import priors
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses import Loss
@@ -24,12 +25,13 @@ from sfumato.planning import plan
 from sfumato.publishing import publish
 from sfumato.queries.predict import SCALED
 from sfumato.schema.columns import Column
+from sfumato.schema.structure import same_length
 
 Array = NDArray[np.float64]
-# The prior that is used when none is given, as a share of the largest curvature of one record's loss: a twenty-fifth of a
-# record is felt only where the records say nothing.
+# Precision of the default prior, as a share of the largest curvature of one record's loss: it weighs as much as a
+# twenty-fifth of one record, so it matters only in directions in which the rows do not vary.
 _PRIOR_SHARE = 1 / 25
-# Coefficients up to which a release keeps its transcript, a few megabytes at most.
+# Most coefficients for which a release keeps its transcript: steps * coefficients floats, a few megabytes at most.
 _KEPT = 1000
 
 
@@ -42,32 +44,55 @@ class Scores:
     factor: float = 1.0
 
 
+@dataclass(eq=False, repr=False)
 class PrivateLinear(BaseEstimator):  # type: ignore[misc]
-    """A linear model released by a noisy-gradient path whose every step is paid for."""
+    """A linear model released by a noisy-gradient path whose every step is paid for.
+
+    The fields are the arguments that all estimators take. They are kept as given, as scikit-learn requires; `fit` checks them.
+    """
+
+    epsilon: float = 1.0
+    delta: float | None = None
+    _: KW_ONLY
+    data_norm: float | None = None
+    bounds: Any = None
+    fit_intercept: bool = True
+    rows: str = "clip"
+    prior: Any = None
+    ledger: Any = None
+    ledger_name: str | None = None
+    request_id: str | None = None
+    random_state: int | None = None
 
     def _read(
         self, X: Any, y: Any, column: Column, scores: Scores, prepare: Callable[[Any], Any]
     ) -> tuple[Dataset, Recipe]:
-        """Check the structure of the features and labels, and read them by the schema that the declarations make.
+        """Check the structure of the features and labels; read them under the schema made of the declarations.
 
-        Run by `attempt`, because the frames of this function hold rows.
+        Called through `attempt`, because the frames of this function hold rows.
         """
         if y is None:
             raise ArgumentError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         features = read_features(self, X, reset=True, width=declared_width(self.bounds))
         labels = read_labels(y)
-        check_lengths(features, labels)
+        same_length({"X": int(features.shape[0]), "y": len(labels)})
         recipe = Recipe.of(self, features.shape[1])
         schema = recipe.schema(column, _named(self.ledger_name or "data", recipe, scores))
         return Dataset.from_arrays(recipe.prepare(features), prepare(labels), schema=schema), recipe
 
     def _release(self, data: Dataset, recipe: Recipe, loss: Callable[[float], Loss], scores: Scores) -> None:
-        """Plan from the declarations and the number of records, publish, and keep what was released."""
+        """Plan from the declarations and the number of records, publish, and store the release in public attributes."""
         model = self._model(loss(recipe.radius), recipe, scores)
-        # Noisy gradients are paid for either way; kept, they make intervals possible.
+        # The noisy gradients are part of the price either way; intervals are computed from them.
         keep = ("transcript",) if (model.dimension or 0) <= _KEPT else ()
         chosen = plan(
-            model, data.n, float(self.epsilon), float(self.delta), mechanism="langevin-path", goal="estimate", keep=keep
+            model,
+            data.n,
+            float(self.epsilon),
+            _validate.positive("delta", self.delta),
+            mechanism="langevin-path",
+            goal="estimate",
+            keep=keep,
         )
         self.release_ = publish(
             chosen,
@@ -117,25 +142,25 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         if recipe.rows == "clip":
             return recipe.scores(features, np.empty(0), coefficients, intercepts)
         inner, shift = coefficients / scores.factor, (intercepts - scores.offset) / scores.factor
-        found = recipe.scores(features, recipe.from_user(inner, shift), inner, shift)
-        return found * scores.factor + scores.offset
+        inner_scores = recipe.scores(features, recipe.from_user(inner, shift), inner, shift)
+        return inner_scores * scores.factor + scores.offset
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # A cell that is no finite number counts as 0 or as the middle of its bounds: an error would tell of a record.
+        # A cell that is no finite number counts as 0 or as the middle of its bounds: an error would reveal a record.
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.sparse = self.bounds is None
         return tags
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        said = super().__repr__(N_CHAR_MAX)
+        shown = super().__repr__(N_CHAR_MAX)
         release = self.__dict__.get("release_")
-        return said if release is None or release.private else f"{said}  # NOT PRIVATE: fitted with a seed"
+        return shown if release is None or release.private else f"{shown}  # NOT PRIVATE: fitted with a seed"
 
 
 def _named(name: str, recipe: Recipe, scores: Scores) -> str:
-    """The name of the data set; with a digest of the scales, so that a request repeated under other bounds is refused."""
+    """The data set's name, with a digest of the scales: the ledger then refuses a repeated request under other bounds."""
     if recipe.lower is None and scores == Scores(scores.outputs):
         return name
     ends = [] if recipe.lower is None or recipe.upper is None else [recipe.lower.tolist(), recipe.upper.tolist()]

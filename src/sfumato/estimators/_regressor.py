@@ -1,4 +1,4 @@
-"""Regressors: declared bounds of the target, by which labels are scaled before the loss sees them."""
+"""Base class of the regressors. Labels are clipped to the declared bounds of the target and scaled before the fit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels in [lower, upper] as (y - shift)/unit, in [low, high]; scores of the model back by `scores`."""
+    """Scaling of labels: (y - shift)/unit lies in [low, high]. `scores` converts the model's scores back."""
 
     bounds: Number
     shift: float
@@ -33,55 +33,28 @@ class Labels:
     scores: Scores
 
     def column(self) -> Number:
-        """The target that the model sees."""
+        """The column of the scaled labels."""
         return Number(self.low, self.high)
 
     def scaled(self, y: Any) -> Array:
-        """Clip to the declared bounds (no number: their middle), then scale."""
+        """Clip the labels to the declared bounds, then scale; a label that is no number counts as the middle."""
         count, read = open_labels("y", self.bounds, y)
         values = encode(self.bounds, read(0, count)).values
         return np.asarray(np.clip((values - self.shift) / self.unit, self.low, self.high))
 
 
 def symmetric(bounds: Number, centred: bool) -> Labels:
-    """Labels in [-1, 1] about the middle of the bounds; about 0 where there is no intercept to hold the middle."""
+    """Scale labels to [-1, 1] about the middle of the bounds; about 0 if there is no intercept to absorb the middle."""
     middle = bounds.lower / 2 + bounds.upper / 2 if centred else 0.0
     half = max(bounds.upper - middle, middle - bounds.lower)
     return Labels(bounds, middle, half, -1.0, 1.0, Scores(1, middle, half))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
     """A linear regression on a target with declared bounds."""
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        *,
-        data_norm: float | None = None,
-        bounds: Any = None,
-        bounds_y: Any = None,
-        fit_intercept: bool = True,
-        rows: str = "clip",
-        prior: Any = None,
-        ledger: Any = None,
-        ledger_name: str | None = None,
-        request_id: str | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        """Keep the arguments as they are; `fit` checks them."""
-        self.epsilon = epsilon
-        self.delta = delta
-        self.data_norm = data_norm
-        self.bounds = bounds
-        self.bounds_y = bounds_y
-        self.fit_intercept = fit_intercept
-        self.rows = rows
-        self.prior = prior
-        self.ledger = ledger
-        self.ledger_name = ledger_name
-        self.request_id = request_id
-        self.random_state = random_state
+    bounds_y: Any = None
 
     def fit(self, X: Any, y: Any) -> Any:
         """Publish a linear regression of X (rows, features) on y; everything but n comes from declarations."""
@@ -100,7 +73,7 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         return symmetric(bounds, self.fit_intercept)
 
     def _loss(self, labels: Labels) -> Callable[[float], Loss]:
-        """The loss for a radius, on scaled labels."""
+        """The loss of scaled labels, as a function of the radius."""
         raise NotImplementedError
 
     def predict(self, X: Any) -> Array:
@@ -109,6 +82,6 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Among few records the noise is as large as what there is to learn.
+        # With the few records of scikit-learn's checks the noise is as large as the signal.
         tags.regressor_tags.poor_score = True
         return tags

@@ -1,9 +1,9 @@
-"""The public recipe from a user's row to the row that a model sees, and from its parameter back to the user's units.
+"""How a user's row becomes a row of the model, and the model's parameter becomes coefficients in the user's units.
 
 With bounds a feature becomes (x - centre)/span, in [-1/2, 1/2]; a cell that is no finite number becomes 0. The intercept is
-a constant c beside the features, and it is paid for: under rows="clip" the features are clipped to data_norm and the loss
-sees sqrt(data_norm^2 + c^2); under rows="normalise" the constant is one of the features BEFORE the row is brought to
-data_norm, so the loss sees data_norm and the sign of a score is that of an affine function of the user's row.
+a constant feature c, and its norm is part of the price: under rows="clip" the other features are clipped to data_norm and
+the radius of the loss is sqrt(data_norm^2 + c^2); under rows="normalise" c is appended BEFORE the row is scaled to data_norm,
+so the radius is data_norm and the sign of a score is that of an affine function of the user's row.
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ class Recipe:
 
     @classmethod
     def of(cls, estimator: Any, width: int) -> Recipe:
-        """Read the declarations of an estimator for rows of `width` features."""
+        """The recipe that an estimator's arguments declare, for rows of `width` features."""
         lower = upper = None
         longest = math.nextafter(math.sqrt(width) / 2, math.inf)  # of a row of numbers in [-1/2, 1/2]
-        # Where all rows are brought to one norm, 1 is as good as any.
+        # Normalised rows all have the same norm, so its value is arbitrary: 1.
         norm = 1.0 if estimator.rows == "normalise" else longest
         if estimator.data_norm is not None:
             norm = _validate.positive("data_norm", estimator.data_norm)
         if estimator.bounds is not None:
             lower, upper = feature_bounds(estimator.bounds, width)
-        # Half of what a row may be before its norm is bounded.
+        # The intercept's feature is half the largest norm of a row before the row is bounded.
         constant = (longest if estimator.bounds is not None and estimator.rows == "normalise" else norm) / 2
-        with_one = estimator.fit_intercept
-        return cls(width, norm, estimator.rows, constant if with_one else 0.0, lower, upper, with_one)
+        fitted = estimator.fit_intercept
+        return cls(width, norm, estimator.rows, constant if fitted else 0.0, lower, upper, fitted)
 
     @property
     def centre(self) -> Array:
-        """What is taken from each feature; nothing without an intercept, which would be shifted by it."""
+        """The number subtracted from each feature; 0 without an intercept, since the shift would need one."""
         if self.lower is None or self.upper is None or not self.centred:
             return np.zeros(self.width)
         return self.lower / 2 + self.upper / 2
 
     @property
     def span(self) -> Array:
-        """What each feature is divided by, so that it lies in [-1/2, 1/2]."""
+        """The divisor that brings each feature into [-1/2, 1/2]."""
         if self.lower is None or self.upper is None:
             return np.ones(self.width)
         if self.centred:
@@ -73,7 +73,7 @@ class Recipe:
 
     @property
     def appended(self) -> bool:
-        """Whether the constant is a feature of the rows themselves, to be normalised with them."""
+        """Whether the constant is appended to the rows here and normalised with them."""
         return self.rows == "normalise" and self.constant > 0
 
     @property
@@ -83,18 +83,18 @@ class Recipe:
 
     @property
     def radius(self) -> float:
-        """The norm that the loss sees, intercept included."""
+        """Bound on the norm of the model's rows, intercept included."""
         if self.constant == 0 or self.appended:
             return self.data_norm
         return radius_with_intercept(self.data_norm, self.constant)
 
     @property
     def intercept(self) -> float:
-        """The constant that the model itself appends."""
+        """The constant feature that the model appends; 0 where the rows already have it."""
         return 0.0 if self.appended else self.constant
 
     def schema(self, target: Column, name: str) -> Schema:
-        """The schema of the rows that the model sees."""
+        """The schema of the model's rows."""
         width = self.width + (1 if self.appended else 0)
         return Schema.vector(width, data_norm=self.data_norm, target=target, name=name, rows=self.rows)
 
@@ -159,7 +159,7 @@ class Recipe:
 
 
 def declared_width(bounds: Any) -> int | None:
-    """How many features bounds are given for, one pair or entry each; None where the same bounds hold for all."""
+    """Number of features for which `bounds` gives separate bounds; None if the same bounds hold for all features."""
     try:
         ends = bounds if isinstance(bounds, tuple) else list(np.asarray(bounds, dtype=np.float64).reshape(-1, 2).T)
         widths = {np.size(end) for end in ends if np.ndim(end) == 1}

@@ -2,7 +2,7 @@
 
 Only structure raises: the shape of an array, names, a type that holds no numbers. Cells, labels and the rows of a list
 are read one record at a time. scikit-learn's own messages quote the array ("Expected 2D array, got 1D array instead:
-array=..."): what they would say is checked here first, in words that quote nothing.
+array=..."), so its checks are repeated here first, with messages that quote no cell.
 """
 
 from __future__ import annotations
@@ -25,17 +25,16 @@ from sfumato.schema.encoding import Repeated
 from sfumato.schema.read_arrays import check_sparse, open_entries
 from sfumato.schema.read_columns import check_dtype, open_column
 from sfumato.schema.read_rows import Entries, common_width, open_frame, open_labels, open_rows, row_cells
-from sfumato.schema.structure import same_length
 
-# Any cell is a number or none: what a column is opened as does not clip.
+# The column as which features are opened. Only its type is used here; its bounds clip nothing.
 _CELL = Number(-1, 1)
 
 
 def read_features(estimator: Any, X: Any, reset: bool, width: int | None = None) -> Any:
     """Return X as `Entries` or as a CSR matrix; names and number of features are kept (`reset`) or compared.
 
-    A list has `width` features where that is declared, or else as many as most of its rows. In a fit its other rows are
-    rows of missing cells; where public rows are to be predicted (reset=False) they are refused.
+    A list has `width` features if that is declared, else as many as most of its rows. Rows of another length count as rows of
+    missing cells in a fit, and are refused in a prediction (reset=False), whose rows are public.
     """
     import narwhals as nw
     from scipy.sparse import issparse
@@ -56,18 +55,18 @@ def read_features(estimator: Any, X: Any, reset: bool, width: int | None = None)
     try:
         validate_data(estimator, X if is_frame else features, reset=reset, skip_check_array=True)
     except (TypeError, ValueError) as error:  # about names and the number of features, which are public
-        said = str(error)
+        fault = str(error)
     else:
         if not reset and rows is not None:
             _check_rows(rows, features.shape[1])
         return features
-    raise ArgumentError(said)
+    raise ArgumentError(fault)
 
 
 def _open_frame(X: Any) -> Entries:
     import narwhals as nw
 
-    if nw.dependencies.is_pandas_like_dataframe(X):  # repeated names are scikit-learn's to refuse
+    if nw.dependencies.is_pandas_like_dataframe(X):  # by position: scikit-learn refuses repeated names afterwards
         series = [X.iloc[:, place] for place in range(X.shape[1])]
     else:
         frame = nw.from_native(X, eager_only=True)
@@ -95,7 +94,7 @@ def _open_dense(X: Any, declared: int | None) -> tuple[Entries, Sequence[object]
             return open_entries(X, X.shape[1], Tally()), None
         if X.ndim != 1 or X.dtype != object:
             raise _not_two_dimensions(X.ndim)
-        # An array of objects in one dimension is what numpy makes of rows that differ in length: a list of rows.
+        # numpy turns rows of different lengths into a one-dimensional array of objects: a list of rows.
         X = list(X)
     width = declared or common_width(X)
     if width is None and len(X) > 0:
@@ -111,14 +110,14 @@ def _not_two_dimensions(given: int) -> ArgumentError:
 
 
 def _check_rows(rows: Sequence[object], width: int) -> None:
-    """Refuse public rows that are not as long as the others: a prediction for missing cells would hide a mistake."""
+    """Refuse public rows of another length: predicting from missing cells would hide a mistake of the caller."""
     for place, row in enumerate(rows):
         if row_cells(row, width) is None:
             raise ArgumentError(f"every row of X must have {width} cells to be predicted; row {place} does not.")
 
 
 def read_labels(y: Any) -> Any:
-    """Return y as a list, a one-dimensional array, an Arrow array or a series. One column of a table is a series too."""
+    """Return y as a list, a one-dimensional array, an Arrow array or a series; a table of one column gives its series."""
     import narwhals as nw
 
     if nw.dependencies.is_into_series(y):
@@ -135,8 +134,9 @@ def read_labels(y: Any) -> Any:
     if isinstance(labels, np.ndarray):
         _real("y", labels)
         if labels.ndim == 2 and labels.shape[1] == 1:
-            # numpy gives an array of objects this shape or another by what single labels are: no warning tells of it.
-            _warn_column() if labels.dtype != object else None
+            # The shape of an array of objects depends on single labels, so a warning about it would reveal them.
+            if labels.dtype != object:
+                _warn_column()
             return labels.reshape(-1)
         if labels.ndim != 1:
             raise _not_one_dimension(labels.shape)
@@ -156,13 +156,8 @@ def _not_one_dimension(shape: tuple[int, ...]) -> ArgumentError:
     return ArgumentError(f"y should be a 1d array, got an array of shape {shape} instead.")
 
 
-def check_lengths(features: Any, labels: Any) -> None:
-    """Refuse labels of another number than the rows."""
-    same_length({"X": int(features.shape[0]), "y": len(labels)})
-
-
 def distinct_labels(column: Column, labels: Any) -> int:
-    """How many different numbers and texts there are among the labels. For fits with a seed, which are not private."""
+    """Number of distinct numbers and texts among the labels. Only for fits with a seed, which are not private."""
     count, read = open_labels("y", column, labels)
     cells = read(0, count)
     listed = cells.distinct if isinstance(cells, Repeated) else list(cells)
@@ -171,7 +166,7 @@ def distinct_labels(column: Column, labels: Any) -> int:
 
 
 def plain(name: str, values: Any) -> Any:
-    """Return a list or tuple as it is, and whatever else is an array as a numpy array.
+    """Return a list or tuple unchanged, and any other array as a numpy array.
 
     A list is never made an array: numpy would read [1.0, "x"] as texts, and one record would change all others.
     """

@@ -16,8 +16,8 @@ class PrivateLinearSVC(PrivateClassifier):
     """A linear classifier of two classes with the smoothed hinge loss, under (epsilon, delta)-differential privacy.
 
     The kink of the hinge is replaced by a parabola as wide as the margin. Arguments and attributes are those of
-    `PrivateLogisticRegression`; there are no probabilities. For more than two classes use that one: several machines of one
-    class against the rest would have to share the price.
+    `PrivateLogisticRegression`, without probabilities. For more than two classes use `PrivateLogisticRegression`: one
+    classifier per class would split the privacy budget.
     """
 
     def _loss(self, classes: int) -> tuple[Any, int]:

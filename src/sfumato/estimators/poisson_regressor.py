@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from sfumato.estimators._regressor import Labels, PrivateRegressor
 from sfumato.models.losses import ClippedPoisson, Loss
 from sfumato.schema import Number
 
-# With an intercept counts are measured in units of a quarter of their bound, so that the start predicts a count between
-# the extremes; and the residual from which on the loss is linear, as a share of the bound, where none is given.
+# With an intercept, counts are measured in units of a quarter of their bound, so that the start (score 0) predicts a count
+# between the extremes. The default `clip` is a quarter of the bound.
 _UNIT, _CLIP = 0.25, 0.25
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivatePoissonRegressor(PrivateRegressor):
     """Regression of counts with a logarithmic link, under (epsilon, delta)-differential privacy.
 
@@ -33,39 +35,7 @@ class PrivatePoissonRegressor(PrivateRegressor):
         `PrivateLinearRegression`; `coef_` and `intercept_` are on the logarithmic scale.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        *,
-        clip: float | None = None,
-        data_norm: float | None = None,
-        bounds: Any = None,
-        bounds_y: Any = None,
-        fit_intercept: bool = True,
-        rows: str = "clip",
-        prior: Any = None,
-        ledger: Any = None,
-        ledger_name: str | None = None,
-        request_id: str | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        """Keep the arguments as they are; `fit` checks them."""
-        super().__init__(
-            epsilon,
-            delta,
-            data_norm=data_norm,
-            bounds=bounds,
-            bounds_y=bounds_y,
-            fit_intercept=fit_intercept,
-            rows=rows,
-            prior=prior,
-            ledger=ledger,
-            ledger_name=ledger_name,
-            request_id=request_id,
-            random_state=random_state,
-        )
-        self.clip = clip
+    clip: float | None = None
 
     def _labels(self, bounds: Number) -> Labels:
         if bounds.lower < 0:

@@ -2,8 +2,8 @@
 
 One file a grid: `rates` (numbers in [0, 1]), `positive` (positive numbers), `log_odds` and `line` (real numbers), `sticks` and
 `lattice` (shares that sum to 1), `points` (listed points). Samplers draw cells of these grids, prices bound the error of
-their masses, readers integrate a law over the cell that holds a released value, and `verify` checks that a released value is
-a point of its grid; all of them ask the same object, `law.geometry`.
+their masses, intervals integrate a law over the cell that holds a released value, and `verify` checks that a released value
+is a point of its grid; all of them use the same object, `law.geometry`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sfumato._quadrature import Array
 
 
 class Geometry(Protocol):
-    """What every grid says about itself."""
+    """The interface of a grid."""
 
     @property
     def coordinates(self) -> int:

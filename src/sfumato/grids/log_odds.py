@@ -72,5 +72,5 @@ class LogOddsGrid:
         return among(values.ravel(), self.middles)
 
 
-# The same grid with its arrays serves the next draw.
+# Cached: the arrays of a grid are computed once and used by later draws.
 log_odds_grid = lru_cache(maxsize=8)(LogOddsGrid)

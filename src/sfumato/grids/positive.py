@@ -16,6 +16,7 @@ import numpy as np
 from sfumato._quadrature import Array
 from sfumato.grids.points import among
 
+# Names of the two coordinates, as laws and released plans hold them.
 ROOT, LOG = "root", "log"
 
 
@@ -77,5 +78,5 @@ class PositiveGrid:
         return among(values.ravel(), self.middles)
 
 
-# The same grid with its arrays serves the next draw.
+# Cached: the arrays of a grid are computed once and used by later draws.
 positive_grid = lru_cache(maxsize=16)(PositiveGrid)

@@ -75,5 +75,5 @@ class RateGrid:
         return among(values.ravel(), self.middles)
 
 
-# The same grid with its arrays serves the next draw.
+# Cached: the arrays of a grid are computed once and used by later draws.
 rate_grid = lru_cache(maxsize=16)(RateGrid)

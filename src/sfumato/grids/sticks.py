@@ -1,4 +1,4 @@
-"""Shares that sum to 1, drawn by stick-breaking: share i is what is left of the stick times a rate of the grid of rates."""
+"""Shares that sum to 1, drawn by stick-breaking: share i is the rest of the stick times a rate of the grid of rates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sfumato._quadrature import Array
 from sfumato.grids.points import ROUNDING
 from sfumato.grids.rates import RateGrid
 
-# After many breaks what is left may underflow; below this its parts have lost their digits and are not compared.
+# After many breaks the rest of the stick may underflow; below this its parts have lost their digits and are not compared.
 _TINY = 1e-280
 
 
@@ -35,8 +35,8 @@ class StickGrid:
     def ends(self, draws: Array) -> list[tuple[Array, Array]]:
         """For each share the ends between which it is known, from draws (N, shares).
 
-        The part broken off is known up to its cell, and the share is what was left times that cell. A part in an outer cell
-        bounds the share, or what is left behind it, from one side only.
+        The part broken off is known up to its cell, and the share is the rest of the stick before it times that cell. A part in
+        an outer cell bounds the share, or the rest behind it, from one side only.
         """
         left = np.ones(len(draws))
         empty = np.zeros(len(draws), dtype=bool)

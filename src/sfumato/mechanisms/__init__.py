@@ -146,7 +146,7 @@ def _closest(request: Request[Family]) -> Plan:
     refuse_pure(model, target)
     if target is None:
         return plan_with("exact", request)
-    if model.tells_totals and not target.pure:
+    if model.releases_totals and not target.pure:
         # The sizes of its groups are private, and only noisy totals tell a reader how many records a draw stands for.
         return plan_with("noisy-statistics", request)
     candidates: list[tuple[float, Plan]] = []

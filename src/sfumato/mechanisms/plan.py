@@ -90,7 +90,7 @@ class Plan:
             price = self.guarantee.at(self.target.delta)
         one = self.draws == 1 and self.goal == "draws" and self.procedure == "noisy-totals"
         # Where noisy totals are released, intervals are read from them; more draws do not help.
-        gains = one and not getattr(self.model, "tells_totals", False)
+        gains = one and not getattr(self.model, "releases_totals", False)
         free = "; more draws cost nothing more, and make intervals narrower" if gains else ""
         rows = [
             ("model", str(self.model)),

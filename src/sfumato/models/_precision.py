@@ -32,7 +32,7 @@ def _extreme_eigenvalues(matrix: FloatArray) -> tuple[float, float]:
     """Bounds on the eigenvalues of a symmetric matrix, each off by more than the solver's rounding error.
 
     A backward stable solver returns the eigenvalues of a matrix within p(d) 2^-53 |P| of P, and by Weyl's inequality
-    eigenvalues move by no more than that; p(d) = 16 (d + 1) with the Frobenius norm is far above what is met.
+    eigenvalues move by no more than that; p(d) = 16 (d + 1) with the Frobenius norm is far above the error in practice.
     """
     if matrix.shape[0] != matrix.shape[1]:
         raise ArgumentError(f"precision must be a square matrix; got shape {matrix.shape}.")

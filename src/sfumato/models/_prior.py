@@ -1,4 +1,4 @@
-"""What every prior answers, and the checks that priors share."""
+"""The interface of a prior, and checks that priors share."""
 
 from __future__ import annotations
 

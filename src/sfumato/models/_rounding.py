@@ -1,7 +1,7 @@
-"""Products and sums of declared constants, rounded to the side that is asked for.
+"""Products and sums of declared constants, rounded up or down.
 
 Floats are rational numbers, so sums and products are taken exactly with `Fraction` and rounded once: 2 * 1.0 stays 2.0,
-and 2 * 0.1 * 0.3 is never below the true product of the floats that were given.
+and 2 * 0.1 * 0.3 is never below the true product of these floats.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ def line_down(count: int, slope: float, power: float, offset: float) -> float:
 def norm_up(*entries: float) -> float:
     """Euclidean norm of the entries, rounded up."""
     square = sum((Fraction(entry) ** 2 for entry in entries), start=Fraction(0))
+    # hypot may round down: step up until the exact square is reached.
     norm = math.hypot(*entries)
     while Fraction(norm) ** 2 < square:
         norm = math.nextafter(norm, math.inf)

@@ -16,25 +16,12 @@ from sfumato.models._rounding import norm_up, up
 
 
 @dataclass(frozen=True)
-class Ball:
-    """`prior` restricted to |theta - centre| <= radius (centre None: 0).
-
-    m_pi and M_pi are the wrapped prior's; every |theta| is at most |centre| + radius.
-    """
+class _Truncated:
+    """A prior restricted to a convex set, which changes neither its gradient nor its curvature inside the set."""
 
     prior: Prior
-    radius: float
-    centre: Vector | None = None
     convex_domain: ClassVar[bool] = True
     truncated: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        """Check the wrapped prior, the radius and the dimensions."""
-        untruncated(self.prior)
-        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
-        if self.centre is not None:
-            object.__setattr__(self, "centre", vector("centre", self.centre))
-        common_dimension("prior and centre", self.prior.dimension, size(self.centre))
 
     @property
     def strong_convexity(self) -> float:
@@ -45,6 +32,29 @@ class Ball:
     def smoothness(self) -> float:
         """The wrapped prior's."""
         return self.prior.smoothness
+
+    def gradient(self, theta: ArrayLike) -> FloatArray:
+        """The wrapped prior's."""
+        return self.prior.gradient(theta)
+
+
+@dataclass(frozen=True)
+class Ball(_Truncated):
+    """`prior` restricted to |theta - centre| <= radius (centre None: 0).
+
+    m_pi and M_pi are the wrapped prior's; every |theta| is at most |centre| + radius.
+    """
+
+    radius: float
+    centre: Vector | None = None
+
+    def __post_init__(self) -> None:
+        """Check the wrapped prior, the radius and the dimensions."""
+        untruncated(self.prior)
+        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
+        if self.centre is not None:
+            object.__setattr__(self, "centre", vector("centre", self.centre))
+        common_dimension("prior and centre", self.prior.dimension, size(self.centre))
 
     @property
     def dimension(self) -> int | None:
@@ -68,10 +78,6 @@ class Ball:
         """Return the same ball around the scaled prior."""
         return Ball(self.prior.scaled(factor), self.radius, self.centre)
 
-    def gradient(self, theta: ArrayLike) -> FloatArray:
-        """The wrapped prior's."""
-        return self.prior.gradient(theta)
-
     def project(self, theta: ArrayLike) -> FloatArray:
         """Return the nearest point of the ball."""
         centre = 0.0 if self.centre is None else np.array(self.centre)
@@ -92,18 +98,15 @@ class Ball:
 
 
 @dataclass(frozen=True)
-class Box:
+class Box(_Truncated):
     """`prior` restricted to lower <= theta <= upper, entry by entry; numbers or vectors, all finite.
 
     m_pi and M_pi are the wrapped prior's. The largest |theta| depends on the dimension, so it must be known from a
     vector: lower, upper, or the wrapped prior's mean or precision.
     """
 
-    prior: Prior
     lower: Vector
     upper: Vector
-    convex_domain: ClassVar[bool] = True
-    truncated: ClassVar[bool] = True
 
     def __init__(self, prior: Prior, lower: float | ArrayLike, upper: float | ArrayLike) -> None:
         """Check the wrapped prior and bring the bounds to its dimension."""
@@ -123,16 +126,6 @@ class Box:
                 raise ArgumentError(f"lower must be below upper in every entry; got {low!r} and {high!r} at {i}.")
 
     @property
-    def strong_convexity(self) -> float:
-        """The wrapped prior's."""
-        return self.prior.strong_convexity
-
-    @property
-    def smoothness(self) -> float:
-        """The wrapped prior's."""
-        return self.prior.smoothness
-
-    @property
     def dimension(self) -> int:
         """Number of sides."""
         return len(self.lower)
@@ -150,10 +143,6 @@ class Box:
     def scaled(self, factor: float) -> Box:
         """Return the same box around the scaled prior."""
         return Box(self.prior.scaled(factor), self.lower, self.upper)
-
-    def gradient(self, theta: ArrayLike) -> FloatArray:
-        """The wrapped prior's."""
-        return self.prior.gradient(theta)
 
     def project(self, theta: ArrayLike) -> FloatArray:
         """Clip every entry to its side."""

@@ -1,4 +1,4 @@
-"""The constants of one record's loss: the only thing that the theorems see of a model."""
+"""The constants of one record's loss: the only facts about a loss that the theorems use."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Constants:
     - `smoothness` M_l: Lipschitz constant of grad l(., x); `math.inf` where there is none.
     - `strong_convexity` m_l.
     - `bound` Delta: |l(theta, x) - l(theta, x')| <= Delta once every l(., x) is shifted by its own constant so that
-      l(0, x) is the same for all records. A posterior does not see such shifts, so they are free; they keep Delta
-      finite for residual losses with unbounded labels. `math.inf` on an unbounded domain.
-    - `convex`, `smooth`: declared properties; a theorem asks for them before anything runs.
+      l(0, x) is the same for all records. Such shifts do not change the posterior; they keep Delta finite for residual
+      losses with unbounded labels. `math.inf` on an unbounded domain.
+    - `convex`, `smooth`: declared properties, which theorems check before anything runs.
     """
 
     lipschitz: float

@@ -16,6 +16,7 @@ from sfumato.models.losses.protocol import Loss
 from sfumato.models.model import LOSSES
 from sfumato.schema import Schema
 
+# Named in errors in the place of a theorem: these conditions belong to the model itself.
 _THEOREM = "Gibbs posterior"
 
 
@@ -25,7 +26,7 @@ class Gibbs:
     domain.
 
     `dimension` is the parameter's; it may be left to the prior or the loss, and must agree with both. With a Softmax
-    loss it is classes * features. Knowing it can only make constants smaller (logistic in one dimension). `intercept` is
+    loss it is classes * features. A known dimension can only make constants smaller (logistic in one dimension). `intercept` is
     the value of a constant feature that is appended to every row, 0 for none; the loss's radius includes it.
     """
 
@@ -72,7 +73,7 @@ class Gibbs:
         return product_up(_validate.positive("power", power), self.constants.difference)
 
     def strong_convexity(self, n: int, power: float) -> float:
-        """Return m = n m_l power + m_pi, rounded down; refused for a loss that is not convex: it has no such m."""
+        """Return m = n m_l power + m_pi, rounded down; an error for a loss that is not convex, which has no such m."""
         count, exponent = _validate.whole("n", n), _validate.positive("power", power)
         constants = self.constants
         if not constants.convex:
@@ -105,7 +106,7 @@ class Gibbs:
         return self.dimension
 
     def columns(self, schema: Schema) -> tuple[str, ...]:
-        """All columns of the schema, whose rows and labels must be those that the loss was priced for."""
+        """All columns of the schema; refuse rows or labels outside the bounds of the loss."""
         from sfumato.models.regression import check_rows
 
         check_rows(self, schema)

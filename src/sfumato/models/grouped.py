@@ -4,7 +4,8 @@ The sizes of the groups are NOT public: a replaced record leaves one group and e
 posteriors, whatever their number. For bits and categories the cells are independent Gammas before each group is
 normalised, and taking a count from one cell and giving it to another, in whatever group, is the one pair that prices a
 single histogram (docs/proofs/conjugate.md, point 6): the price does not grow with the number of groups. For other families
-the posterior of a group depends on its private size as well, no theorem here prices that draw, and noisy statistics serve.
+the posterior of a group depends on its private size as well; no theorem here prices such a draw, so only noisy statistics
+are offered.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ class Grouped(Family):
         object.__setattr__(self, "drawn", self.model.drawn)
         object.__setattr__(self, "bounded", self.model.bounded)
         object.__setattr__(self, "priced", self._cells is not None)
-        # The sizes of the groups are hidden: without its noisy counts no draw of a share says how many it speaks for.
-        object.__setattr__(self, "tells_totals", self._cells is not None)
+        # Group sizes are private: without the noisy counts a reader would not know how many records a share is based on.
+        object.__setattr__(self, "releases_totals", self._cells is not None)
 
     @property
     def _cells(self) -> tuple[float, ...] | None:
@@ -67,7 +68,7 @@ class Grouped(Family):
 
     @property
     def quantity(self) -> str:  # type: ignore[override]
-        """What a draw is a draw of, in one group."""
+        """Name of the quantity that is drawn in one group."""
         return f"{self.model.quantity} of a group of average size"
 
     @property
@@ -86,20 +87,16 @@ class Grouped(Family):
     # --- what is read ------------------------------------------------------------------------------------------------
 
     def columns(self, schema: Schema) -> tuple[str, ...]:
-        """The column of groups, then those of the family, found without it."""
-        found = schema.columns.get(self.by)
-        known: tuple[Any, ...] = ()
-        if isinstance(found, Category):
-            known = tuple(found.levels)
-        elif isinstance(found, Boolean):
-            known = (False, True)
-        else:
-            kind = "no column" if found is None else f"a {type(found).__name__}"
+        """The column of groups, then the family's columns, chosen among the others."""
+        column = schema.columns.get(self.by)
+        if not isinstance(column, Category | Boolean):
+            kind = "no column" if column is None else f"a {type(column).__name__}"
             fit = [name for name, column in schema.columns.items() if isinstance(column, (Category, Boolean))]
             raise ArgumentError(
                 f"by must name a Category or Boolean column of schema {schema.name!r} ({', '.join(fit) or 'it has none'}); "
                 f"{self.by!r} is {kind}."
             )
+        known: tuple[Any, ...] = tuple(column.levels) if isinstance(column, Category) else (False, True)
         if known != self.levels:
             strange = [level for level in self.levels if level not in known]
             why = f"{strange[0]!r} is not among them" if strange else "they are not all there in the same order"
@@ -136,40 +133,38 @@ class Grouped(Family):
 
     @property
     def sensitivity(self) -> float:
-        """One record leaves a row and enters another: its own norm, twice, at right angles."""
+        """A replaced record changes two orthogonal blocks: the row of the group it leaves, and that of the one it enters."""
         if self._cells is not None:
-            return math.sqrt(2) * (1 + 1e-15)
+            return _cells.ONE_MOVED
         # A record's size is scaled to the sensitivity; its totals differ from those of an empty record by at most that.
         return 2 * self.model.sensitivity * (1 + 1e-12)
 
     def feasible(self, totals: Array, n: int) -> Array:
-        """Counts of at least 0, that sum to n where all groups are given; totals that so many records could have."""
-        rows = self._rows(totals)
+        """Counts of at least 0, which sum to n if all groups are given; totals within the range of so many records."""
         if self._cells is not None:
-            if totals.ndim == 1:
-                return _cells.nearest_counts(totals, n)
-            return np.maximum(totals, 0.0)
+            return _cells.nearest_counts(totals, n) if totals.ndim == 1 else np.maximum(totals, 0.0)
+        rows = self._rows(totals)
         sizes = np.maximum(rows[:, 0] / self.model.sensitivity, 0.0)
         if totals.ndim == 1:
             sizes = _cells.nearest_counts(sizes, n)
         sizes = np.maximum(np.rint(sizes), 1.0)
         inner = [self.model.feasible(row[1:], int(size)) for row, size in zip(rows, sizes, strict=True)]
-        found = np.column_stack([sizes * self.model.sensitivity, np.array(inner)])
-        return found.reshape(totals.shape)
+        return np.column_stack([sizes * self.model.sensitivity, np.array(inner)]).reshape(totals.shape)
 
     def estimate(self, totals: Sequence[Fraction], n: int) -> list[float]:
-        """The family's estimate in each group, at the size that the noise leaves it."""
+        """The family's estimate in each group, at the group's noisy size."""
         width = 1 + len(self.model.units)
-        found: list[float] = []
+        estimates: list[float] = []
         for start in range(0, len(totals), width):
             size = max(1, round(totals[start] / Fraction(self.model.sensitivity)))
             inner = np.array([float(value) for value in totals[start + 1 : start + width]])
+            # Noise may lift a total beyond what so many records could have.
             possible = np.clip(inner, 0.0, size * self.model.sensitivity)
-            found += self.model.estimate([Fraction(float(value)) for value in possible], size)
-        return found
+            estimates += self.model.estimate([Fraction(float(value)) for value in possible], size)
+        return estimates
 
     def estimate_error(self, n: int, deviation: float) -> float:
-        """In a group of average size whose mean stands in the middle: noise of its total and of its size."""
+        """Error from the noise of the total and of the size, in an average group whose mean is the middle of the bounds."""
         members = max(1, n // len(self.levels))
         return self.model.estimate_error(members, deviation) * math.sqrt(1 + 0.25)
 
@@ -191,32 +186,30 @@ class Grouped(Family):
         rows = self._rows(totals)
         if self._cells is not None:
             return strength * np.array(self._cells) + power * rows
-        found = [
-            self.model.natural(row[1:], max(1, round(float(row[0] / self.model.sensitivity))), power, strength)
-            for row in rows
-        ]
-        return np.stack(found)
+        return np.stack([self.model.natural(row[1:], self._members(row), power, strength) for row in rows])
+
+    def _members(self, row: Array) -> int:
+        """The size of a group, from the first number of its row of totals; at least 1."""
+        return max(1, round(float(row[0] / self.model.sensitivity)))
 
     def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Product:
-        """A product over groups, of which one replaced record touches two; grids come from the whole n, which is public."""
+        """A product over groups, of which a replaced record changes two; the grids depend on n alone, which is public."""
         rows = self._rows(np.array([float(total) for total in totals]))
         if self._cells is None:
-            sizes = [max(1, round(float(row[0] / self.model.sensitivity))) for row in rows]
             inner = [[Fraction(float(value)) for value in row[1:]] for row in rows]
+            sizes = map(self._members, rows)
             parts = [self.model.law(row, size, power, strength) for row, size in zip(inner, sizes, strict=True)]
             return Product(tuple(parts), touched=2)
         prior = self._cells
         weight, smallest = power * n + strength * sum(prior), strength * min(prior)
         single = isinstance(self.model, BetaBernoulli)
         floor = self.model.floor if isinstance(self.model, BetaBernoulli) else 0.0
+        shared = (weight, smallest, floor, single, cells_for(weight))
         cells = self.natural(rows, n, power, strength)
-        grid = cells_for(weight)
-        return Product(
-            tuple(Dirichlet(tuple(map(float, row)), weight, smallest, floor, single, grid) for row in cells), touched=2
-        )
+        return Product(tuple(Dirichlet(tuple(map(float, row)), *shared) for row in cells), touched=2)
 
     def strongest(self, n: int) -> float:
-        """What the grid of one group can draw with all records in it."""
+        """Largest strength that the grid of one group can draw if the group holds all records."""
         return self.model.strongest(n)
 
     # --- what a reader may expect, in a group of average size --------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The laws that posteriors take, as plain values: what is to be drawn, on which public grid. `samplers` draws them.
+"""Posterior laws as plain values: what is to be drawn, and on which public grid. `samplers` draws from them.
 
 Fields named by what the data determine (cells, rate, mean, logs, ones, zeros) are private; all others are public, the same
 for every data set, so that the grid, the quadrature and the charge for its error do not depend on a record.
@@ -145,7 +145,7 @@ class LogitNormal:
 
 @dataclass(frozen=True)
 class Product:
-    """Independent parts, drawn one after the other; coordinates are theirs in order.
+    """Independent parts, drawn one after the other; their coordinates follow each other in this order.
 
     One replaced record changes at most `touched` parts (None: all); the others are the same numbers to the last bit.
     """

@@ -1,7 +1,7 @@
-"""What every model says about itself: the part of a family or a Gibbs posterior that no caller has to tell apart.
+"""The interface that families and Gibbs posteriors share.
 
-What a procedure needs beyond this (a family's totals and claim, a Gibbs model's loss, prior and constants) it asks of the
-models that it serves; `summed` says which of the two kinds a model is.
+Procedures use more than this: a family's totals and claim, or a Gibbs model's loss, prior and constants. `summed` is the kind
+of a model, and each procedure states which kind it serves.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LOSSES: Final = "losses"
 
 
 class Model(Protocol):
-    """A frozen value of public numbers that says what is read, what is summed and what a draw is called."""
+    """A frozen value of public numbers: which columns are read, what is summed over the records, how draws are labelled."""
 
     @property
     def summed(self) -> str:
@@ -24,23 +24,23 @@ class Model(Protocol):
 
     @property
     def conjugate(self) -> bool:
-        """Whether the posterior is a law that can be drawn exactly, so that released laws can be compared with it."""
+        """Whether the posterior is a law that can be drawn exactly; released draws can then be compared with it."""
 
     @property
     def goal(self) -> str:
-        """The goal that serves every use of the model: "draws", or "estimate" where there is no posterior to draw from."""
+        """The default goal of a plan: "draws", or "estimate" where there is no posterior to draw from."""
 
     @property
     def quantity(self) -> str:
-        """What a draw is a draw of, in a reader's word."""
+        """Name of the quantity that is drawn, as reports show it."""
 
     @property
     def highest_power(self) -> float:
-        """The largest power that is searched; 1 is the posterior itself, and a utility has no such power."""
+        """The largest power that is searched: 1, the posterior itself; for a utility more, since 1 is not special."""
 
     @property
     def size(self) -> int | None:
-        """How many numbers one draw has; None where the data decide."""
+        """How many numbers one draw has; None where the schema decides."""
 
     def strengthened(self, strength: float) -> Model:
         """The model with a prior of this strength; a family returns itself, since its law takes the strength as a number."""

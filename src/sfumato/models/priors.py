@@ -3,8 +3,8 @@
     pi(theta) proportional to exp(-(theta - mean)' P (theta - mean)/2) on a convex public set K.
 
 A prior enters the theorems through m_pi and M_pi, the smallest and largest curvature of -log pi, and through K.
-Truncation to a convex set changes neither: the indicator of K is convex. `mean`, P and K are public; a good public
-prior is the cheapest accuracy there is.
+Truncation to a convex set changes neither: the indicator of K is convex. `mean`, P and K are public: a good public prior
+improves the result at no cost in privacy.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class Gaussian:
 class Flat:
     """The improper constant density: m_pi = M_pi = 0.
 
-    A model accepts it only on a bounded domain (`Ball`, `Box`) or with a strongly convex loss; else nothing is
-    normalisable.
+    A model accepts it only on a bounded domain (`Ball`, `Box`) or with a strongly convex loss: otherwise the posterior is
+    improper.
     """
 
     convex_domain: ClassVar[bool] = True

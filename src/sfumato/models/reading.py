@@ -11,7 +11,7 @@ from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses import LOSSES
 
-# Every model that a plan may be made for; `summed` tells the two kinds apart.
+# Every model that a plan may be made for; `summed` distinguishes the two kinds.
 AnyModel: TypeAlias = Family | Gibbs
 
 

@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 
 def check_rows(model: Gibbs, schema: Schema) -> int:
-    """Refuse rows that the loss was not priced for; return the dimension of the parameter."""
+    """Refuse rows outside the bounds of the loss; return the dimension of the parameter."""
     record = model.loss.record
     if model.intercept and record != LABELLED_ROW:
         raise ArgumentError(f"{model.loss.name} has no features beside which an intercept could stand; leave it 0.")
@@ -54,7 +54,7 @@ def check_rows(model: Gibbs, schema: Schema) -> int:
 
 
 def _longest_row_fits(longest: float, intercept: float, radius: float) -> bool:
-    """Whether longest^2 + intercept^2 <= radius^2, compared as fractions: the price holds for no longer row."""
+    """Whether longest^2 + intercept^2 <= radius^2, compared exactly: the price does not cover longer rows."""
     if not math.isfinite(longest):
         return False
     return Fraction(longest) ** 2 + Fraction(intercept) ** 2 <= Fraction(radius) ** 2

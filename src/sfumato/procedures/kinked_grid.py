@@ -275,7 +275,7 @@ def _draw_points(
 
     def propose(size: int) -> Places:
         inside = (rejection.words(randomness, 2 * size) >> np.uint64(64 - FINE)).astype(np.int64).reshape(size, 2)
-        return np.column_stack([np.array(draw_cells(weights, randomness, size), dtype=np.int64), inside])
+        return np.column_stack([draw_cells(weights, randomness, size), inside])
 
     def place(chosen: Places) -> Array:
         return np.asarray(lower + (grid[chosen[:, 0]] + (chosen[:, 1:] + 0.5) * 2.0**-FINE) * width)

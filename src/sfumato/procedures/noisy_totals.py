@@ -89,7 +89,7 @@ def carry_out(
     totals = np.array([float(value) for value in noisy])
     possible = model.feasible(totals, n)
     draws = law.drawn(model, [Fraction(float(v)) for v in possible], n, _posterior(task), task.draws, randomness)
-    return replace(draws, totals=totals) if model.tells_totals else draws
+    return replace(draws, totals=totals) if model.releases_totals else draws
 
 
 def _posterior(task: Task[Family, Parameters]) -> law.Parameters:
@@ -114,8 +114,8 @@ def check(task: Task[Family, Parameters], draws: Draws) -> bool:
 
 def _totals_fit(model: Family, noise: float, totals: Array | None) -> bool:
     """Whether there are noisy totals exactly where the model releases them, as many as it has and on their grid."""
-    if totals is None or not model.tells_totals:
-        return totals is None and not model.tells_totals
+    if totals is None or not model.releases_totals:
+        return totals is None and not model.releases_totals
     grid = float(spacing(float(noise) * model.sensitivity))
     return totals.shape == (len(model.units),) and bool(np.isfinite(totals).all()) and support.multiples(totals, grid)
 

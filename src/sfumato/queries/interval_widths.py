@@ -42,7 +42,7 @@ def _simulated(model: Family, n: int, numbers: Numbers, draws: int, releases: in
     _, totals = model.simulate(rng, releases, n)
     if noise > 0:
         totals = totals + noise * model.sensitivity * rng.standard_normal(totals.shape)
-        if model.tells_totals:
+        if model.releases_totals:
             yield from (Released(n, numbers, np.empty((0, 0)), row) for row in totals)
             return
         totals = model.feasible(totals, n)

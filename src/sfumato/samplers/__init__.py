@@ -1,1 +1,1 @@
-"""How a law is drawn: functions that know nothing of privacy. Every released value is an exact draw on a public grid."""
+"""Samplers: functions that draw from a law, without privacy parameters. Released values are exact draws on public grids."""

@@ -69,4 +69,4 @@ def _shape(a: float, b: float, first: float, second: float, d: Array) -> Array:
 def draw_beta(a: float, b: float, weight: float, grid: RateGrid, draws: int, source: Integers) -> Array:
     """Rates drawn from Beta(a, b) on the grid."""
     weights = integer_weights(beta_masses(a, b, nodes_for(weight, grid.size), grid))
-    return grid.middles[np.array(draw_cells(weights, source, draws), dtype=np.int64)]
+    return grid.middles[draw_cells(weights, source, draws)]

@@ -35,4 +35,4 @@ def log_weights(law: Finite) -> Masses:
 def draw_finite(law: Finite, draws: int, source: Integers) -> Array:
     """Independent points, shaped (draws, coordinates)."""
     cells = draw_cells(integer_weights(log_weights(law)), source, draws)
-    return np.array(law.points, dtype=np.float64).reshape(len(law.points), -1)[np.array(cells, dtype=np.int64)]
+    return np.array(law.points, dtype=np.float64).reshape(len(law.points), -1)[cells]

@@ -145,4 +145,4 @@ def gamma_masses(law: Gamma, nodes: int) -> Masses:
 def draw_gamma(law: Gamma, draws: int, source: Integers) -> Array:
     """Independent draws from the law, each one of the public values."""
     weights = integer_weights(gamma_masses(law, nodes_for(law)))
-    return law.geometry.middles[np.array(draw_cells(weights, source, draws), dtype=np.int64)]
+    return law.geometry.middles[draw_cells(weights, source, draws)]

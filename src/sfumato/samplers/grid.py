@@ -20,6 +20,7 @@ from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato._quadrature import Array, log_concave_panels
 
@@ -30,6 +31,7 @@ _SMALLEST_LOG = -690.0
 _NEGLIGIBLE = -720.0
 # A cell over which the density falls by more than e^12 is integrated in finer panels.
 _STEEP = 12.0
+# e^-690 as a whole number on the same scale.
 _FLOOR_WEIGHT = int(math.frexp(math.exp(_SMALLEST_LOG))[0] * 2.0**53) << (
     math.frexp(math.exp(_SMALLEST_LOG))[1] - 53 + _SHIFT
 )
@@ -151,7 +153,7 @@ def integer_weights(masses: Masses) -> Weights:
     """Whole-number weights; every cell has a positive one, so no cell is impossible under any data set.
 
     Cells below e^-690 of the largest are raised to it: the ratio of two data sets' weights then lies between the true one
-    and that of their largest cells, so no Renyi divergence grows, and what is added is less than 1e-290 of the mass.
+    and that of their largest cells, so no Renyi divergence grows, and the added mass is less than 1e-290.
     """
     relative = np.maximum(masses.logs - masses.logs.max(), _SMALLEST_LOG)
     mantissas, exponents = np.frexp(np.exp(relative))
@@ -160,6 +162,7 @@ def integer_weights(masses: Masses) -> Weights:
     return Weights(masses.first, list(accumulate(d << s for d, s in zip(digits, shifts, strict=True))), masses.cells)
 
 
-def draw_cells(weights: Weights, source: Integers, draws: int) -> list[int]:
+def draw_cells(weights: Weights, source: Integers, draws: int) -> NDArray[np.int64]:
     """Independent cells by exact inversion: the one in which a uniform integer below the total falls."""
-    return [weights.cell_at(source.integers_below(weights.total)) for _ in range(draws)]
+    total = weights.total
+    return np.array([weights.cell_at(source.integers_below(total)) for _ in range(draws)], dtype=np.int64)

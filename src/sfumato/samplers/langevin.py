@@ -5,7 +5,7 @@
 `last_iterate` returns the last state. Its final normal is an exact sample rounded to a public grid; the normals before it
 are floats of 53 digits, which the theorem's guarantee names as an assumption. `noisy_path` adds noise to every gradient,
 rounds it to a public grid, and runs momentum and averages on the noisy gradients alone: its result is a function of
-numbers that may all be published. Both see the data only through `gradient`, which gives sums over all rows.
+numbers that may all be published. Both use the data only through `gradient`, which gives sums over all rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FARTHEST = 1e100
 
 
 def silent(done: int, steps: int) -> None:
-    """Report nothing."""
+    """The default report of progress: none."""
 
 
 def last_iterate(

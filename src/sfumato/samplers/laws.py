@@ -1,4 +1,4 @@
-"""Exact draws from the laws that posteriors take, and the error that each of them charges.
+"""Exact draws from posterior laws, and the error of each that the price includes.
 
 `draw(law, draws, source)` gives an array (draws, coordinates); `log_error(law)` bounds, from public numbers, how far the
 logarithm of a drawn point's probability can be from that of the exact law.

@@ -77,4 +77,4 @@ def shape(law: LogitNormal, mode: float, d: Array) -> Array:
 def draw_log_odds(law: LogitNormal, draws: int, source: Integers) -> Array:
     """Log odds (draws, 1) drawn on the grid."""
     cells = draw_cells(integer_weights(masses(law)), source, draws)
-    return law.geometry.middles[np.array(cells, dtype=np.int64)][:, None]
+    return law.geometry.middles[cells][:, None]

@@ -25,7 +25,7 @@ def last_states(
 ) -> Array:
     """The last state of every chain, shaped like `start` (chains, d), after `warmup` and then `length` steps.
 
-    `value` is the potential, infinite outside the domain, `gradient` its gradient inside; None asks for the slice sampler.
+    `value` is the potential, infinite outside the domain, `gradient` its gradient inside; None selects the slice sampler.
     `scale` is a public guess of the posterior's width.
     """
     jax, blackjax = _libraries()
@@ -67,7 +67,7 @@ def _key(jax: Any, source: Any) -> Any:
 
 
 def _density(jax: Any, value: Value, gradient: Slope | None) -> Any:
-    """The log density as a JAX function: rows are read on the host, and JAX sees values and gradients alone."""
+    """The log density as a JAX function: rows are read on the host, and JAX gets values and gradients alone."""
     scalar = jax.ShapeDtypeStruct((), np.float64)
 
     def host(place: Any) -> Any:

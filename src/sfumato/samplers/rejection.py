@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 # Proposals that are evaluated together: enough for numpy, few enough for the cache.
 BATCH = 1 << 12
+# Bits of the uniform number that picks a place, and of the words by which it is compared first.
 _BITS, _WORD = 128, 64
 # Weights below e^-120 of the largest are 0; those from here up keep a float's 53 digits.
 _SMALLEST, _SHIFT = -120.0, 240

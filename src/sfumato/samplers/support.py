@@ -15,13 +15,13 @@ __all__ = ["in_support", "multiples", "on_grid"]
 
 
 def on_grid(law: Law, values: Array) -> bool:
-    """Whether values (draws, coordinates) are points of the law's grid; its private fields are not looked at."""
+    """Whether values (draws, coordinates) are points of the law's grid, which depends on its public fields alone."""
     grid = law.geometry
     return values.shape[1] == grid.coordinates and grid.holds(values)
 
 
 def in_support(law: Law, values: Array) -> bool:
-    """Whether values are possible where the number of records, and so the grid, is unknown."""
+    """Whether values are possible under some number of records: a weaker check, for when n and so the grid is unknown."""
     return values.shape[1] == law.geometry.coordinates and _possible(law.geometry, values)
 
 

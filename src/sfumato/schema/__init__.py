@@ -1,4 +1,4 @@
-"""What one record may be: the public facts, the documents that carry them, and the rules that map every cell into them."""
+"""The public facts about one record, their documents, and the rules that map every cell into the declared bounds."""
 
 from __future__ import annotations
 

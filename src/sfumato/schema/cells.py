@@ -1,8 +1,8 @@
-"""From a cell to a number or a level: rules that look at that cell alone, know only public facts, and never raise.
+"""From a cell to a number or a level: rules that use that cell and public facts alone, and never raise.
 
 Whatever a cell holds, it becomes a float (NaN for "no number") or a position (-1 for "no level"); the caller replaces
-NaN and -1 by the declared missing value. A rule that raised, or that depended on another cell, would tell something
-about a row.
+NaN and -1 by the declared missing value. A rule that raised, or that depended on another cell, would reveal something about
+a row.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from sfumato.schema.columns import Category
 
+# Texts that count as yes and as no, in capitals or not; `Boolean` lists them for users.
 _YES = frozenset(("true", "t", "yes", "y"))
 _NO = frozenset(("false", "f", "no", "n"))
 
@@ -24,8 +25,8 @@ _NO = frozenset(("false", "f", "no", "n"))
 def number(cell: object) -> float:
     """Return the cell as a float64: numbers, and texts as Python's `float` reads them; NaN for everything else.
 
-    The type of the cell decides, and methods are taken from the known base type: what a subclass overrides, and what an
-    object says of its own class, is not asked.
+    The type of the cell decides, and the known base type's own method converts it: methods that a subclass overrides, and
+    `__class__` of the object, are not used.
     """
     kind = type(cell)
     if kind is float:
@@ -102,13 +103,13 @@ def level_finder(column: Category) -> Callable[[object], int]:
 
 
 def numeric_levels(column: Category) -> list[tuple[float, int]]:
-    """(value, position) of every level that is or spells a finite number; of two that spell the same, the first counts."""
-    found: dict[float, int] = {}
+    """(value, position) of every level that is or spells a finite number; of two equal ones, the first."""
+    positions: dict[float, int] = {}
     for code, level in enumerate(column.levels):
         value = number(level)
         if math.isfinite(value):
-            found.setdefault(value, code)
-    return list(found.items())
+            positions.setdefault(value, code)
+    return list(positions.items())
 
 
 def _all_texts(cells: Sequence[object]) -> bool:
@@ -117,10 +118,10 @@ def _all_texts(cells: Sequence[object]) -> bool:
 
 
 def codes(cells: Sequence[object], rule: Callable[[object], int]) -> list[int]:
-    """Return the rule's answer for every cell; a text that is there many times is asked about once."""
+    """Apply the rule to every cell; for texts, once to each distinct one."""
     if _all_texts(cells):
-        answers = {cell: rule(cell) for cell in set(cells)}
-        return [answers[cell] for cell in cells]
+        code_of = {cell: rule(cell) for cell in set(cells)}
+        return [code_of[cell] for cell in cells]
     return [rule(cell) for cell in cells]
 
 

@@ -1,7 +1,7 @@
-"""What one column may hold, declared: a number between bounds, one of some levels, or a yes or no.
+"""Column types: a number between bounds, one of some levels, or a yes or no.
 
-A column is a public fact. Nothing here is ever read from the rows, so a bound or a list of levels that is not given is
-refused; the smallest value seen in the data is itself a fact about one person.
+A column is a public fact. Nothing here is ever read from the rows, so a missing bound or list of levels is an error; the
+smallest value in the data is itself a fact about one person.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 
-# What a document says in place of a fact that is still to be declared.
+# Placeholder in a document for a fact that is still to be declared.
 REQUIRED = "REQUIRED"
 # Whole levels are compared as float64, which separates whole numbers below this one.
 _LARGEST_LEVEL = 2**53
@@ -59,8 +59,7 @@ class Number:
             )
         if not low <= fill <= high:
             raise ArgumentError(f"Number: missing must lie in [{low!r}, {high!r}]; got {fill!r}.")
-        for name, value in (("lower", low), ("upper", high), ("missing", float(fill) + 0.0), ("integer", integer)):
-            object.__setattr__(self, name, value)
+        vars(self).update(lower=low, upper=high, missing=float(fill) + 0.0, integer=integer)
 
     def to_json(self) -> dict[str, Any]:
         """Every fact, the default of `missing` written out."""
@@ -77,7 +76,7 @@ class Category:
     """One of a declared list of levels: texts, or whole numbers.
 
     The cell is stored as the position of its level; a cell that is empty or no level is stored as `missing`, by default
-    the FIRST level: list first what the absence of an answer should count as, or declare a level for it. Space around a
+    the FIRST level: put first the level that a missing answer should count as, or declare a level for it. Space around a
     text is dropped before it is compared, and nothing else is: "F" is not "f". A number and the text that spells it are
     the same cell, so Category([0, 1]) reads the text "1" and Category(["0", "1"]) reads the number 1.
     """
@@ -92,16 +91,15 @@ class Category:
             raise ArgumentError(f"Category needs levels: {_DECLARE.format('the public list of them, in order')}")
         if not isinstance(levels, list | tuple | range) or not levels:
             raise ArgumentError(f"Category: levels must be a list with at least one entry; got {levels!r}.")
-        found = tuple(_level(level) for level in levels)
-        if len({type(level) for level in found}) > 1:
-            raise ArgumentError(f"Category: levels must be all texts or all whole numbers; got {found!r}.")
-        if len(set(found)) < len(found):
-            raise ArgumentError(f"Category: levels must be distinct; got {found!r}.")
-        fill = found[0] if missing is None else _level(missing)
-        if fill not in found:
-            raise ArgumentError(f"Category: missing must be one of the levels {found!r}; got {missing!r}.")
-        object.__setattr__(self, "levels", found)
-        object.__setattr__(self, "missing", fill)
+        known = tuple(_level(level) for level in levels)
+        if len({type(level) for level in known}) > 1:
+            raise ArgumentError(f"Category: levels must be all texts or all whole numbers; got {known!r}.")
+        if len(set(known)) < len(known):
+            raise ArgumentError(f"Category: levels must be distinct; got {known!r}.")
+        fill = known[0] if missing is None else _level(missing)
+        if fill not in known:
+            raise ArgumentError(f"Category: missing must be one of the levels {known!r}; got {missing!r}.")
+        vars(self).update(levels=known, missing=fill)
 
     def to_json(self) -> dict[str, Any]:
         """Every fact, the default of `missing` written out."""
@@ -132,11 +130,13 @@ class Boolean:
         return {"type": self.kind, "missing": self.missing}
 
 
+# Every column type, and the one of each `type` in a document.
 Column = Number | Category | Boolean
 COLUMNS: dict[str, type[Number] | type[Category] | type[Boolean]] = {
     column.kind: column for column in (Number, Category, Boolean)
 }
 
+# End of the error for a fact that was not declared.
 _DECLARE = (
     "declare {} from what is known without the rows (a code book, a definition, a law); it is never read from them."
 )

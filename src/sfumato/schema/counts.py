@@ -1,12 +1,16 @@
-"""How many cells were changed on the way in: for the curator alone, because these numbers depend on the rows."""
+"""Numbers of cells that were changed when a data set was read. They depend on the rows: for the curator alone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
-from sfumato.schema.encoding import Encoded
+from numpy.typing import NDArray
+
+from sfumato.schema.columns import Column
+from sfumato.schema.encoding import Cells, Encoded, encode
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Counts:
-    """What `Schema.check(data, counts=True)` found. Exact functions of private rows: never publish, log or quote them.
+    """Result of `Schema.check(data, counts=True)`. Exact functions of private rows: never publish, log or quote them.
 
     rows: how many rows there are (public). ragged: lines or rows of the wrong length, whose cells all count as missing.
     columns: column -> Count; for a vector "matrix" counts its unusable entries and its rows that were too long.
@@ -47,14 +51,20 @@ class Tally:
         self.ragged = 0
         self._columns: dict[str, tuple[int, int, int]] = {}
 
+    def encode(self, name: str, column: Column, cells: Cells) -> NDArray[Any]:
+        """Encode a run of cells of one column, and count those that were changed."""
+        encoded = encode(column, cells)
+        self.add(name, encoded)
+        return encoded.values
+
     def add(self, name: str, encoded: Encoded) -> None:
         """Count the changed cells of one encoded run."""
         rows, missing, clipped = self._columns.get(name, (0, 0, 0))
-        found = (len(encoded.clipped), int(encoded.missing.sum()), int(encoded.clipped.sum()))
-        self._columns[name] = (rows + found[0], missing + found[1], clipped + found[2])
+        rows, missing = rows + len(encoded.clipped), missing + int(encoded.missing.sum())
+        self._columns[name] = (rows, missing, clipped + int(encoded.clipped.sum()))
 
     def result(self) -> Counts:
         """Return the counts so far."""
-        found = {name: Count(missing, clipped) for name, (_, missing, clipped) in self._columns.items()}
+        columns = {name: Count(missing, clipped) for name, (_, missing, clipped) in self._columns.items()}
         rows = max((rows for rows, _, _ in self._columns.values()), default=0)
-        return Counts(rows, self.ragged, MappingProxyType(found))
+        return Counts(rows, self.ragged, MappingProxyType(columns))

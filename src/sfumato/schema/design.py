@@ -21,8 +21,8 @@ class Design:
     A number becomes (x - lower)/(upper - lower) - 1/2, in [-1/2, 1/2]; a yes or no becomes 1/2 or -1/2; a category
     becomes one feature per declared level, 1 for the level of the row and 0 for the others. Before any norm is bounded
     a row is at most sqrt(numbers/4 + booleans/4 + categories) long; with a declared data_norm rows are then clipped to
-    it or brought to it (`Schema.rows`). There is no intercept: whoever adds one adds it to the radius too. The features
-    of a vector are its own entries, which were bounded on the way in.
+    it or scaled to it (`Schema.rows`). There is no intercept: one that is added later must be added to the radius too. The
+    features of a vector are its own entries, whose norm was bounded when they were read.
 
     features: the names, such as "age" and "sex=f". radius: the bound on the norm, rounded up.
     """
@@ -74,6 +74,7 @@ class Design:
                 scaled = (block[name] - lower) / (upper - lower) - 0.5
                 matrix[:, place] = np.clip(scaled, -0.5, 0.5)  # rounding may pass the end by one part in 2^53
                 place += 1
+        # A table's norm is that of the encoded row, so it can only be bounded here.
         if self.schema.data_norm is not None:
             bound_rows(matrix, self.schema.data_norm, self.schema.rows)
         return matrix

@@ -1,14 +1,14 @@
 """Schemas as documents: JSON and TOML both ways, unknown keys refused, and facts still to be declared listed.
 
-A document that a person has not finished says "REQUIRED" where a bound, a list of levels or a norm is unknown. Reading
-it for use is refused with the line to write for every such place at once.
+An unfinished document holds "REQUIRED" in place of an unknown bound, list of levels or norm. Reading it raises one error
+that lists the line to write for every such place.
 """
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato import _validate
@@ -18,8 +18,10 @@ from sfumato.schema.columns import COLUMNS, REQUIRED, Column
 if TYPE_CHECKING:
     from sfumato.schema.schema import Schema
 
+# Version of the format; raised when a document could no longer be read by older code.
 VERSION = 1
 
+# Keys of a schema beside its columns, the facts of each column type, and those of them without a default.
 _HEAD = ("name", "unit", "target", "data_norm", "rows", "dimension")
 _FACTS = {
     "number": ("lower", "upper", "missing", "integer"),
@@ -27,6 +29,7 @@ _FACTS = {
     "boolean": ("missing",),
 }
 _NEEDED = {"number": ("lower", "upper"), "category": ("levels",), "boolean": ()}
+# What to write for a fact that is still to be declared, as the error shows it.
 _HINTS = {
     "lower": "<number>  # the smallest value to be told apart; smaller ones are clipped to it",
     "upper": "<number>  # the largest value to be told apart; larger ones are clipped to it",
@@ -79,30 +82,29 @@ def from_document(document: object) -> Schema:
 
 def parse_json(text: str) -> Any:
     """Read JSON, or raise FormatError."""
-    try:
-        found = json.loads(text, object_pairs_hook=_unique)
-        _validate.document(found)
-        return found
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"a schema cannot be read as JSON: {error}") from error
+    return _parsed(text, "JSON", lambda text: json.loads(text, object_pairs_hook=_unique))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a fact that is given twice, as TOML does: readers would differ in which one they take."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    """Refuse a key that is given twice, as TOML does: JSON readers differ in which of the two they take."""
+    table = dict(pairs)
+    if len(table) != len(pairs):
         raise FormatError("a key is given twice.")
-    return found
+    return table
 
 
 def parse_toml(text: str) -> Any:
     """Read TOML, or raise FormatError."""
+    return _parsed(text, "TOML", tomllib.loads)
+
+
+def _parsed(text: str, language: str, parse: Callable[[str], Any]) -> Any:
     try:
-        found = tomllib.loads(text)
-        _validate.document(found)
-        return found
+        document = parse(text)
+        _validate.document(document)
+        return document
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits and lists in thousands of lists
-        raise FormatError(f"a schema cannot be read as TOML: {error}") from error
+        raise FormatError(f"a schema cannot be read as {language}: {error}") from error
 
 
 def to_toml(document: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from sfumato.errors import ArgumentError
 from sfumato.schema.columns import REQUIRED
 from sfumato.schema.documents import VERSION, toml_key, toml_value
 
+# Columns of a data dictionary, the type names that it may use, and the fixed parts of a draft.
 _DICTIONARY = ("name", "type", "lower", "upper", "levels", "missing")
 _WORDS = {
     **dict.fromkeys(("number", "numeric", "float", "double", "real", "decimal", "continuous"), "number"),
@@ -68,24 +69,21 @@ def _types(path: Path) -> Any:
     raise ArgumentError(f"the types of {path.name!r} could not be read: {fault}.")
 
 
-def _from_types(found: Any) -> str:
+def _from_types(types: Any) -> str:
     import pyarrow as pa
+
+    from sfumato.schema.read_arrow import is_text
 
     is_ = pa.types
     text = _HEAD
-    for field in found:
-        if found.names.count(field.name) > 1:
+    for field in types:
+        if types.names.count(field.name) > 1:
             text += f"\n# {toml_value(field.name)} is there more than once and is left out; rename the columns first.\n"
             continue
         kind = field.type.value_type if is_.is_dictionary(field.type) else field.type
         if is_.is_boolean(kind):
             text += _column(field.name, {"type": "boolean"})
-        elif (
-            is_.is_dictionary(field.type)
-            or is_.is_string(kind)
-            or is_.is_large_string(kind)
-            or is_.is_string_view(kind)
-        ):
+        elif is_.is_dictionary(field.type) or is_text(kind):
             text += _column(field.name, {"type": "category", "levels": REQUIRED})
         elif is_.is_integer(kind):
             text += _column(field.name, {"type": "number", "lower": REQUIRED, "upper": REQUIRED, "integer": True})
@@ -109,7 +107,7 @@ def _from_dictionary(path: Path) -> str:
 def _read_dictionary(path: Path) -> str:
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         reader = csv.DictReader(file)
-        # The names found are not shown: of a file of data without a header they would be a record.
+        # The file's own names are not shown: in a file of data without a header they would be a record.
         given = [name.strip() for name in reader.fieldnames or ()]
         if "name" not in given or "type" not in given or set(given) - set(_DICTIONARY):
             raise ArgumentError(
@@ -136,9 +134,9 @@ def _read_dictionary(path: Path) -> str:
 def _from_header(path: Path) -> str:
     from sfumato.schema.read_csv import header
 
-    found, _ = header(path)
-    names = [name for name in found if name]
-    if len(set(names)) != len(found):
+    listed, _ = header(path)
+    names = [name for name in listed if name]
+    if len(set(names)) != len(listed):
         raise ArgumentError(f"the first line of {path.name!r} must name every column in UTF-8, each once.")
     return _HEAD + _KINDS + "".join(_column(name, {"type": REQUIRED}) for name in names)
 

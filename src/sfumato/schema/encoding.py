@@ -79,27 +79,29 @@ def _encode_numbers(column: Number, numbers: Floats) -> Encoded:
 
 def _encode_levels(column: Category, cells: Floats | Sequence[object]) -> Encoded:
     if isinstance(cells, np.ndarray):
-        found = np.full(len(cells), -1, dtype=np.int64)
+        places = np.full(len(cells), -1, dtype=np.int64)
         levels = sorted(rules.numeric_levels(column))
         if levels:
+            # Searched among sorted values: many cells are encoded at once.
             known, codes = np.array([v for v, _ in levels]), np.array([c for _, c in levels], dtype=np.int64)
-            place = np.minimum(np.searchsorted(known, cells), len(known) - 1)
-            found = np.where(known[place] == cells, codes[place], found)
+            nearest = np.minimum(np.searchsorted(known, cells), len(known) - 1)
+            places = np.where(known[nearest] == cells, codes[nearest], places)
     else:
-        found = np.array(rules.codes(cells, rules.level_finder(column)), dtype=np.int64)
+        places = np.array(rules.codes(cells, rules.level_finder(column)), dtype=np.int64)
     fill = column.levels.index(column.missing)
-    return _placed(found, fill, np.min_scalar_type(len(column.levels) - 1))
+    return _filled(places, fill, np.min_scalar_type(len(column.levels) - 1))
 
 
 def _encode_truths(column: Boolean, cells: Floats | Sequence[object]) -> Encoded:
     if isinstance(cells, np.ndarray):
-        found = np.where(cells == 1, 1, np.where(cells == 0, 0, -1))
+        places = np.where(cells == 1, 1, np.where(cells == 0, 0, -1))
     else:
-        found = np.array(rules.codes(cells, rules.truth), dtype=np.int64)
-    return _placed(found, int(column.missing), np.dtype(np.uint8))
+        places = np.array(rules.codes(cells, rules.truth), dtype=np.int64)
+    return _filled(places, int(column.missing), np.dtype(np.uint8))
 
 
-def _placed(found: NDArray[np.int64], fill: int, dtype: np.dtype[Any]) -> Encoded:
-    unknown = found < 0
-    values = np.where(unknown, fill, found).astype(dtype)
-    return Encoded(values, unknown, np.zeros(len(found), dtype=bool))
+def _filled(places: NDArray[np.int64], fill: int, dtype: np.dtype[Any]) -> Encoded:
+    """Replace the position -1 of an unknown cell by that of the missing value."""
+    unknown = places < 0
+    values = np.where(unknown, fill, places).astype(dtype)
+    return Encoded(values, unknown, np.zeros(len(places), dtype=bool))

@@ -1,4 +1,4 @@
-"""Rows whose Euclidean norm is at most a declared number, exactly and not up to rounding.
+"""Scaling of rows so that their exact Euclidean norm, not only the rounded one, is at most a declared number.
 
 Write u = 2^-53, R for the bound and d for the length of a row. A float64 sum of d squares in any order is off by at most
 the factor 1 ± d u/(1 - d u), so a row is left alone only where the computed sum of squares is at most R^2 (1 - 2s),
@@ -73,6 +73,7 @@ def _factors(
 ) -> tuple[NDArray[np.bool_], Floats, NDArray[np.bool_]]:
     """Return which rows change, what their scaled form is multiplied by, and which were too long."""
     fraction, exponent = math.frexp(data_norm)
+    # s of the module's description; the exponent is clipped because 2^1200 has no float, and is not needed.
     slack = (length + 16) * 2.0**-53
     limit = np.ldexp(fraction * fraction, 2 * np.clip(exponent - shift, -600, 600))
     long = squares > limit * (1 - 2 * slack)

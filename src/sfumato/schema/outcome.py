@@ -1,4 +1,4 @@
-"""The result of an attempt to read rows: what was made, or the error to raise in its place.
+"""The result of reading rows: a value, or the error to raise later.
 
 A traceback keeps the local variables of every frame that it passed, so an error raised while rows are read keeps rows.
 Such an error is therefore caught where it happens, replaced by one without traceback, cause and context, and returned as
@@ -23,20 +23,20 @@ Given = ParamSpec("Given")
 
 @dataclass(frozen=True)
 class Outcome(Generic[Made]):
-    """What was made, or the error that stands for it."""
+    """The value that was made, or the error to raise."""
 
     made: Made | None
     error: BaseException | None = None
 
     def get(self) -> Made:
-        """Return what was made, or raise the error."""
+        """Return the value, or raise the error."""
         if self.error is not None:
             raise self.error
         return cast(Made, self.made)
 
 
 def attempt(work: Callable[Given, Made], *given: Given.args, **named: Given.kwargs) -> Outcome[Made]:
-    """Call `work`. Messages of other libraries quote cells, so of their errors only the type is passed on."""
+    """Call `work`. Messages of other libraries may quote cells, so only the type of their errors is passed on."""
     try:
         return Outcome(work(*given, **named))
     except SfumatoError as error:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.errors import ArgumentError
 from sfumato.schema.columns import Number
 from sfumato.schema.counts import Tally
-from sfumato.schema.encoding import Cells, Encoded, encode
+from sfumato.schema.encoding import Cells, Encoded
 from sfumato.schema.norms import bound_rows, bound_sparse_rows
 from sfumato.schema.read_columns import Reader, check_dtype, numpy_cells
 from sfumato.schema.read_rows import Entries, floats, open_grid, open_labels, open_rows, whole_row
@@ -20,7 +20,7 @@ from sfumato.schema.schema import Schema
 from sfumato.schema.structure import BLOCK_ROWS, CHUNK_CELLS, CHUNK_ROWS, same_length
 
 Chunk = dict[str, Any]
-# What a cell of a matrix is checked against: any entry is a number.
+# The column type by which entries of a matrix are checked: any entry is a number.
 _ENTRY = Number(-1, 1)
 
 
@@ -35,8 +35,8 @@ def open_arrays(X: Any, y: object, schema: Schema, tally: Tally) -> Iterator[Chu
     sparse = _is_sparse(X)
     count = _check_sparse(X, width, schema) if sparse else _check_dense(X, width)
     if (y is None) != (schema.target is None):
-        said = "none was given" if y is None else "the schema declares none"
-        raise ArgumentError(f"y is the target of the schema {schema.name!r}, and {said}; give both or neither.")
+        fault = "none was given" if y is None else "the schema declares none"
+        raise ArgumentError(f"y is the target of the schema {schema.name!r}, and {fault}; give both or neither.")
     target: Reader | None = None
     if schema.target is not None:
         target = open_labels(schema.target, schema.columns[schema.target], y)
@@ -81,9 +81,8 @@ def _read(
         stop = min(start + step, count)
         chunk = rows(start, stop)
         if target is not None and schema.target is not None:
-            encoded = encode(schema.columns[schema.target], target[1](start, stop))
-            tally.add(schema.target, encoded)
-            chunk[schema.target] = encoded.values
+            cells = target[1](start, stop)
+            chunk[schema.target] = tally.encode(schema.target, schema.columns[schema.target], cells)
         yield chunk
 
 
@@ -94,12 +93,8 @@ def _table_chunk(X: Any, width: int, schema: Schema, tally: Tally, start: int, s
         columns: list[Cells] = [numpy_cells(part[:, place]) for place in range(width)]
     else:
         columns = list(zip(*(whole_row(row, width, tally) for row in part), strict=True))
-    chunk = {}
-    for name, cells in zip(schema.features, columns, strict=True):
-        encoded = encode(schema.columns[name], cells)
-        tally.add(name, encoded)
-        chunk[name] = encoded.values
-    return chunk
+    cells = zip(schema.features, columns, strict=True)
+    return {name: tally.encode(name, schema.columns[name], run) for name, run in cells}
 
 
 def _dense_chunk(entries: Entries, schema: Schema, tally: Tally, start: int, stop: int) -> Chunk:

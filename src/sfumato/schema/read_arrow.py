@@ -1,4 +1,4 @@
-"""Parquet files, Arrow files and everything that speaks the Arrow stream protocol, a batch at a time."""
+"""Parquet files, Arrow files and objects with an Arrow stream, a batch at a time."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def open_parquet(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[s
 
 def open_arrow_file(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[str, Cells]]:
     """Check the types of an Arrow (Feather) file or stream; return the rows."""
-    found = arrow_reader(path).schema
-    check_types(found, schema)
+    types = arrow_reader(path).schema
+    check_types(types, schema)
     # Other columns are skipped while reading: those of a compressed file would be unpacked.
-    reader = arrow_reader(path, sorted(places(found.names, schema).values()))
+    reader = arrow_reader(path, sorted(places(types.names, schema).values()))
     if hasattr(reader, "num_record_batches"):
         return _batches((reader.get_batch(i) for i in range(reader.num_record_batches)), schema.columns)
     return _batches(reader, schema.columns)
@@ -66,10 +66,10 @@ def open_stream(source: Any, schema: Schema) -> Iterator[Mapping[str, Cells]]:
     return _batches(reader, schema.columns)
 
 
-def check_types(found: Any, schema: Schema) -> None:
+def check_types(types: Any, schema: Schema) -> None:
     """Refuse an Arrow schema that lacks a declared column or holds it as a type that can be no cell."""
-    for name, place in places(found.names, schema).items():
-        check_type(name, schema.columns[name], found.field(place).type)
+    for name, place in places(types.names, schema).items():
+        check_type(name, schema.columns[name], types.field(place).type)
 
 
 def check_type(name: str, column: Column, given: Any) -> None:
@@ -87,18 +87,18 @@ def arrow_cells(array: Any) -> Cells:
         return _joined([arrow_cells(chunk) for chunk in array.chunks])
     if pa.types.is_dictionary(array.type):
         return _repeated(array.dictionary, array.indices)
-    if _is_text(array.type):
-        encoded = array.cast(pa.large_binary()).dictionary_encode()
-        return _repeated(encoded.dictionary, encoded.indices)
-    if pa.types.is_decimal(array.type):  # Arrow's own cast is off by a unit in the last place
+    if is_text(array.type):
+        array = array.cast(pa.large_binary())
+    elif pa.types.is_decimal(
+        array.type
+    ):  # read from a dictionary: Arrow's cast to floats is off by a unit in the last place
         # Arrow has no dictionaries of the narrow decimals.
-        wide = (
-            array.cast(pa.decimal128(array.type.precision, array.type.scale)) if array.type.bit_width < 128 else array
-        )
-        encoded = wide.dictionary_encode()
-        return _repeated(encoded.dictionary, encoded.indices)
-    numbers = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return np.asarray(numbers, dtype=np.float64)
+        kind = array.type
+        array = array.cast(pa.decimal128(kind.precision, kind.scale)) if kind.bit_width < 128 else array
+    else:
+        return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+    encoded = array.dictionary_encode()
+    return _repeated(encoded.dictionary, encoded.indices)
 
 
 def _joined(parts: list[Cells]) -> Cells:
@@ -117,7 +117,7 @@ def _repeated(dictionary: Any, indices: Any) -> Repeated:
     """Return cells from a dictionary; one whose position is null or outside the dictionary is empty."""
     import pyarrow as pa
 
-    distinct = dictionary.cast(pa.large_binary()) if _is_text(dictionary.type) else dictionary
+    distinct = dictionary.cast(pa.large_binary()) if is_text(dictionary.type) else dictionary
     index = indices.cast(pa.int64(), safe=False).fill_null(-1).to_numpy(zero_copy_only=False)
     inside = (index >= 0) & (index < len(distinct))
     return Repeated(distinct.to_pylist(), np.where(inside, index, -1).astype(np.intp))
@@ -138,10 +138,11 @@ def _holds_cells(given: Any) -> bool:
     if is_.is_dictionary(given):
         return _holds_cells(given.value_type) and not is_.is_dictionary(given.value_type)
     plain = (is_.is_integer, is_.is_floating, is_.is_decimal, is_.is_boolean, is_.is_null)
-    return _is_text(given) or any(test(given) for test in plain)
+    return is_text(given) or any(test(given) for test in plain)
 
 
-def _is_text(given: Any) -> bool:
+def is_text(given: Any) -> bool:
+    """Whether an Arrow type holds texts."""
     import pyarrow as pa
 
     is_ = pa.types

@@ -22,6 +22,7 @@ from sfumato.schema.structure import CHUNK_ROWS, places, same_length, wrong_type
 # (number of rows, cells from start to stop)
 Reader = tuple[int, Callable[[int, int], Cells]]
 
+# Kinds of numpy dtypes that hold numbers, and those that hold texts or objects; names of pandas' own object dtypes.
 _NUMBERS, _OBJECTS = "biuf", "OUST"
 _PANDAS_OBJECTS = ("object", "category", "string", "str")
 

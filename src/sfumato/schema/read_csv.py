@@ -108,8 +108,8 @@ def _cells(line: bytes | None, width: int, where: list[int], columns: list[Colum
         short = _split(text)
         if short is not None and len(short) == width:
             return [short[place] for place in where]
-    elif line is not None and (found := _fields(line, width, max(where) + 1)) is not None:
-        return [_kept(found[place], column) for place, column in zip(where, columns, strict=True)]
+    elif line is not None and (fields := _fields(line, width, max(where) + 1)) is not None:
+        return [_kept(fields[place], column) for place, column in zip(where, columns, strict=True)]
     tally.ragged += 1
     return [None] * len(where)
 
@@ -152,5 +152,7 @@ def _fields(line: bytes, width: int, wanted: int) -> list[bytes] | None:
         # Of a line of many columns those after the last declared one are counted and not made.
         return line.rstrip(b"\r\n").split(b",", wanted) if line.count(b",") == width - 1 else None
     # Latin-1 gives one letter a byte, whatever the bytes: a comma or quote is never part of a longer UTF-8 letter.
-    found = _split(line.decode("latin-1"))
-    return [field.encode("latin-1") for field in found[:wanted]] if found is not None and len(found) == width else None
+    fields = _split(line.decode("latin-1"))
+    if fields is None or len(fields) != width:
+        return None
+    return [field.encode("latin-1") for field in fields[:wanted]]

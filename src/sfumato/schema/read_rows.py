@@ -1,4 +1,4 @@
-"""Rows of a matrix, one record at a time: a row of a list is judged by itself, and never by what other rows are.
+"""Rows of a matrix, one record at a time: each row of a list is read by itself, whatever the other rows are.
 
 numpy gives a list of rows one shape and one type. There one label `None` among one-element lists makes every label an
 object of its own, and one text makes every number a text: one record would decide how all are read. So no list is ever
@@ -38,8 +38,8 @@ def row_cells(row: object, width: int) -> Sequence[object] | None:
     """Return the cells of one row, or None where it does not have `width` of them.
 
     A row is a list, a tuple or a one-dimensional numpy array; a row of one cell may also be the cell itself. A text is
-    a cell, not a row of letters. What a subclass overrides (its length, its items) is not asked. Cells are made only
-    where the length fits: an array of a billion equal numbers takes 8 bytes, and a list of them all of the memory.
+    a cell, not a row of letters. Methods that a subclass overrides (its length, its items) are not called. Cells are made
+    only if the length fits: an array of a billion equal numbers takes 8 bytes, a list of them all of the memory.
     """
     length = _length(row)
     if length is None:
@@ -53,7 +53,7 @@ def row_cells(row: object, width: int) -> Sequence[object] | None:
 
 
 def _length(row: object) -> int | None:
-    """Return how many cells a row has, without making them; None for what is no row by its type."""
+    """Return how many cells a row has, without making them; None if its type is not that of a row."""
     kind = type(row)
     if issubclass(kind, list):
         return list.__len__(cast(list[object], row))
@@ -67,7 +67,7 @@ def _length(row: object) -> int | None:
 
 
 def _cells(row: object) -> Sequence[object]:
-    """Return the cells of what has a length."""
+    """Return the cells of a row for which `_length` is known."""
     kind = type(row)
     if kind is list or kind is tuple:
         return cast(Sequence[object], row)
@@ -84,8 +84,8 @@ def _cells(row: object) -> Sequence[object]:
 def common_width(rows: Sequence[object]) -> int | None:
     """Return the length that most rows of a list have; None where most are no rows at all.
 
-    For readers to whom no width is declared. Every row is asked, so that no single one decides; of lengths that equally
-    many rows have, the larger one is taken.
+    For readers without a declared width. All rows are counted, so that no single one decides; at a tie the larger length is
+    taken.
     """
     lengths = Counter(-1 if length is None else length for length in map(_length, rows))
     if not lengths:

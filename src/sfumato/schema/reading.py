@@ -1,12 +1,12 @@
-"""One door for every source: structure is checked when it is opened, rows are read afterwards, and no error shows a cell.
+"""Reading of every kind of source: the structure is checked on opening, rows are read afterwards, no error shows a cell.
 
     open_source(data, y, schema, tally) -> iterator of encoded chunks (column name -> array, "matrix" -> the vectors)
 
 A chunk continues the columns that it holds, and need not hold all: a Parquet file is read some columns at a time.
 
-Opening raises ArgumentError for what is wrong with the structure (an absent column, a column of lists where numbers are
-declared, lengths that differ) and names the column and the rule. Whatever goes wrong later is reported by the type of
-the failure alone: the messages of readers and databases quote cells.
+Opening raises ArgumentError for faults of the structure (an absent column, a column of lists where numbers are
+declared, lengths that differ) and names the column and the rule. Later failures are reported by their type alone: the
+messages of readers and databases may quote cells.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from sfumato.errors import ArgumentError
 from sfumato.schema.counts import Counts, Tally
-from sfumato.schema.encoding import Cells, encode
+from sfumato.schema.encoding import Cells
 from sfumato.schema.outcome import attempt
 from sfumato.schema.read_arrays import is_matrix, open_arrays
 from sfumato.schema.read_arrow import open_arrow_file, open_parquet, open_stream
@@ -28,6 +28,7 @@ from sfumato.schema.schema import Schema
 
 Chunk = dict[str, Any]
 
+# Reader of each file type, by the ending of the file's name.
 _ENDINGS: dict[str, Callable[[Path, Schema, Tally], Iterator[Mapping[str, Cells]]]] = {
     ".csv": open_csv,
     ".parquet": open_parquet,
@@ -94,12 +95,7 @@ def _cells(source: object, schema: Schema, tally: Tally) -> Iterator[Mapping[str
 
 def _encoded(chunks: Iterator[Mapping[str, Cells]], schema: Schema, tally: Tally) -> Iterator[Chunk]:
     for chunk in chunks:
-        found = {}
-        for name, cells in chunk.items():
-            encoded = encode(schema.columns[name], cells)
-            tally.add(name, encoded)
-            found[name] = encoded.values
-        yield found
+        yield {name: tally.encode(name, schema.columns[name], cells) for name, cells in chunk.items()}
 
 
 def _guarded(chunks: Iterator[Chunk]) -> Iterator[Chunk]:

@@ -1,4 +1,4 @@
-"""What one record may be: the columns with their bounds, the norm of a row, and what a row stands for. Holds no rows."""
+"""The public facts about one record: the columns with their bounds, the norm of a row, and what a row stands for."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sfumato.schema.counts import Counts
     from sfumato.schema.design import Design
 
+# Accepted values of `rows`.
 ROWS = ("clip", "normalise")
 # Squares of numbers in this range neither overflow nor vanish, so that a norm can be bounded exactly.
 NORMS = (2.0**-500, 2.0**500)
@@ -86,6 +87,7 @@ class Schema:
             )
         dimension = _validate.whole("dimension", dimension)
         columns = {} if target is None else {"target": target}
+        # Not through __init__, which describes a table.
         made = object.__new__(cls)
         made._keep(columns, "target" if columns else None, data_norm, name, unit, rows, dimension)
         return made
@@ -115,17 +117,8 @@ class Schema:
                 raise ArgumentError(f"data_norm must lie between 2**-500 and 2**500; got {data_norm!r}.")
         elif rows == "normalise":
             raise ArgumentError('rows="normalise" needs data_norm, the norm that rows are brought to; got None.')
-        facts = {
-            "_columns": tuple(columns.items()),
-            "target": target,
-            "data_norm": data_norm,
-            "name": name,
-            "unit": unit,
-            "rows": rows,
-            "dimension": dimension,
-        }
-        for field, value in facts.items():
-            object.__setattr__(self, field, value)
+        vars(self).update(_columns=tuple(columns.items()), target=target, data_norm=data_norm)
+        vars(self).update(name=name, unit=unit, rows=rows, dimension=dimension)
 
     @cached_property
     def columns(self) -> Mapping[str, Column]:
@@ -232,7 +225,7 @@ class Schema:
     def check(self, data: object, y: object = None, *, counts: Literal[True]) -> Counts: ...
 
     def check(self, data: object, y: object = None, *, counts: bool = False) -> Counts | None:
-        """Raise if the structure of `data` does not fit; with counts=True also say how many cells would be changed.
+        """Raise if the structure of `data` does not fit; with counts=True also return how many cells would be changed.
 
         Without counts no row is read. The counts depend on the rows and carry no noise: they are for the curator's eyes
         alone, and are never published, logged or used to choose a bound of a release.
@@ -240,16 +233,16 @@ class Schema:
         from sfumato.schema.outcome import attempt
         from sfumato.schema.reading import counted
 
-        found = attempt(counted, data, y, self, counts)
+        counted_cells = attempt(counted, data, y, self, counts)
         del data, y  # an error raised below keeps no rows in its traceback
-        return found.get()
+        return counted_cells.get()
 
     def __repr__(self) -> str:
         what = f"{len(self._columns)} columns" if self.dimension is None else f"vector of {self.dimension}"
-        said = [repr(self.name), what, f"unit={self.unit!r}"]
-        said += [f"target={self.target!r}"] if self.target else []
-        said += [f"data_norm={self.data_norm:g}"] if self.data_norm is not None else []
-        return f"Schema({', '.join(said)})"
+        shown = [repr(self.name), what, f"unit={self.unit!r}"]
+        shown += [f"target={self.target!r}"] if self.target else []
+        shown += [f"data_norm={self.data_norm:g}"] if self.data_norm is not None else []
+        return f"Schema({', '.join(shown)})"
 
     def __str__(self) -> str:
         lines = [repr(self)]

@@ -1,6 +1,6 @@
-"""What may be wrong with the structure of a source: said with the column and the rule, never with a cell.
+"""Checks of the structure of a source. Their errors name the column and the rule, never a cell.
 
-Names that a source brings are not repeated either: the first line of a file without a header is a record.
+Nor do they repeat names from the source: the first line of a file without a header is a record.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sfumato.errors import ArgumentError
 from sfumato.schema.columns import Column
 from sfumato.schema.schema import Schema
 
-# Rows that are read and encoded at a time: large enough for numpy, small beside what is kept.
+# Rows that are read and encoded at a time: many enough for numpy to be fast, few beside the rows that are kept.
 CHUNK_ROWS = 4_096
 # Cells that are held as objects at a time, at some 60 bytes each: chunks of wide rows have fewer rows.
 CHUNK_CELLS = 1 << 20
@@ -23,14 +23,14 @@ BLOCK_ROWS = 65_536
 def places(names: Sequence[object], schema: Schema) -> dict[str, int]:
     """Return where each declared column stands among the source's names; absent and repeated ones are refused."""
     listed, declared = list(names), schema.columns
-    found = Counter(name for name in listed if isinstance(name, str))
-    absent = [name for name in declared if name not in found]
+    times = Counter(name for name in listed if isinstance(name, str))
+    absent = [name for name in declared if name not in times]
     if absent:
         raise ArgumentError(
             f"the table lacks {_columns(absent)}, which the schema {schema.name!r} declares. "
             "Rename the columns, or check that the first line of a .csv file holds their names."
         )
-    repeated = [name for name in declared if found[name] > 1]
+    repeated = [name for name in declared if times[name] > 1]
     if repeated:
         raise ArgumentError(f"the table has {_columns(repeated)} more than once; a declared column must be there once.")
     at = {name: place for place, name in enumerate(listed) if isinstance(name, str) and name in declared}
@@ -48,8 +48,8 @@ def wrong_type(name: str, column: Column, given: str) -> ArgumentError:
 def same_length(lengths: dict[str, int]) -> int:
     """Return the common length of the columns, or raise."""
     if len(set(lengths.values())) > 1:
-        said = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
-        raise ArgumentError(f"every column must have the same number of rows; got {said}.")
+        given = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
+        raise ArgumentError(f"every column must have the same number of rows; got {given}.")
     return next(iter(lengths.values()))
 
 

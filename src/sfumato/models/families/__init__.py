@@ -40,6 +40,7 @@ __all__ = [
     "from_json",
 ]
 
+# Name in documents -> class; the order is that of the error for an unknown name.
 TABLE: dict[str, Any] = {
     family.name: family
     for family in (

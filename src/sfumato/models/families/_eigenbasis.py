@@ -16,7 +16,9 @@ import numpy as np
 from sfumato.errors import ArgumentError
 from sfumato.models.families.family import Array
 
+# Most sweeps over all pairs of coordinates. Cyclic Jacobi converges quadratically, so that ten are usually enough.
 _SWEEPS = 60
+# Off-diagonal entries below this share of the largest entry count as 0: far below a float's rounding of 2^-53.
 _NEGLIGIBLE = 2.0**-60
 
 Matrix = tuple[tuple[float, ...], ...]
@@ -39,6 +41,7 @@ def eigenbasis(matrix: Matrix) -> Eigenbasis:
         gap = float(np.abs(given - given.T).max())
         raise ArgumentError(f"known_precision must be symmetric; got entries that differ by {gap:.3g}.")
     values, turned = _jacobi(given)
+    # Bound on the rounding error of all rotations, in units of 2^-53 of the Frobenius norm.
     error = 64 * (len(given) + 1) * 2.0**-53 * math.sqrt(math.fsum(x * x for row in matrix for x in row))
     if min(values) <= error:
         raise ArgumentError(
@@ -49,7 +52,7 @@ def eigenbasis(matrix: Matrix) -> Eigenbasis:
 
 
 def _jacobi(matrix: Array) -> tuple[tuple[float, ...], Array]:
-    """Eigenvalues and, as rows, eigenvectors: every pair of coordinates is rotated until no entry is left."""
+    """Eigenvalues and, as rows, eigenvectors: pairs of coordinates are rotated until all off-diagonal entries are negligible."""
     work, turned = matrix.copy(), np.eye(len(matrix))
     least = _NEGLIGIBLE * float(np.abs(matrix).max())
     for _ in range(_SWEEPS):
@@ -66,6 +69,7 @@ def _jacobi(matrix: Array) -> tuple[tuple[float, ...], Array]:
 
 def _rotate(work: Array, turned: Array, p: int, q: int) -> None:
     slope = (float(work[q, q]) - float(work[p, p])) / (2.0 * float(work[p, q]))
+    # The smaller root of t^2 + 2 slope t = 1: the rotation by at most 45 degrees, which is the stable one.
     tangent = math.copysign(1.0, slope) / (abs(slope) + math.sqrt(slope * slope + 1.0))
     cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)
     sine = tangent * cosine
@@ -87,4 +91,5 @@ def norm_bound(turned: Array) -> float:
         gram += product
         absolute += np.abs(product)
     bounds = np.abs(gram) + (size + 2) * 2.0**-53 * absolute
+    # The last factor covers the rounding of the sum and of the root.
     return math.sqrt(max(math.fsum(row) for row in bounds.tolist())) * (1 + 2.0**-50)

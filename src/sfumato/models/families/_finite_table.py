@@ -1,4 +1,4 @@
-"""What a user gives for a finite family, read and checked: points, levels, a table of log likelihoods, a prior, names."""
+"""Checks of a finite family's arguments: points, levels, a table of log likelihoods, a prior, names."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from sfumato.errors import ArgumentError
 from sfumato.models.families._log_weights import from_units, to_units
 
 Table = tuple[tuple[float, ...], ...]
+# Most entries of a table: each is a Python integer in every exact posterior.
 _LARGEST_TABLE = 1 << 18
 
 
 def read_points(grid: Any) -> Table:
     """Distinct points, each a tuple of as many coordinates."""
+    # Adding 0.0 turns -0.0 into 0.0, so that equal points have equal documents.
     listed = [point if np.ndim(point) else (point,) for point in grid]
     points = tuple(tuple(_validate.finite("grid", value) + 0.0 for value in point) for point in listed)
     if not points or len({len(point) for point in points}) != 1 or not points[0]:
@@ -47,6 +49,7 @@ def read_table(given: Any, points: Table, levels: tuple[Any, ...]) -> Table:
     if len(points) * len(levels) > _LARGEST_TABLE:
         raise ArgumentError(f"log_likelihood must have at most {_LARGEST_TABLE:,} entries.")
     for row, point in zip(table, points, strict=True):
+        # 1e-6 accepts logarithms that were given with seven digits.
         total = math.fsum(math.exp(log) for log in row)
         if not abs(total - 1) < 1e-6:
             raise ArgumentError(
@@ -58,6 +61,7 @@ def read_table(given: Any, points: Table, levels: tuple[Any, ...]) -> Table:
 
 def _log(name: str, value: Any) -> float:
     log = -math.inf if value is None else _validate.real(name, value)
+    # The computed logarithm of 1 may be slightly above 0.
     if log > 1e-9:
         raise ArgumentError(f"{name} must hold logarithms of probabilities, 0 or less; got {log!r}.")
     return log if math.isinf(log) else from_units(to_units(log)) + 0.0

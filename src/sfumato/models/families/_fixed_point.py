@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 
+# Largest whole number of a record: a block has 2^16 rows, so its sum is at most 2^62 and fits into 64 bits.
 LARGEST_WHOLE = 1 << 46
 # A record's value is rounded to this many steps between its bounds.
 RESOLUTION = 1 << 40
@@ -20,6 +21,12 @@ def steps_between(values: Any, lower: float, upper: float) -> NDArray[np.int64]:
     share = (np.clip(np.asarray(values, dtype=np.float64), lower, upper) - lower) / (upper - lower)
     steps = np.rint(np.nan_to_num(share, nan=0.5) * RESOLUTION).astype(np.int64)
     return np.clip(steps, 0, RESOLUTION)
+
+
+def whole_total(values: Any, bound: int) -> NDArray[np.int64]:
+    """Sum of the values, each rounded to a whole number from 0 to `bound`; what is no number counts as 0."""
+    numbers = np.nan_to_num(np.asarray(values, dtype=np.float64), nan=0.0)
+    return np.array([np.rint(np.clip(numbers, 0, bound)).astype(np.int64).sum()], dtype=np.int64)
 
 
 def whole_bound(name: str, value: Any) -> int:

@@ -1,4 +1,4 @@
-"""Arithmetic of Gamma posteriors that the families of counts, durations and precisions share.
+"""Arithmetic of Gamma posteriors, for the families of counts, durations and precisions.
 
 A posterior is (shape, rate) along the last axis. Trimmed ones, restricted to [lower, upper], are integrated in
 u = log(theta/c), c the mode clipped to the range, where they are log-concave.
@@ -19,11 +19,13 @@ from sfumato.models.laws import Gamma
 
 # Widest cell of the public grid, in standard deviations of the posterior, that is still drawn.
 WIDEST_CELL = 4.0
-# Below this a prior is so close to improper that the mass next to 0 cannot be told to the stated error.
+# Below this a prior is so close to improper that the mass next to 0 cannot be computed to the stated error.
 SMALLEST_SHAPE = 1e-6
+# Largest prior strength that is searched, as for the other families (`Family.strongest`).
 _STRONGEST = 1e9
 # What lies further out than e^-40 of the peak, or than e^600 below the mode, falls to the first and the last cell.
 _OUTSIDE, _FARTHEST = 40.0, 600.0
+# Laws that are integrated at a time: about 600 quadrature points each, a few megabytes.
 _ROWS = 512
 
 
@@ -40,9 +42,10 @@ def log_range(shape: float, smallest_rate: float, largest_rate: float) -> tuple[
     left = min(_FARTHEST, _solved(lambda u: shape * (math.expm1(-u) + u)))
     right = _solved(lambda u: shape * (math.expm1(u) - u))
     low, high = math.log(shape) - math.log(largest_rate) - left, math.log(shape) - math.log(smallest_rate) + right
+    # Both ends must have an ordinary float as their exponential: e^709 overflows and e^-708 is the smallest normal float.
     if not -650 < high < 700:
         raise ArgumentError(
-            f"theta would be as large as e^{high:.0f}, which is no ordinary number: change the unit of the records."
+            f"theta would be as large as e^{high:.0f}, which overflows floats: change the unit of the records."
         )
     return max(low, -690.0), high
 
@@ -52,6 +55,7 @@ def _solved(depth: Callable[[float], float]) -> float:
     low, high = 0.0, 1e-6
     while depth(high) < _OUTSIDE and high < 600:
         low, high = high, 2 * high
+    # Thirty halvings; the upper end is returned, which only widens the range.
     for _ in range(30):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if depth(middle) < _OUTSIDE else (low, middle)
@@ -60,6 +64,7 @@ def _solved(depth: Callable[[float], float]) -> float:
 
 def strongest(law_at: Callable[[float], Gamma]) -> float:
     """Largest strength, up to a factor of two, up to which the grid can draw the law at every strength."""
+    # 0.8 is a margin below the widest cell that can be drawn.
     strength = 1.0
     while strength < _STRONGEST and law_at(2 * strength).coarseness <= 0.8 * WIDEST_CELL:
         strength *= 2
@@ -78,6 +83,7 @@ def divergence(first: Array, second: Array) -> Array:
 def sketch(rng: np.random.Generator, natural: Array) -> Array:
     """One float draw from each, in logarithms, so that tiny shapes do not underflow before they are divided."""
     shape, rate = natural[..., 0], natural[..., 1]
+    # Gamma(k) is Gamma(k + 1) times U^(1/k), U uniform; e^-700 is still a normal float.
     logs = np.log(rng.gamma(shape + 1.0)) + np.log(rng.random(shape.shape)) / shape - np.log(rate)
     return np.asarray(np.exp(np.maximum(logs, -700.0)), dtype=np.float64)
 
@@ -91,6 +97,7 @@ def quantiles(levels: Array, shape: float, rate: float) -> Array:
 
 def matched_total(rng: np.random.Generator, n: int, mean: Array, variance: Array) -> Array:
     """Sums of n independent non-negative terms: Gamma draws with the same two moments, which exponential sums have exactly."""
+    # A statistic without variance would divide by 0.
     spread = np.maximum(variance, 1e-12 * mean * mean)
     return np.asarray(rng.gamma(n * mean * mean / spread) * spread / mean, dtype=np.float64)
 
@@ -149,8 +156,8 @@ def trimmed_sketch(levels: Array, natural: Array, lower: float, upper: float) ->
     def evaluate(rows: Array, level: Array) -> Array:
         mode, points, share, _ = _trimmed_panels(rows, lower, upper)
         place = (np.cumsum(share, axis=1) < level).sum(axis=1)
-        found = np.take_along_axis(points, np.minimum(place, points.shape[1] - 1)[:, None], axis=1)[:, 0]
-        return np.asarray(np.clip(mode * np.exp(found), lower, upper))
+        u = np.take_along_axis(points, np.minimum(place, points.shape[1] - 1)[:, None], axis=1)[:, 0]
+        return np.asarray(np.clip(mode * np.exp(u), lower, upper))
 
     return _in_rows(evaluate, natural, levels)
 

@@ -1,4 +1,4 @@
-"""What durations, Laplace scales and precisions share: the shape of the Gamma posterior is public, its rate private.
+"""Base class of durations, Laplace scales and precisions: the shape of the Gamma posterior is public, its rate private.
 
 Each record adds a public q to the shape and a statistic t in [0, B] to the rate. Trimmed to [lower, upper] the log ratio
 of neighbours is bounded by r B (upper - lower), and a draw is pure.
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
+from sfumato.models._rounding import up
 from sfumato.models.families import _gamma
 from sfumato.models.families._fixed_point import RESOLUTION, steps_between
 from sfumato.models.families.family import Array, Claim, Family
@@ -49,7 +50,7 @@ class GammaRate(Family):
             object.__setattr__(self, "upper", high)
         object.__setattr__(self, "bounded", self.lower is not None)
 
-    # --- what a record says ------------------------------------------------------------------------------------------
+    # --- the statistic of a record -----------------------------------------------------------------------------------
 
     @property
     def largest(self) -> Fraction:
@@ -57,7 +58,7 @@ class GammaRate(Family):
         return Fraction(self.bound)
 
     def statistic(self, values: Array) -> Array:
-        """Statistics of records as shares of the largest; NaN where there is none."""
+        """Statistics of records as shares of the largest; NaN for a record that has none."""
         raise NotImplementedError
 
     def moments(self, theta: Array) -> tuple[Array, Array]:
@@ -77,11 +78,10 @@ class GammaRate(Family):
     @property
     def sensitivity(self) -> float:
         """One record moves the sum by at most the largest statistic."""
-        near = float(self.largest)
-        return near if Fraction(near) >= self.largest else math.nextafter(near, math.inf)
+        return up(self.largest)
 
     def feasible(self, totals: Array, n: int) -> Array:
-        """Between no record's statistic and the largest of each."""
+        """Between 0 and n times the largest statistic."""
         return np.clip(totals, 0.0, n * self.sensitivity)
 
     # --- what is drawn, and at what price ----------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class GammaRate(Family):
         return strength * self.shape + power * n * self.shape_per_record
 
     def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Gamma:
-        """Gamma on the grid of logarithms, between what records of nothing and of the largest statistic would give."""
+        """Gamma on the grid of logarithms, whose range covers the posteriors of every possible sum of statistics."""
         shape, rate = self.natural(np.array([float(totals[0])]), n, power, strength).tolist()
         least = strength * self.rate
         most = least + power * n * self.sensitivity

@@ -26,6 +26,7 @@ def tempered(power: float, rows: Sequence[Sequence[int]], totals: Sequence[Fract
     counts = [total.numerator * (scale // total.denominator) for total in totals]
     if not any(counts):
         return [0] * len(rows)
+    # Rounding to the nearest whole number in integers: (2 a + b) // (2 b) for a/b.
     up = Fraction(power).numerator
     down = Fraction(power).denominator * scale
     sums = (up * sum(count * value for count, value in zip(counts, row, strict=True)) for row in rows)

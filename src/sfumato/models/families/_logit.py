@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.grids.log_odds import coordinate
 from sfumato.models.families.family import Array
 
-# Halvings of an interval of at most 1e14: what is left is below the spacing of floats.
+# Halvings of an interval of at most 1e14, after which it is shorter than the spacing of floats.
 _HALVINGS = 110
 # Nodes of a law, over this many units of the coordinate on both sides of its mode.
 _NODES, _UNITS = 193, 12.0
@@ -22,8 +22,8 @@ _NODES, _UNITS = 193, 12.0
 def modes(ones: Array, zeros: Array, precision: Array | float, centre: Array | float) -> Array:
     """Where the density is largest, by a fixed number of halvings.
 
-    The derivative ones s(-t) - zeros s(t) - precision (t - centre) falls; it is taken from the side of the smaller of s(t)
-    and s(-t), where ones and zeros are not swallowed by their sum.
+    The derivative ones s(-t) - zeros s(t) - precision (t - centre) falls. It is computed from the smaller of s(t) and s(-t),
+    so that a small count keeps its digits beside a large one.
     """
     total = ones + zeros
     low, high = centre - zeros / precision, centre + ones / precision
@@ -58,6 +58,7 @@ def nodes(natural: Array) -> tuple[Array, Array]:
     For expectations alone. The laws share precision and centre; one coordinate serves all of about the same total.
     """
     totals = natural[:, 0] + natural[:, 1]
+    # Totals within a factor of 2^(1/4) of each other share one coordinate, that of the largest.
     alike = np.round(4 * np.log2(np.maximum(totals, 1e-12)))
     precision = float(natural[0, 2])
     centre = float(natural[0, 3]) / precision

@@ -1,12 +1,12 @@
-"""What the normal families share: the centre of records of known spread, a normal posterior with a public deviation.
+"""Base class of the normal families: the mean of records of known precision, a normal posterior of public deviation.
 
 In public coordinates (those of the records, or an eigenbasis V) the data have precision a_i a record and the prior l_i;
 with S_i the sum over the records of (x - mean) there, the posterior at power r and prior strength s is
 
     z_i ~ N(mean_i + r a_i S_i / P_i, 1/P_i),    P_i = s l_i + r n a_i,
 
-and P_i is public. Means are linear in whole-number totals and are kept as exact fractions, so that a replaced record
-shifts them by what the price says and by no rounding error besides.
+and P_i is public. Means are linear in whole-number totals and are kept as exact fractions, so that a replaced record shifts
+them by at most the priced amount, without rounding error.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from sfumato.errors import ArgumentError
 from sfumato.grids.line import spacing
 from sfumato.models._rounding import product_up
 from sfumato.models.families.family import Array, Claim, Family
-from sfumato.models.laws import Law, Normal
+from sfumato.models.laws import Normal
 
 Basis = tuple[tuple[float, ...], ...]
 
-# Squares and products of numbers in this range have a float.
+# Squares and products of numbers between 1/_LARGEST and _LARGEST neither overflow nor vanish.
 _LARGEST = 1e100
 
 
@@ -49,7 +49,7 @@ def moderate_or_zero(name: str, value: object) -> float:
 
 
 def deviation_of(precision: Fraction) -> float:
-    """1/sqrt(precision), rounded up: the roundings below are four units together, and eight are added."""
+    """1/sqrt(precision), rounded up: the roundings here are at most four units of 2^-53, and eight are added."""
     return 1.0 / math.sqrt(float(precision)) * (1 + 2.0**-50)
 
 
@@ -61,18 +61,19 @@ def halves(steps: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int6
 def joined(high: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[Any]:
     """Sums of high and of low digits as Python integers."""
     pairs = zip(high.tolist(), low.tolist(), strict=True)
-    found: NDArray[Any] = np.array([(top << 20) + rest for top, rest in pairs], dtype=object)
-    return found
+    sums: NDArray[Any] = np.array([(top << 20) + rest for top, rest in pairs], dtype=object)
+    return sums
 
 
 def exact_sums(steps: NDArray[np.int64]) -> NDArray[Any]:
     """Column sums of whole numbers below 2^42, as Python integers."""
+    # Summed apart, both halves stay within 64 bits for 2^41 rows.
     high, low = halves(steps)
     return joined(high.sum(axis=0), low.sum(axis=0))
 
 
 class Location(Family):
-    """Base of the normal families; a file below says what is read and in which coordinates the precisions are diagonal."""
+    """Base of the normal families; subclasses define what is read and the coordinates in which the precisions are diagonal."""
 
     quantity = "mean"
 
@@ -110,11 +111,11 @@ class Location(Family):
         rows = self.basis
         if rows is None:
             return list(vector)
-        found = [Fraction(0)] * len(vector)
+        turned = [Fraction(0)] * len(vector)
         for value, row in zip(vector, rows, strict=True):
             if value:
-                found = [total + value * Fraction(entry) for total, entry in zip(found, row, strict=True)]
-        return found
+                turned = [total + value * Fraction(entry) for total, entry in zip(turned, row, strict=True)]
+        return turned
 
     # --- what is drawn, and at what price ----------------------------------------------------------------------------
 
@@ -123,13 +124,14 @@ class Location(Family):
         facts = {"curvatures": self.curvatures, "precisions": self.precisions, "n": n}
         return Claim("gaussian-location", {**facts, "sensitivity": product_up(self.sensitivity, self.stretch)})
 
-    def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Law:
+    def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Normal:
         """The posterior with its exact means; deviations are rounded up, which only adds noise."""
         r, s = Fraction(power), Fraction(strength)
         starts = self._turned([Fraction(value) for value in self.start])
         shifts = self._turned(self.sums(totals, n))
         means, deviations = [], []
         for a, prior, begin, shift in zip(self.curvatures, self.precisions, starts, shifts, strict=True):
+            # Floats are exact rationals, so nothing is rounded before the deviation.
             each = r * Fraction(a)
             precision = s * Fraction(prior) + n * each
             means.append(begin + each * shift / precision)
@@ -151,7 +153,7 @@ class Location(Family):
         raise NotImplementedError
 
     def strongest(self, n: int) -> float:
-        """Enough for a mu of about 3e-5, whatever the units."""
+        """A strength at which mu is about 3e-5, whatever the units of the records."""
         needed = max(
             (self.sensitivity * a) ** 2 / prior for a, prior in zip(self.curvatures, self.precisions, strict=True)
         )

@@ -1,4 +1,4 @@
-"""What a rate is, whether a record is one bit or several trials: a Beta posterior, truncated where a floor is given."""
+"""Base class of rates, for records of one bit or several trials: a Beta posterior, truncated where a floor is given."""
 
 from __future__ import annotations
 

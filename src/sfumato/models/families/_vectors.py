@@ -1,4 +1,4 @@
-"""Normal families whose records are vectors of bounded norm: what is read of them, exactly."""
+"""Base class of the normal families whose records are vectors of bounded norm: their exact sums."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from sfumato.schema import Schema
 
 # A coordinate is cut to whole steps of a power of two, between 2^40 and 2^41 of them to the radius.
 _DIGITS = 41
-# Records invented for each parameter; where n is larger, their moments stand for the rest.
+# Records simulated for each parameter; where n is larger, the sum is drawn with their moments.
 _RECORDS = 512
+# Numbers simulated at a time, 32 MB, to bound memory.
 _AT_ONCE = 1 << 22
 
 
@@ -36,10 +37,10 @@ class Vectors(Location):
     def _read_mean(self, mean: Sequence[float] | None) -> tuple[float, ...]:
         if mean is None:
             return (0.0,) * self.size
-        found = tuple(moderate_or_zero(f"mean[{i}]", value) for i, value in enumerate(mean))
-        if len(found) != self.size:
-            raise ArgumentError(f"mean must have one number per coordinate ({self.size}); got {len(found)}.")
-        return found
+        entries = tuple(moderate_or_zero(f"mean[{i}]", value) for i, value in enumerate(mean))
+        if len(entries) != self.size:
+            raise ArgumentError(f"mean must have one number per coordinate ({self.size}); got {len(entries)}.")
+        return entries
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -66,14 +67,14 @@ class Vectors(Location):
         return Fraction(2) ** (math.frexp(self.radius)[1] - _DIGITS)
 
     def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:
-        """Sum of the records in whole steps per coordinate; sparse rows give what the same dense ones give."""
+        """Sum of the records in whole steps per coordinate, the same for sparse rows and for dense ones."""
         matrix = block[columns[0]]
         if isinstance(matrix, np.ndarray):
             return exact_sums(self._cut(matrix))
-        found = np.zeros((2, self.size), dtype=np.int64)
-        for place, digits in zip(found, halves(self._cut(matrix.data)), strict=True):
-            np.add.at(place, matrix.indices, digits)
-        return joined(found[0], found[1])
+        sums = np.zeros((2, self.size), dtype=np.int64)
+        for total, digits in zip(sums, halves(self._cut(matrix.data)), strict=True):
+            np.add.at(total, matrix.indices, digits)
+        return joined(sums[0], sums[1])
 
     def _cut(self, values: Any) -> NDArray[np.int64]:
         """Whole steps towards 0; whatever is not a number is 0, and no coordinate is beyond the radius."""
@@ -124,14 +125,14 @@ class Vectors(Location):
             if self.basis is not None:
                 noise = noise @ np.array(self.basis).T
             records = self.feasible(part[:, None, :] + noise, 1)
-            found = records.mean(axis=1)
-            totals[at : at + step] = n * found
+            means = records.mean(axis=1)
+            totals[at : at + step] = n * means
             if n > kept:
                 weights = rng.standard_normal((len(part), kept)) * math.sqrt(n / kept)
-                totals[at : at + step] += np.einsum("ik,ikj->ij", weights, records - found[:, None, :])
+                totals[at : at + step] += np.einsum("ik,ikj->ij", weights, records - means[:, None, :])
         return truth, self.feasible(totals, n)
 
     def with_public(self, data: object, *, schema: Schema) -> Any:
-        """The family whose prior has seen these PUBLIC rows: an array, a list of rows or a CSR matrix, and its schema."""
+        """The family with its prior updated by PUBLIC rows: an array, a list of rows or a CSR matrix, and its schema."""
         dense = data.toarray() if hasattr(data, "toarray") else data
         return Family.with_public(self, dense, schema=schema)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.models.families._columns import number_within
-from sfumato.models.families._fixed_point import whole_bound
+from sfumato.models.families._fixed_point import whole_bound, whole_total
 from sfumato.models.families._rate import Rate
 from sfumato.schema import Schema
 
@@ -35,8 +35,7 @@ class BetaBinomial(Rate):
 
     def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:
         """The number of successes; each record counts as a whole number from 0 to `trials`, whatever it holds."""
-        values = np.nan_to_num(np.asarray(block[columns[0]], dtype=np.float64), nan=0.0)
-        return np.array([np.rint(np.clip(values, 0, self.trials)).astype(np.int64).sum()], dtype=np.int64)
+        return whole_total(block[columns[0]], self.trials)
 
     def columns(self, schema: Schema) -> tuple[str, ...]:
         """The Number column of counts, declared within [0, trials]."""

@@ -60,11 +60,11 @@ class BoundedMean(Family):
         return 1.0
 
     def feasible(self, totals: Array, n: int) -> Array:
-        """The noisy total as it is: a mean outside the bounds is an honest estimate of one at the bound."""
+        """The noisy total unchanged: clipping it would bias estimates of means near the bounds."""
         return totals
 
     def columns(self, schema: Schema) -> tuple[str, ...]:
-        """The Number column whose mean is asked for: the target, or the only one there is."""
+        """The Number column whose mean is estimated: the target, or the only one there is."""
         return (
             number_within(schema, self.lower, self.upper, self.name, f"BoundedMean({self.lower:g}, {self.upper:g})"),
         )

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.grids.rates import cells_for
 from sfumato.models.families import _cells
-from sfumato.models.families._columns import only_column
-from sfumato.models.families.family import Array, Claim, Family
+from sfumato.models.families._columns import column_of_levels
+from sfumato.models.families._finite_table import read_levels
+from sfumato.models.families.family import Array, Claim
 from sfumato.models.laws import Dirichlet
-from sfumato.schema import Category, Schema
+from sfumato.schema import Schema
 
 
 @dataclass(frozen=True, repr=False)
-class DirichletCategorical(Family):
+class DirichletCategorical(_cells.Counted):
     """theta ~ Dirichlet(alpha) over the levels of a Category column; each record is one of them.
 
     `alpha` is one number for every level or one per level. Give the levels as they stand in the schema.
@@ -34,9 +33,7 @@ class DirichletCategorical(Family):
     quantity = "shares"
 
     def __init__(self, levels: Sequence[Any], alpha: float | Sequence[float] = 1.0) -> None:
-        named = tuple(levels) if not isinstance(levels, int) else tuple(range(levels))
-        if len(named) < 2 or len(set(named)) != len(named):
-            raise ArgumentError(f"levels must be at least two different categories; got {levels!r}.")
+        named = read_levels(range(levels) if isinstance(levels, int) else levels)
         given = [alpha] * len(named) if isinstance(alpha, (int, float)) else list(alpha)
         if len(given) != len(named):
             raise ArgumentError(f"alpha must be one number or one per level ({len(named)}); got {len(given)}.")
@@ -50,35 +47,15 @@ class DirichletCategorical(Family):
 
     def columns(self, schema: Schema) -> tuple[str, ...]:
         """The Category column, whose levels must be the model's, in the same order."""
-        name = only_column(schema, Category, self.name)
-        declared = schema.columns[name]
-        if isinstance(declared, Category) and tuple(declared.levels) != self.levels:
-            raise ArgumentError(
-                f"the levels of column {name!r} in the schema are not the model's, in the same order. "
-                f"Use DirichletCategorical(schema.columns[{name!r}].levels)."
-            )
-        return (name,)
-
-    def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:
-        """The number of records of each level."""
-        return np.bincount(block[columns[0]], minlength=len(self.levels)).astype(np.int64)
+        return (column_of_levels(schema, self.levels, self.name, "DirichletCategorical({})"),)
 
     @property
-    def units(self) -> tuple[Fraction, ...]:
-        """Counts."""
-        return (Fraction(1),) * len(self.levels)
-
-    @property
-    def sensitivity(self) -> float:
-        """One count falls by 1 and one rises by 1."""
-        return math.sqrt(2) * (1 + 1e-15)
-
-    def feasible(self, totals: Array, n: int) -> Array:
-        """Counts of at least 0 that sum to n."""
-        return _cells.nearest_counts(totals, n)
+    def cells(self) -> int:
+        """One count per level."""
+        return len(self.levels)
 
     def claim(self, n: int) -> Claim:
-        """The two smallest prior cells decide, whatever n is; two levels are a Beta, which has more to say."""
+        """The price depends on the two smallest prior cells, not on n; two levels are a Beta, whose price also uses n."""
         if len(self.levels) == 2:
             return Claim("beta-bernoulli", {"alpha": self.alpha[0], "beta": self.alpha[1], "n": n, "trials": 1})
         return Claim("dirichlet", {"cells": self.alpha})

@@ -1,12 +1,12 @@
-"""What a family is: which columns it reads, what it counts, the posterior that follows, and the theorem that prices it.
+"""Base class of the families: the columns that a family reads, its totals, its posterior, and the theorem that prices it.
 
 A family is a frozen value of public numbers. The posterior's natural parameter is linear in the prior and the data,
 
     natural = strength * prior + power * data(totals, n),
 
 `totals` being sums over the records of whole numbers times public units. One replaced record moves the totals by at most
-`sensitivity` in Euclidean norm. Everything below `claim` serves expectations: it is arithmetic on public numbers and on data that
-were invented from the prior, and never sees a record.
+`sensitivity` in Euclidean norm. The methods after `law` compute expectations, from public numbers and from data simulated from
+the prior; no record is passed to them.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ class Claim:
 
 
 class Family:
-    """Base of the families; each file below fills in the mathematics of one. It fits the protocol `models.model.Model`."""
+    """Base of the families: each subclass defines the mathematics of one. It implements `models.model.Model`."""
 
     summed: ClassVar[Literal["totals"]] = TOTALS
     name: ClassVar[str]
-    quantity: ClassVar[str]  # what a draw is a draw of, in a reader's word
+    quantity: ClassVar[str]  # name of the quantity that is drawn, as reports show it
     bounded: bool = False  # whether the log ratio of neighbouring posteriors is bounded: then draws are pure
-    priced: bool = True  # whether a theorem prices its draws; else only noisy statistics serve
+    priced: bool = True  # whether a theorem prices its draws; otherwise only noisy totals are released
     strengthens: ClassVar[bool] = True  # whether the prior can be multiplied by a strength
-    tells_totals: bool = False  # whether a reader needs the noisy totals beside draws that were made from them
+    releases_totals: bool = False  # whether the noisy totals are released beside the draws made from them
     drawn: bool = True  # whether there is a posterior to draw from
-    utility: ClassVar[bool] = False  # whether draws follow a utility and not a likelihood: then power 1 means nothing
+    utility: ClassVar[bool] = False  # whether draws follow a utility and not a likelihood: then power 1 is not special
     highest_power: ClassVar[float] = 1.0  # largest power that is searched; 1 is the posterior itself
 
     def strengthened(self, strength: float) -> Self:
         """The family itself: its law takes the strength as a number."""
         return self
 
-    # --- what leaves -------------------------------------------------------------------------------------------------
+    # --- what is released --------------------------------------------------------------------------------------------
 
     @property
     def conjugate(self) -> bool:
@@ -109,11 +109,11 @@ class Family:
         raise NotImplementedError
 
     def feasible(self, totals: Array, n: int) -> Array:
-        """Totals near these that some data set could have: what is done to noisy totals, which may be impossible."""
+        """The nearest totals that some data set could have; applied to noisy totals, which may be impossible."""
         raise NotImplementedError
 
     def estimate(self, totals: Sequence[Fraction], n: int) -> list[float]:
-        """For a family without a posterior: what noisy totals say, one number per label."""
+        """For a family without a posterior: the estimate from noisy totals, one number per label."""
         raise NotImplementedError
 
     def estimate_error(self, n: int, deviation: float) -> float:
@@ -143,13 +143,13 @@ class Family:
         return law if grid in (None, getattr(law, "grid", None)) else resized(law, grid)
 
     def strongest(self, n: int) -> float:
-        """Largest strength that is searched: beyond it the prior is all that is left."""
+        """Largest strength that is searched: beyond it the posterior is the prior."""
         return 1e9
 
     # --- what a reader may expect ------------------------------------------------------------------------------------
 
     def expectation(self, n: int, power: float) -> Mapping[str, Any] | None:
-        """What a reader will get, where the family knows it without data from a prior: the fields of `outlook.Expected`."""
+        """Fields of `outlook.Expected`, if the family can compute them without simulated data; else None."""
         return None
 
     def simulate(self, rng: np.random.Generator, size: int, n: int) -> tuple[Array, Array]:
@@ -171,10 +171,11 @@ class Family:
     # --- public records ----------------------------------------------------------------------------------------------
 
     def with_public(self, data: object, *, schema: Schema) -> Any:
-        """The family whose prior has seen these PUBLIC records: a table, as `Dataset.from_table` reads it, and its schema.
+        """The family with its prior updated by PUBLIC records: a table, as `Dataset.from_table` reads it, and its schema.
 
         A private `Dataset` is refused: its rows may only be read by `sf.publish`, which charges for it.
         """
+        # By name: this room may not import `dataset`, and a private data set must not be read as a public table.
         if hasattr(data, "schema") and hasattr(data, "n") and type(data).__name__ == "Dataset":
             raise ArgumentError(
                 "with_public takes public records: a path, a data frame or a mapping of columns. An sf.Dataset holds "

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
-from sfumato.models.families import _cells
-from sfumato.models.families._columns import only_column
+from sfumato.models.families._cells import Counted
+from sfumato.models.families._columns import column_of_levels, only_column
 from sfumato.models.families._finite_table import (
     Table,
     read_levels,
@@ -26,22 +25,22 @@ from sfumato.models.families._finite_table import (
     shown,
 )
 from sfumato.models.families._log_weights import UNITS, from_units, tempered, to_units
-from sfumato.models.families.family import Array, Claim, Family
+from sfumato.models.families.family import Array, Claim
 from sfumato.models.laws import Finite as FiniteLaw
 from sfumato.models.laws import Law
-from sfumato.schema import Boolean, Category, Schema
+from sfumato.schema import Boolean, Schema
 
-# What rounding a table to multiples of 2^-48 may move a Lipschitz constant by.
+# Largest change of a Lipschitz constant when a table is rounded to multiples of 2^-48.
 _ROUNDING = 4 / UNITS
-# A public record may make a parameter this improbable, and no more: only what is impossible leaves the family.
+# Smallest prior of a parameter after public records, relative to the largest: only impossible parameters get 0.
 _FAINTEST = 1e-300
 
 
 @dataclass(frozen=True, repr=False)
-class Finite(Family):
+class Finite(Counted):
     """theta is one of m points with `prior` probabilities; a record is one of v levels, x ~ p_theta.
 
-    `log_likelihood` is the table (m, v) of log p_theta(x), or a function of (theta, x) that is asked for every entry once.
+    `log_likelihood` is the table (m, v) of log p_theta(x), or a function of (theta, x) that is called once for every entry.
     The levels are those of a Category column; without `levels` there are two, no (0) and yes (1) of a Boolean column. The
     table is kept in multiples of 2^-48, which makes the log posterior of any data set exact.
 
@@ -75,17 +74,15 @@ class Finite(Family):
     ) -> None:
         points = read_points(grid)
         named = None if levels is None else read_levels(levels)
-        facts: dict[str, Any] = {
-            "grid": points,
-            "levels": named,
-            "log_likelihood": read_table(log_likelihood, points, (0, 1) if named is None else named),
-            "prior": read_prior(prior, len(points)),
-            "lipschitz": None if lipschitz is None else _validate.non_negative("lipschitz", lipschitz),
-            "weighted": None if weighted is None else _validate.non_negative("weighted", weighted),
-            "parameter": read_names(name, len(points[0])),
-        }
-        for key, value in facts.items():
-            object.__setattr__(self, key, value)
+        vars(self).update(
+            grid=points,
+            levels=named,
+            log_likelihood=read_table(log_likelihood, points, (0, 1) if named is None else named),
+            prior=read_prior(prior, len(points)),
+            lipschitz=None if lipschitz is None else _validate.non_negative("lipschitz", lipschitz),
+            weighted=None if weighted is None else _validate.non_negative("weighted", weighted),
+            parameter=read_names(name, len(points[0])),
+        )
         self._refuse_impossible()
 
     @classmethod
@@ -95,6 +92,7 @@ class Finite(Family):
         At 0 and 1 one bit is impossible and l is infinite, so they are left out: L = ln((1 - step)/step) if 1/step is whole.
         """
         width = _validate.between("step", step, 0.0, 1.0)
+        # k/parts is closer to the multiples than k * step where 1/step is whole.
         parts = round(1 / width)
         if parts > 1 and abs(parts * width - 1) < 1e-9:
             rates = [k / parts for k in range(1, parts)]
@@ -153,7 +151,7 @@ class Finite(Family):
     def _points(self) -> Array:
         return np.array([self.grid[j] for j in self.kept])
 
-    # --- what leaves and what is read --------------------------------------------------------------------------------
+    # --- what is released and what is read ---------------------------------------------------------------------------
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -162,32 +160,14 @@ class Finite(Family):
 
     def columns(self, schema: Schema) -> tuple[str, ...]:
         """The Boolean column, or the Category column whose levels are the model's, in the same order."""
-        name = only_column(schema, Boolean if self.levels is None else Category, self.name)
-        declared = schema.columns[name]
-        if isinstance(declared, Category) and tuple(declared.levels) != self.levels:
-            raise ArgumentError(
-                f"the levels of column {name!r} in the schema are not the model's, in the same order. "
-                f"Use Finite(..., levels=schema.columns[{name!r}].levels)."
-            )
-        return (name,)
-
-    def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:
-        """The number of records of each level."""
-        return np.bincount(block[columns[0]], minlength=len(self.units)).astype(np.int64)
+        if self.levels is None:
+            return (only_column(schema, Boolean, self.name),)
+        return (column_of_levels(schema, self.levels, self.name, "Finite(..., levels={})"),)
 
     @property
-    def units(self) -> tuple[Fraction, ...]:
-        """Counts."""
-        return (Fraction(1),) * len(self.log_likelihood[0])
-
-    @property
-    def sensitivity(self) -> float:
-        """One count falls by 1 and one rises by 1."""
-        return math.sqrt(2) * (1 + 1e-15)
-
-    def feasible(self, totals: Array, n: int) -> Array:
-        """Counts of at least 0 that sum to n."""
-        return _cells.nearest_counts(totals, n)
+    def cells(self) -> int:
+        """One count per level."""
+        return len(self.log_likelihood[0])
 
     # --- what is drawn, and at what price ----------------------------------------------------------------------------
 
@@ -219,12 +199,12 @@ class Finite(Family):
 
     def sketch(self, rng: np.random.Generator, natural: Array) -> Array:
         """One float draw of each."""
-        found = []
+        drawn = []
         for (logs,) in self._log_weights(natural):
             running = np.cumsum(np.exp(logs, out=logs), axis=1, out=logs)
             places = (running < rng.random((len(running), 1)) * running[:, -1:]).sum(axis=1)
-            found.append(self._points[places])
-        return np.concatenate(found)
+            drawn.append(self._points[places])
+        return np.concatenate(drawn)
 
     def divergence(self, first: Array, second: Array) -> Array:
         """KL of two posteriors, summed over the points."""
@@ -237,6 +217,7 @@ class Finite(Family):
     def _log_weights(self, *naturals: Array) -> Iterator[tuple[Array, ...]]:
         """Log posteriors relative to their largest, some rows at a time: no table of all rows and points is held."""
         table, prior = np.array(self.kept_log_likelihood), np.array(self.log_prior)
+        # About 2^20 numbers, 8 MB, at a time.
         step = max(1, (1 << 20) // len(prior))
         for start in range(0, len(naturals[0]), step):
             parts = [prior + natural[start : start + step] @ table.T for natural in naturals]
@@ -272,5 +253,5 @@ class Finite(Family):
 
     def __repr__(self) -> str:
         chosen = {"lipschitz": self.lipschitz, "weighted": self.weighted}
-        said = "".join(f", {key}={value:g}" for key, value in chosen.items() if value is not None)
-        return f"Finite({len(self.kept)} of {len(self.grid)} points, {len(self.log_likelihood[0])} levels{said})"
+        options = "".join(f", {key}={value:g}" for key, value in chosen.items() if value is not None)
+        return f"Finite({len(self.kept)} of {len(self.grid)} points, {self.cells} levels{options})"

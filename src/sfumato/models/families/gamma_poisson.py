@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato import _validate
 from sfumato.models.families import _gamma
 from sfumato.models.families._columns import number_within
-from sfumato.models.families._fixed_point import whole_bound
+from sfumato.models.families._fixed_point import whole_bound, whole_total
 from sfumato.models.families.family import Array, Claim, Family
 from sfumato.models.laws import Gamma
 from sfumato.schema import Schema
@@ -45,8 +45,7 @@ class GammaPoisson(Family):
 
     def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:
         """The sum of the counts; each record counts as a whole number from 0 to `bound`, whatever it holds."""
-        values = np.nan_to_num(np.asarray(block[columns[0]], dtype=np.float64), nan=0.0)
-        return np.array([np.rint(np.clip(values, 0, self.bound)).astype(np.int64).sum()], dtype=np.int64)
+        return whole_total(block[columns[0]], self.bound)
 
     @property
     def sensitivity(self) -> float:

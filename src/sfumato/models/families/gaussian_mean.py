@@ -9,7 +9,6 @@ from fractions import Fraction
 from sfumato import _validate
 from sfumato.models.families._normal import moderate
 from sfumato.models.families._vectors import Vectors
-from sfumato.models.laws import Normal
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,6 +48,4 @@ class GaussianMean(Vectors):
 
     def updated(self, totals: Sequence[Fraction], n: int) -> GaussianMean:
         """The posterior of the public records as the prior."""
-        found = self.law(totals, n)
-        mean = tuple(map(float, found.mean)) if isinstance(found, Normal) else self.mean
-        return replace(self, mean=mean, precision=self.precision + n)
+        return replace(self, mean=tuple(map(float, self.law(totals, n).mean)), precision=self.precision + n)

@@ -18,7 +18,8 @@ from sfumato.models.families._columns import only_column
 from sfumato.models.families.family import Array, Claim, Family
 from sfumato.schema import Boolean, Schema
 
-# What the grid can draw: the largest total of counts or precision, the smallest precision and the farthest centre.
+# Limits up to which the grid keeps its stated error: the largest total of counts or precision, the smallest precision and
+# the farthest centre.
 LARGEST_WEIGHT, SMALLEST_PRECISION, FARTHEST_CENTRE = 1e9, 1e-4, 20.0
 # Beyond this many prior deviations from every mode the grid's two outer cells begin.
 _ROOM = 9.0
@@ -80,7 +81,7 @@ class LogitNormal(Family):
         return np.clip(totals, 0.0, float(n))
 
     def claim(self, n: int) -> Claim:
-        """The sharp theorem: the prior's precision decides, whatever n is."""
+        """The sharp theorem: the price depends on the prior's precision, not on n."""
         return Claim("logit-draw", {"precision": self.precision})
 
     def natural(self, totals: Array, n: int, power: float = 1.0, strength: float = 1.0) -> Array:
@@ -91,7 +92,7 @@ class LogitNormal(Family):
         return np.stack([ones, zeros, held, held * self.centre], axis=-1)
 
     def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> laws.Law:
-        """The law with each count rounded once, and a range of the grid that no count decides."""
+        """The law with each count rounded once; the range of the grid depends on public numbers alone."""
         r, s = Fraction(power), Fraction(strength)
         ones = float(s * Fraction(self.ones) + r * totals[0])
         zeros = float(s * Fraction(self.zeros) + r * (n - totals[0]))
@@ -103,6 +104,7 @@ class LogitNormal(Family):
     def strongest(self, n: int) -> float:
         """Largest strength that the grid can still draw."""
         counts = self.ones + self.zeros
+        # The factor 1 - 1e-9 below keeps the rounding of the weight within the limit.
         room = (LARGEST_WEIGHT - n) / counts if counts > 0 else LARGEST_WEIGHT / self.precision
         return max(1.0, min(room, LARGEST_WEIGHT / self.precision) * (1 - 1e-9))
 

@@ -14,7 +14,6 @@ from sfumato.errors import ArgumentError
 from sfumato.models.families._eigenbasis import Eigenbasis, eigenbasis
 from sfumato.models.families._normal import Basis, moderate, moderate_or_zero
 from sfumato.models.families._vectors import Vectors
-from sfumato.models.laws import Normal
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,7 +69,7 @@ class MultivariateNormal(Vectors):
         return tuple(self.precision + self.public * value for value in self._eigen.values)
 
     @property
-    def basis(self) -> Basis | None:
+    def basis(self) -> Basis:
         """The eigenvectors."""
         return self._eigen.rows
 
@@ -81,10 +80,7 @@ class MultivariateNormal(Vectors):
 
     def updated(self, totals: Sequence[Fraction], n: int) -> MultivariateNormal:
         """The posterior of the public records as the prior."""
-        found = self.law(totals, n)
-        if not isinstance(found, Normal) or found.basis is None:
-            raise ArgumentError("the posterior of a MultivariateNormal is a normal law with a basis.")
-        mean = np.array(found.basis) @ np.array([float(value) for value in found.mean])
+        mean = np.array(self.basis) @ np.array([float(value) for value in self.law(totals, n).mean])
         return replace(self, mean=tuple(mean.tolist()), public=self.public + n)
 
 

@@ -16,7 +16,6 @@ from sfumato.models.families._columns import number_within
 from sfumato.models.families._fixed_point import RESOLUTION, steps_between
 from sfumato.models.families._normal import Location, exact_sums, moderate, moderate_or_zero
 from sfumato.models.families.family import Array
-from sfumato.models.laws import Normal
 from sfumato.schema import Schema
 
 
@@ -43,15 +42,13 @@ class NormalMean(Location):
         if not low < high:
             raise ArgumentError(f"upper must be greater than lower; got lower={low!r} and upper={high!r}.")
         width = moderate("upper - lower", high - low)
-        numbers = {
-            "variance": moderate("variance", variance),
-            "lower": low,
-            "upper": high,
-            "mean": low + 0.5 * width if mean is None else moderate_or_zero("mean", mean),
-            "precision": moderate("precision", 16.0 / width / width if precision is None else precision),
-        }
-        for key, value in numbers.items():
-            object.__setattr__(self, key, value)
+        vars(self).update(
+            variance=moderate("variance", variance),
+            lower=low,
+            upper=high,
+            mean=low + 0.5 * width if mean is None else moderate_or_zero("mean", mean),
+            precision=moderate("precision", 16.0 / width / width if precision is None else precision),
+        )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -59,7 +56,7 @@ class NormalMean(Location):
         return ("mean",)
 
     def columns(self, schema: Schema) -> tuple[str, ...]:
-        """The Number column whose mean is asked for: the target, or the only one there is."""
+        """The Number column whose mean is drawn: the target, or the only one there is."""
         bounds = f"lower={self.lower:g}, upper={self.upper:g}"
         return (number_within(schema, self.lower, self.upper, self.name, bounds),)
 
@@ -118,8 +115,7 @@ class NormalMean(Location):
 
     def updated(self, totals: Sequence[Fraction], n: int) -> NormalMean:
         """The posterior of the public records as the prior."""
-        found = self.law(totals, n)
-        mean = float(found.mean[0]) if isinstance(found, Normal) else self.mean
+        mean = float(self.law(totals, n).mean[0])
         return replace(self, mean=mean, precision=self.precision + n * self.curvatures[0])
 
 

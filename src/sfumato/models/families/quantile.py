@@ -1,4 +1,4 @@
-"""A quantile of a bounded column, drawn from a public list of candidates: the way to bounds for who has none."""
+"""A quantile of a bounded column, drawn from a public list of candidates; also used to choose bounds privately."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
+from sfumato.models.families._cells import Counted
 from sfumato.models.families._columns import only_column
 from sfumato.models.families._log_weights import UNITS, tempered
-from sfumato.models.families.family import Claim, Family
+from sfumato.models.families.family import Claim
 from sfumato.models.laws import Finite, Law
 from sfumato.schema import Number, Schema
 
+# Most candidates: as many as the largest grid has cells.
 _LARGEST_GRID = 1 << 16
-# How often the stated rank error may be exceeded.
+# Probability with which the stated rank error may be exceeded.
 _FAILURE = 0.1
 
 
 @dataclass(frozen=True, repr=False)
-class Quantile(Family):
+class Quantile(Counted):
     """The exponential mechanism on the candidates of `grid`, with the rank error of a candidate c as its loss.
 
     A record equal to c may stand on either side of it, so c covers the ranks from #{x < c} to #{x <= c}; its error is
@@ -75,6 +77,7 @@ class Quantile(Family):
         decades = math.log10(high) - math.log10(low)
         if decades * steps > _LARGEST_GRID:
             raise ArgumentError(f"per_decade={steps} makes more than {_LARGEST_GRID:,} candidates; use fewer.")
+        # Twelve digits, so that all machines have the same candidates; 1e-9 keeps rounding from adding one next to `largest`.
         inner = [float(f"{low * 10 ** (k / steps):.12g}") for k in range(1, math.ceil(decades * steps - 1e-9))]
         rising = [low, *(value for value in inner if low < value < high), high]
         falling = [-value for value in reversed(rising)] if signed else []
@@ -90,10 +93,10 @@ class Quantile(Family):
         signed: bool = False,
         column: str | None = None,
     ) -> Quantile:
-        """A quantile on a geometric grid: nothing but the order of magnitude has to be known beforehand."""
+        """A quantile on a geometric grid, for columns of which only a wide range of magnitudes is known."""
         return cls(level, cls.geometric_grid(smallest, largest, per_decade, signed), column)
 
-    # --- what leaves and what is read --------------------------------------------------------------------------------
+    # --- what is released and what is read ---------------------------------------------------------------------------
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -120,17 +123,12 @@ class Quantile(Family):
         """Records below the first candidate, at it, between it and the second, at the second, and so on."""
         values, candidates = block[columns[0]], np.array(self.grid)
         places = np.searchsorted(candidates, values, "left") + np.searchsorted(candidates, values, "right")
-        return np.bincount(places, minlength=2 * len(candidates) + 1).astype(np.int64)
+        return np.bincount(places, minlength=self.cells).astype(np.int64)
 
     @property
-    def units(self) -> tuple[Fraction, ...]:
-        """Counts."""
-        return (Fraction(1),) * (2 * len(self.grid) + 1)
-
-    @property
-    def sensitivity(self) -> float:
-        """One count falls by 1 and one rises by 1."""
-        return math.sqrt(2) * (1 + 1e-15)
+    def cells(self) -> int:
+        """A count at each candidate, and one in each gap beside them."""
+        return 2 * len(self.grid) + 1
 
     def losses(self, totals: Sequence[Fraction | int], n: int) -> tuple[list[int], int]:
         """Rank error of every candidate as whole numbers over a common denominator: the level is a decimal fraction."""

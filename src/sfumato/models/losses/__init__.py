@@ -1,6 +1,6 @@
-"""Losses, one file each, with the constants that the theorems need. Every constant is attacked by the tests.
+"""Losses, one file each, with the constants that the theorems need. Tests search for counterexamples to every constant.
 
-`radius` is the norm that a loss sees, intercept included: `radius_with_intercept(data_norm)`.
+`radius` bounds the norm of a row, intercept included: `radius_with_intercept(data_norm)`.
 """
 
 from __future__ import annotations

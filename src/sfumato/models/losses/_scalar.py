@@ -1,9 +1,9 @@
-"""What losses of one score share: constants from a slope bound, spreads of values, random labels and shares of classes."""
+"""Helpers of the losses of one score: constants from a slope bound, spreads of values, random labels, class shares."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,12 +17,12 @@ from sfumato.models.constants import Constants
 if TYPE_CHECKING:
     from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
 
-# Absolute error of a computed value, in units of the largest value met: a few elementary functions of two ulp each.
+# Absolute error of a computed value, in units of the largest value: a few elementary functions of two ulp each.
 _VALUE_ERROR = 64 * 2.0**-53
 
 
 def radius_with_intercept(data_norm: float, intercept: float = 1.0) -> float:
-    """sqrt(data_norm^2 + intercept^2), rounded up: the norm a loss sees once the intercept feature is appended.
+    """sqrt(data_norm^2 + intercept^2), rounded up: the norm of a row once the intercept feature is appended.
 
     The gradient with respect to (theta, intercept) is phi' times (x, 1), so a logistic loss on rows of norm r with an
     intercept is sqrt(r^2 + 1)-Lipschitz. Minami et al. 2016, section 3.3, print r.
@@ -55,23 +55,30 @@ def checked_radius(domain_radius: float) -> float:
 
 
 def constants_of_slope(
-    *, radius: float, slope: float, curvature: float, bound: float, convex: bool, difference: float | None = None
+    loss: ScalarLinkLoss, *, slope: float, curvature: float, bound: float, convex: bool, difference: float | None = None
 ) -> Constants:
-    """Constants of phi(<theta, x>, y) with |phi'| <= slope, phi'' <= curvature and |x| <= radius.
+    """Constants of phi(<theta, x>, y) with |phi'| <= slope, phi'' <= curvature and |x| <= r, the loss's radius.
 
     The gradient is phi' x: norm at most slope r; two of them differ by at most 2 slope r; and phi'' x x' has norm at
     most curvature r^2. The strong convexity is 0: one record's loss is constant in directions orthogonal to its x.
     """
-    smoothness = product_up(curvature, radius, radius)
+    smoothness = product_up(curvature, loss.radius, loss.radius)
     return Constants(
-        lipschitz=product_up(slope, radius),
-        difference=product_up(2.0, slope, radius) if difference is None else difference,
+        lipschitz=product_up(slope, loss.radius),
+        difference=product_up(2.0, slope, loss.radius) if difference is None else difference,
         smoothness=smoothness,
         strong_convexity=0.0,
         bound=bound,
         convex=convex,
         smooth=math.isfinite(smoothness),
     )
+
+
+def crossing(steepness: Callable[[FloatArray], FloatArray], level: float, low: float, high: float) -> float:
+    """Where a falling function passes `level` between `low` and `high`: by bisection down to neighbouring floats."""
+    while low < (middle := 0.5 * (low + high)) < high:
+        low, high = (middle, high) if float(steepness(np.asarray(middle))) > level else (low, middle)
+    return high
 
 
 def slope_bound(radius: float, slope: float, domain_radius: float) -> float:

@@ -8,6 +8,7 @@ random between) and then followed uphill from the worst points by shrinking grid
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,24 +38,27 @@ def attack(loss: ScalarLink) -> None:
         u, y = _points(loss)
         _finite(loss, u, y)
         remedy = "Declare a larger derivative_bound, or clip the derivative."
-        _reject(loss, u, y, _slope_score(loss), "bound on the derivative", "|phi'(u, y)|", remedy)
+        _reject(loss, u, y, partial(_slope_score, loss), "bound on the derivative", "|phi'(u, y)|", remedy)
         if loss.convex:
-            # Before the other properties: a derivative that is monotone at the points tried is nearly known between them.
+            # Before the other properties: between points, a monotone derivative is bounded by its values at them.
             remedy = "Change the loss so that phi' never falls, or declare convex=False and price the whole path."
             for gap in _GAPS:
-                _reject(loss, u, y, _monotone_score(loss, gap), "convexity", "phi'(u + h, y) - phi'(u, y)", remedy)
+                score = partial(_monotone_score, loss, gap)
+                _reject(loss, u, y, score, "convexity", "phi'(u + h, y) - phi'(u, y)", remedy)
         for gap in _GAPS[1:]:
-            remedy = "Give the derivative of the value that is given."
-            _reject(loss, u, y, _agreement_score(loss, gap), "derivative of the value", "phi'(u, y)", remedy)
+            score, remedy = partial(_agreement_score, loss, gap), "Give the derivative of the value that is given."
+            _reject(loss, u, y, score, "derivative of the value", "phi'(u, y)", remedy)
         if loss.curvature_bound is not None:
             remedy = "Declare a larger curvature_bound, or None for a loss with a kink."
             for gap in _GAPS:
-                _reject(loss, u, y, _curvature_score(loss, gap), "bound on the curvature", "quotient of phi'", remedy)
+                score = partial(_curvature_score, loss, gap)
+                _reject(loss, u, y, score, "bound on the curvature", "quotient of phi'", remedy)
             _kinks(loss, u, y, loss.curvature_bound)
 
 
 def _points(loss: ScalarLink) -> tuple[FloatArray, FloatArray]:
     """The grid: two arrays of shape (labels, points)."""
+    # A fixed seed: every construction of a loss tries the same points.
     rng = np.random.Generator(np.random.PCG64(20240229))
     far_out = loss.search_radius
     if isinstance(loss.label_domain, LabelSet):
@@ -63,6 +67,7 @@ def _points(loss: ScalarLink) -> tuple[FloatArray, FloatArray]:
         low, high = loss.label_domain.lower, loss.label_domain.upper
         labels = np.concatenate([np.linspace(low, high, 17), rng.uniform(low, high, 8)])
     far = np.geomspace(1e-6, far_out, 400)
+    # About 60,000 points near 0 in all, shared out among the labels.
     near = np.linspace(-30.0, 30.0, int(np.clip(60_000 // labels.size, 1_201, 6_001)))
     wide = rng.uniform(-far_out, far_out, 400)
     scattered = rng.choice([-1.0, 1.0], 600) * np.exp(rng.uniform(np.log(1e-3), np.log(far_out), 600))
@@ -93,18 +98,14 @@ def _finite(loss: ScalarLink, u: FloatArray, y: FloatArray) -> None:
 
 
 def _broken(score: FloatArray) -> FloatArray:
-    """Count a NaN, met between the points of the grid, as broken beyond measure."""
+    """Count a NaN, which may occur between the points of the grid, as an infinite violation."""
     return np.where(np.isnan(score), np.inf, score)
 
 
-def _slope_score(loss: ScalarLink) -> Score:
+def _slope_score(loss: ScalarLink, u: FloatArray, y: FloatArray) -> Finding:
     """|phi'| - bound, without allowance for rounding: computed slopes must keep the bound."""
-
-    def score(u: FloatArray, y: FloatArray) -> Finding:
-        steep = np.abs(loss.derivative(u, y))
-        return _broken(steep - loss.derivative_bound), steep, np.full(u.shape, loss.derivative_bound)
-
-    return score
+    steep = np.abs(loss.derivative(u, y))
+    return _broken(steep - loss.derivative_bound), steep, np.full(u.shape, loss.derivative_bound)
 
 
 def _rise(loss: ScalarLink, u: FloatArray, y: FloatArray, gap: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -116,47 +117,34 @@ def _rise(loss: ScalarLink, u: FloatArray, y: FloatArray, gap: float) -> tuple[F
     return loss.derivative(right, y) - loss.derivative(u, y), right - u, error
 
 
-def _monotone_score(loss: ScalarLink, gap: float) -> Score:
+def _monotone_score(loss: ScalarLink, gap: float, u: FloatArray, y: FloatArray) -> Finding:
     """How far phi' falls over a gap."""
-
-    def score(u: FloatArray, y: FloatArray) -> Finding:
-        rise, _, error = _rise(loss, u, y, gap)
-        return _broken(-rise - error), rise, np.zeros(u.shape)
-
-    return score
+    rise, _, error = _rise(loss, u, y, gap)
+    return _broken(-rise - error), rise, np.zeros(u.shape)
 
 
-def _curvature_score(loss: ScalarLink, gap: float) -> Score:
+def _curvature_score(loss: ScalarLink, gap: float, u: FloatArray, y: FloatArray) -> Finding:
     """Difference quotient of phi' above the declared curvature; both signs count where convexity is not declared."""
-
-    def score(u: FloatArray, y: FloatArray) -> Finding:
-        rise, width, error = _rise(loss, u, y, gap)
-        quotient = (rise if loss.convex else np.abs(rise)) / width
-        allowed = np.full(u.shape, loss.curvature_bound)
-        return _broken(quotient - allowed - error / width), quotient, allowed
-
-    return score
+    rise, width, error = _rise(loss, u, y, gap)
+    quotient = (rise if loss.convex else np.abs(rise)) / width
+    allowed = np.full(u.shape, loss.curvature_bound)
+    return _broken(quotient - allowed - error / width), quotient, allowed
 
 
-def _agreement_score(loss: ScalarLink, gap: float) -> Score:
+def _agreement_score(loss: ScalarLink, gap: float, u: FloatArray, y: FloatArray) -> Finding:
     """The mean slope of phi over a gap against phi' there: for convex phi it lies between phi' at the two ends.
 
     Where convexity is not declared it must lie in the range of five values of phi', widened by that range.
     """
-
-    def score(u: FloatArray, y: FloatArray) -> Finding:
-        """How far the mean slope lies outside what the derivative allows, with both numbers."""
-        right = u + gap * np.maximum(1.0, np.abs(u))
-        values = loss.value(u, y), loss.value(right, y)
-        mean = (values[1] - values[0]) / (right - u)
-        slopes = np.stack([loss.derivative(u + part * (right - u), y) for part in (0.0, 0.25, 0.5, 0.75, 1.0)])
-        low, high = slopes.min(axis=0), slopes.max(axis=0)
-        slack = 0.0 if loss.convex else high - low
-        error = _VALUE_ERROR * (1.0 + np.abs(values[0]) + np.abs(values[1])) / (right - u)
-        error += _SLOPE_ERROR * loss.derivative_bound
-        return _broken(np.maximum(low - mean, mean - high) - slack - error), slopes[2], mean
-
-    return score
+    right = u + gap * np.maximum(1.0, np.abs(u))
+    values = loss.value(u, y), loss.value(right, y)
+    mean = (values[1] - values[0]) / (right - u)
+    slopes = np.stack([loss.derivative(u + part * (right - u), y) for part in (0.0, 0.25, 0.5, 0.75, 1.0)])
+    low, high = slopes.min(axis=0), slopes.max(axis=0)
+    slack = 0.0 if loss.convex else high - low
+    error = _VALUE_ERROR * (1.0 + np.abs(values[0]) + np.abs(values[1])) / (right - u)
+    error += _SLOPE_ERROR * loss.derivative_bound
+    return _broken(np.maximum(low - mean, mean - high) - slack - error), slopes[2], mean
 
 
 def _reject(
@@ -169,14 +157,14 @@ def _reject(
         if parts[0].flat[i] > worst[0]:
             worst = tuple(float(part.flat[i]) for part in parts)
     if len(worst) > 1:
-        _, seen, limit, witness, label = worst
+        _, value, limit, witness, label = worst
         relation = {"derivative of the value": "the slope of phi,", "convexity": "at least"}.get(hypothesis, "at most")
-        given = f"{seen:.9g} at u = {witness!r}, y = {label!r}"
+        given = f"{value:.9g} at u = {witness!r}, y = {label!r}"
         raise _rejected(loss, hypothesis, symbol, f"{relation} {limit:.9g}", given, remedy)
 
 
 def _search(loss: ScalarLink, u: FloatArray, y: FloatArray, score: Score) -> Iterator[tuple[FloatArray, ...]]:
-    """Yield (broken, seen, allowed, u, y) on the grid, then on ever finer grids around its worst points."""
+    """Yield (violation, value, allowed, u, y) on the grid, then on ever finer grids around its worst points."""
     coarse = score(u, y)
     yield *coarse, u, y
     interval = None if isinstance(loss.label_domain, LabelSet) else loss.label_domain

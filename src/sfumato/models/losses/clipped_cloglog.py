@@ -21,12 +21,14 @@ POSITIVE_CURVATURE = 0.4126
 
 def _positive_slope(t: FloatArray) -> FloatArray:
     """t/(e^t - 1) for t >= 0: from 1 down to 0."""
+    # e^700 is near the largest float; the slope there is 0 to all digits.
     bounded = np.minimum(t, 700.0)
     return np.where(bounded > 0, bounded / np.expm1(np.where(bounded > 0, bounded, 1.0)), 1.0)
 
 
 def _positive_value(u: FloatArray) -> FloatArray:
     """-log(1 - exp(-e^u)), as -u - log((1 - e^-t)/t) on the left, where it grows like -u."""
+    # Beyond u = 6 the value is exp(-e^u) < 1e-175.
     t = np.exp(np.minimum(u, 6.0))
     safe = np.where(t > 0, t, 1.0)
     left = -u - np.log(np.where(t > 0, -np.expm1(-safe) / safe, 1.0))
@@ -36,14 +38,7 @@ def _positive_value(u: FloatArray) -> FloatArray:
 @lru_cache(maxsize=256)
 def _positive_clip_point(clip: float) -> float:
     """Score u at which the slope for y = 1 is `clip`, by bisection in t; minus infinity from clip = 1 on."""
-    if clip >= 1:
-        return -math.inf
-    low, high = 0.0, 700.0
-    while True:
-        middle = 0.5 * (low + high)
-        if not low < middle < high:
-            return math.log(high)
-        low, high = (middle, high) if float(_positive_slope(np.asarray(middle))) > clip else (low, middle)
+    return -math.inf if clip >= 1 else math.log(_scalar.crossing(_positive_slope, clip, 0.0, 700.0))
 
 
 @dataclass(frozen=True)
@@ -81,13 +76,11 @@ class ClippedCloglog(ScalarLinkLoss):
 
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = c r, G/power = 2 c r, M_l = r^2 max(c, 0.4126); Delta is the spread of phi(u, y) - phi(0, y)."""
-        return _scalar.constants_of_slope(
-            radius=self.radius,
-            slope=self.clip,
-            curvature=max(self.clip, POSITIVE_CURVATURE),
-            bound=_scalar.spread(self, self.clip, domain_radius, (0.0, 1.0)),
-            convex=True,
+        bound, curvature = (
+            _scalar.spread(self, self.clip, domain_radius, (0.0, 1.0)),
+            max(self.clip, POSITIVE_CURVATURE),
         )
+        return _scalar.constants_of_slope(self, slope=self.clip, curvature=curvature, bound=bound, convex=True)
 
     def predict(self, scores: FloatArray) -> FloatArray:
         """P(y = 1) = 1 - exp(-e^u)."""

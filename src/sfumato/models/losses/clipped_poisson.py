@@ -78,12 +78,11 @@ class ClippedPoisson(ScalarLinkLoss):
             turning = math.log(self.label_bound)
             bound = _scalar.spread(self, self.clip, domain_radius, (0.0, self.label_bound), turning)
             curvature = up(Fraction(self.clip) + Fraction(self.label_bound))
-        return _scalar.constants_of_slope(
-            radius=self.radius, slope=self.clip, curvature=curvature, bound=bound, convex=True
-        )
+        return _scalar.constants_of_slope(self, slope=self.clip, curvature=curvature, bound=bound, convex=True)
 
     def simulate(self, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Poisson counts of mean e^u, at most the label bound."""
+        # numpy's generator refuses means above 9e18; e^30 is 1e13.
         counts = rng.poisson(np.exp(np.clip(scores[:, 0], -30, 30)))
         return np.minimum(counts, self.label_domain.upper).astype(np.float64)
 

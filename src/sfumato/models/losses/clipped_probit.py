@@ -26,12 +26,7 @@ def _steepness(margin: FloatArray) -> FloatArray:
 @lru_cache(maxsize=256)
 def _clip_point(clip: float) -> float:
     """Margin s at which the steepness is `clip`, by bisection; the steepness at -clip exceeds clip, at 40 it is 0."""
-    low, high = -clip, 40.0
-    while True:
-        middle = 0.5 * (low + high)
-        if not low < middle < high:
-            return high
-        low, high = (middle, high) if float(_steepness(np.asarray(middle))) > clip else (low, middle)
+    return _scalar.crossing(_steepness, clip, -clip, 40.0)
 
 
 @dataclass(frozen=True)
@@ -69,7 +64,7 @@ class ClippedProbit(ScalarLinkLoss):
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = c r, G/power = 2 c r, M_l = r^2, Delta = phi(-r R) - phi(r R)."""
         bound = _scalar.spread(self, self.clip, domain_radius, (-1.0, 1.0))
-        return _scalar.constants_of_slope(radius=self.radius, slope=self.clip, curvature=1.0, bound=bound, convex=True)
+        return _scalar.constants_of_slope(self, slope=self.clip, curvature=1.0, bound=bound, convex=True)
 
     def predict(self, scores: FloatArray) -> FloatArray:
         """P(y = 1) = Phi(u)."""

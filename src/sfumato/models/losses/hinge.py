@@ -41,7 +41,7 @@ class Hinge(ScalarLinkLoss):
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = r, G/power = 2 r, Delta = r R + min(1, r R); not smooth."""
         bound = _scalar.spread(self, 1.0, domain_radius, (-1.0, 1.0))
-        return _scalar.constants_of_slope(radius=self.radius, slope=1.0, curvature=math.inf, bound=bound, convex=True)
+        return _scalar.constants_of_slope(self, slope=1.0, curvature=math.inf, bound=bound, convex=True)
 
     def mode_bound(self, power: float, n: int, precision: float) -> float | None:
         """Return sqrt(power n/m): at the mode m |theta|^2 = power sum_i -u_i phi'(u_i), and -u phi'(u) <= 1."""

@@ -51,7 +51,7 @@ class Huber(ScalarLinkLoss):
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = c r, G/power = 2 c r, M_l = r^2, Delta = 2 c r R."""
         bound = _scalar.slope_bound(self.radius, self.clip, domain_radius)
-        return _scalar.constants_of_slope(radius=self.radius, slope=self.clip, curvature=1.0, bound=bound, convex=True)
+        return _scalar.constants_of_slope(self, slope=self.clip, curvature=1.0, bound=bound, convex=True)
 
     def label_limit(self, largest_score: float) -> float:
         """Where every residual is clipped: the largest score plus c."""

@@ -1,4 +1,4 @@
-"""Label domains: the public set that a record's label comes from. The data layer maps every label into it."""
+"""Label domains: the public set that a loss's labels come from. Every label is mapped into it when a data set is read."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ class LabelInterval:
         return f"{left}, {right}"
 
 
+# The domains of the losses in this package: two classes as signs or as bits, and residuals of any number.
 Labels = LabelSet | LabelInterval
 SIGNS = LabelSet((-1.0, 1.0))
 BITS = LabelSet((0.0, 1.0))

@@ -52,7 +52,7 @@ class Logistic(ScalarLinkLoss):
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = r, G/power = 2 r (1.05163 r in one dimension), M_l = r^2/4, Delta = r R."""
         return _scalar.constants_of_slope(
-            radius=self.radius,
+            self,
             slope=1.0,
             curvature=0.25,
             bound=product_up(self.radius, _scalar.checked_radius(domain_radius)),
@@ -81,6 +81,7 @@ def map_radius(power: float, radius: float, precision_per_record: float) -> floa
     if c * flat >= 1 + PEAK:
         return flat * (1 + 16 * UNIT)
     low, high = 0.0, min(flat, 0.5 * rho * c / b) * (1 + 16 * UNIT)
+    # Bisection to neighbouring floats; the factors 1 + 16 u cover the rounding of the few operations.
     for _ in range(200):
         middle = 0.5 * (low + high)
         if middle in (low, high):

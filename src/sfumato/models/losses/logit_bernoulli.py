@@ -46,9 +46,7 @@ class LogitBernoulli(ScalarLinkLoss):
         if dimension not in (None, 1):
             raise ArgumentError(f"dimension must be 1 for the logit-bernoulli loss; got {dimension!r}.")
         bound = _scalar.checked_radius(domain_radius)
-        return _scalar.constants_of_slope(
-            radius=1.0, slope=1.0, curvature=0.25, bound=bound, difference=1.0, convex=True
-        )
+        return _scalar.constants_of_slope(self, slope=1.0, curvature=0.25, bound=bound, difference=1.0, convex=True)
 
     def simulate(self, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Labels 1 with probability sigma(u), else 0."""

@@ -1,8 +1,8 @@
-"""What a loss answers about itself: the base classes that every loss, in this package or outside it, starts from.
+"""Base classes of the losses, in this package or outside it.
 
 A loss is a frozen dataclass in a file of its own and one line in the table `LOSSES`. Planning reads its constants, engines
-its values and slopes, rehearsals its random labels, releases its predictions, and spec files its name; no other file knows
-which losses there are.
+its values and slopes, rehearsals its random labels, releases its predictions, and spec files its name; no other file lists
+the losses.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LABEL_POINTS = 201
 
 @dataclass(frozen=True)
 class Target:
-    """What a spec file and its schema say of the labels: their column, its name, and numbers for the loss."""
+    """The labels as a spec file and its schema declare them: the column, its name, and numbers for the loss."""
 
     name: str
     column: Column
@@ -62,7 +62,7 @@ class Loss:
 
     The loss of a record with features x and label y depends on theta through its scores: with theta cut into `outputs`
     vectors of equal length, the scores are their inner products with x. Arrays of scores have the shape (..., outputs).
-    What stands below is what most losses answer; each file changes what differs.
+    The defaults below fit most losses; each loss overrides what differs.
     """
 
     name: str  # in documents, and the key in LOSSES
@@ -70,6 +70,7 @@ class Loss:
     label_domain: Labels  # the public set that labels come from; a loss of rows alone has none
     record: str = LABELLED_ROW  # what one record is
     positive: tuple[str, ...] = ("radius",)  # fields that must be positive numbers
+    proportions: tuple[str, ...] = ()  # fields that must lie strictly between 0 and 1
     dimension: int | None = None  # the parameter's dimension, where the loss fixes it
     outputs: int = 1  # scores of a record
     score_name: str = "score"  # what a score is called where the parameter is one
@@ -81,9 +82,11 @@ class Loss:
     spec_keys: tuple[str, ...] = ()  # numbers that a spec file may give beside it
 
     def __post_init__(self) -> None:
-        """Check the numbers that must be positive."""
+        """Check the fields named by `positive` and `proportions`."""
         for name in self.positive:
             object.__setattr__(self, name, _validate.positive(name, getattr(self, name)))
+        for name in self.proportions:
+            object.__setattr__(self, name, _validate.between(name, getattr(self, name), 0.0, 1.0))
 
     # --- mathematics -------------------------------------------------------------------------------------------------
 
@@ -107,13 +110,13 @@ class Loss:
         return None
 
     def mode_bound(self, power: float, n: int, precision: float) -> float | None:
-        """Bound on the norm of the mode of n records under the prior N(0, I/precision), where the loss knows a sharp one.
+        """Bound on the norm of the mode of n records under the prior N(0, I/precision).
 
-        Every loss has the bound power n L/precision; None says that it knows no smaller one.
+        Every loss has the bound power n L/precision; None if no smaller one is known.
         """
         return None
 
-    # --- what is invented and predicted ------------------------------------------------------------------------------
+    # --- simulated labels and predictions ----------------------------------------------------------------------------
 
     def label_shares(self, scores: FloatArray, labels: FloatArray) -> FloatArray:
         """Probabilities proportional to exp(-loss), shaped (n, labels), of labels at scores (n, outputs)."""
@@ -122,7 +125,7 @@ class Loss:
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def simulate(self, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Random labels (n,) of invented records with scores (n, outputs), with probabilities from `label_shares`."""
+        """Random labels (n,) of simulated records with scores (n, outputs), with probabilities from `label_shares`."""
         domain = self.label_domain
         if isinstance(domain, LabelInterval) and not domain.bounded:
             raise ArgumentError(
@@ -138,10 +141,9 @@ class Loss:
         return np.asarray(labels[places.clip(0, len(labels) - 1)])
 
     def predict(self, scores: FloatArray) -> FloatArray:
-        """What one parameter predicts for rows with these scores: a number (..., 1), or shares of the classes (..., classes).
+        """Prediction of one parameter for rows with these scores: a number (..., 1), or shares of the classes (..., classes).
 
-        Unless a loss says otherwise, the number is the score, and the class of least loss has all of the share, the first
-        at a tie.
+        By default the number is the score, and the class of least loss (the first at a tie) has a share of 1.
         """
         domain = self.label_domain
         if isinstance(domain, LabelInterval):

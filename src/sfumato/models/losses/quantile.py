@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato import _validate
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
 from sfumato.models.losses.labels import REALS
@@ -26,13 +25,9 @@ class Quantile(ScalarLinkLoss):
     radius: float
     quantile: float
     name = "quantile"
+    proportions = ("quantile",)
     compiled = 4, ("quantile",)
     label_domain = REALS
-
-    def __post_init__(self) -> None:
-        """Check the radius and the quantile."""
-        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
-        object.__setattr__(self, "quantile", _validate.between("quantile", self.quantile, 0.0, 1.0))
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """-tau e or (1 - tau) e."""
@@ -49,7 +44,7 @@ class Quantile(ScalarLinkLoss):
         """L = s r, G/power = 2 s r, Delta = 2 s r R with s = max(tau, 1 - tau); not smooth."""
         slope = max(self.quantile, 1.0 - self.quantile)
         bound = _scalar.slope_bound(self.radius, slope, domain_radius)
-        return _scalar.constants_of_slope(radius=self.radius, slope=slope, curvature=math.inf, bound=bound, convex=True)
+        return _scalar.constants_of_slope(self, slope=slope, curvature=math.inf, bound=bound, convex=True)
 
     def label_limit(self, largest_score: float) -> float:
         """Where every score lies on the same side of the label: the largest score."""

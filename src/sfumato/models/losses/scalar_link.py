@@ -80,8 +80,7 @@ class ScalarLink(ScalarLinkLoss):
             "name": name,
             "search_radius": _validate.finite("search_radius", search_radius),
         }
-        for field, part in parts.items():
-            object.__setattr__(self, field, part)
+        vars(self).update(parts)
         attack(self)
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
@@ -97,7 +96,7 @@ class ScalarLink(ScalarLinkLoss):
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """The declared bounds times the powers of the radius."""
         return _scalar.constants_of_slope(
-            radius=self.radius,
+            self,
             slope=self.derivative_bound,
             curvature=math.inf if self.curvature_bound is None else self.curvature_bound,
             bound=_scalar.slope_bound(self.radius, self.derivative_bound, domain_radius),

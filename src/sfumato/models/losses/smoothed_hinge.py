@@ -49,9 +49,7 @@ class SmoothedHinge(ScalarLinkLoss):
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = r, G/power = 2 r, M_l = r^2/w, Delta = phi(-r R) - phi(r R)."""
         bound = _scalar.spread(self, 1.0, domain_radius, (-1.0, 1.0))
-        return _scalar.constants_of_slope(
-            radius=self.radius, slope=1.0, curvature=inverse_up(self.width), bound=bound, convex=True
-        )
+        return _scalar.constants_of_slope(self, slope=1.0, curvature=inverse_up(self.width), bound=bound, convex=True)
 
     @classmethod
     def from_spec(cls, radius: float, target: Target) -> SmoothedHinge:

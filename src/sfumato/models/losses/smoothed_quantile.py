@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato import _validate
 from sfumato.models._rounding import inverse_up
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
@@ -29,16 +28,12 @@ class SmoothedQuantile(ScalarLinkLoss):
     quantile: float
     width: float
     name = "smoothed-quantile"
+    positive = ("radius", "width")
+    proportions = ("quantile",)
     compiled = 5, ("quantile", "width")
     spec_name = "quantile"
     spec_keys = ("quantile",)
     label_domain = REALS
-
-    def __post_init__(self) -> None:
-        """Check the radius, the quantile and the width."""
-        object.__setattr__(self, "radius", _validate.positive("radius", self.radius))
-        object.__setattr__(self, "quantile", _validate.between("quantile", self.quantile, 0.0, 1.0))
-        object.__setattr__(self, "width", _validate.positive("width", self.width))
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """e^2/(2w) near 0, continued linearly."""
@@ -59,9 +54,7 @@ class SmoothedQuantile(ScalarLinkLoss):
         slope = max(self.quantile, 1.0 - self.quantile)
         bound = _scalar.slope_bound(self.radius, slope, domain_radius)
         curvature = inverse_up(self.width)
-        return _scalar.constants_of_slope(
-            radius=self.radius, slope=slope, curvature=curvature, bound=bound, convex=True
-        )
+        return _scalar.constants_of_slope(self, slope=slope, curvature=curvature, bound=bound, convex=True)
 
     def label_limit(self, largest_score: float) -> float:
         """Where every slope is -tau or 1 - tau: the largest score plus w."""

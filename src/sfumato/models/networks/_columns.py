@@ -24,7 +24,7 @@ _MOST_BINS = 2**16
 
 def checked_bins(pairs: list[tuple[Any, Any]], levels: Mapping[str, Any]) -> tuple[tuple[str, Edges], ...]:
     """Edges of bins by column: rising, one more than the column has levels."""
-    found = []
+    checked = []
     for name, given in pairs:
         if name not in levels:
             raise ArgumentError(f"bins names {name!r}, which is not a column of the network.")
@@ -33,8 +33,8 @@ def checked_bins(pairs: list[tuple[Any, Any]], levels: Mapping[str, Any]) -> tup
             raise ArgumentError(
                 f"bins[{name!r}] has {len(edges) - 1} bins and the network {size_of(levels[name])} levels for it."
             )
-        found.append((name, edges))
-    return tuple(found)
+        checked.append((name, edges))
+    return tuple(checked)
 
 
 def _rising(name: str, given: Any) -> Edges:
@@ -46,7 +46,7 @@ def _rising(name: str, given: Any) -> Edges:
 
 def edges_of(schema: Schema, bins: Mapping[str, Any], named: set[str]) -> dict[str, Edges]:
     """Edges for every Number column of the network; a number of bins is read as equal ones between the bounds."""
-    found = {}
+    rising = {}
     for name, given in bins.items():
         column = schema.columns.get(name)
         if name not in named or not isinstance(column, Number):
@@ -57,8 +57,8 @@ def edges_of(schema: Schema, bins: Mapping[str, Any], named: set[str]) -> dict[s
                 f"bins[{name!r}]", given, 2, _MOST_BINS, "every bin is a cell of the network's tables"
             )
             edges = [column.lower + (column.upper - column.lower) * k / count for k in range(count)] + [column.upper]
-        found[name] = _rising(name, edges)
-    return found
+        rising[name] = _rising(name, edges)
+    return rising
 
 
 def levels_of(schema: Schema, name: str, edges: Mapping[str, Edges]) -> Any:

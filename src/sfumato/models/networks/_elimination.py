@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,14 +11,14 @@ from sfumato.errors import ArgumentError
 from sfumato.models.families.family import Array
 from sfumato.models.networks._tables import Factor
 
-# Cells of the largest table that is made on the way.
+# Most cells of an intermediate table: 32 MB of floats.
 LARGEST = 1 << 22
 
 Part = tuple[tuple[str, ...], Array]
 
 
 class TooLarge(ArgumentError):
-    """A table on the way would be too large."""
+    """An intermediate table would be too large."""
 
 
 def joint(factors: Sequence[Factor], wanted: Sequence[str]) -> Array:
@@ -39,35 +40,28 @@ def joint(factors: Sequence[Factor], wanted: Sequence[str]) -> Array:
 
 
 def _ancestors(laws: dict[str, Factor], wanted: Sequence[str]) -> list[str]:
-    """The wanted columns and all above them: what lies below sums to 1."""
-    found, waiting = list[str](), list(wanted)
+    """The wanted columns and all their ancestors; the laws of all other columns sum to 1."""
+    needed, waiting = list[str](), list(wanted)
     while waiting:
         name = waiting.pop()
         if name not in laws:
             raise ArgumentError(f"the model has no law of column {name!r}; it has one of {', '.join(laws)}.")
-        if name not in found:
-            found.append(name)
+        if name not in needed:
+            needed.append(name)
             waiting += laws[name].parents
-    return found
+    return needed
 
 
 def _cost(parts: Sequence[Part], name: str, sizes: dict[str, int]) -> int:
     """Cells of the table in which this column would be summed out."""
     together = {column for columns, _ in parts if name in columns for column in columns}
-    return _cells(together, sizes)
-
-
-def _cells(columns: set[str], sizes: dict[str, int]) -> int:
-    total = 1
-    for column in columns:
-        total *= sizes[column]
-    return total
+    return math.prod(sizes[column] for column in together)
 
 
 def _product(parts: Sequence[Part], sizes: dict[str, int]) -> Part:
     """Product of tables on the union of their columns."""
     columns = tuple(dict.fromkeys(name for listed, _ in parts for name in listed))
-    if (cells := _cells(set(columns), sizes)) > LARGEST:
+    if (cells := math.prod(sizes[name] for name in columns)) > LARGEST:
         raise TooLarge(f"this needs a table of {cells:,} cells on the way; at most {LARGEST:,}. Ask for fewer columns.")
     values = np.ones([sizes[name] for name in columns])
     for listed, part in parts:

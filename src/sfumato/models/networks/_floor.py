@@ -7,6 +7,7 @@ import numpy as np
 from sfumato.models.families import _cells
 from sfumato.models.families.family import Array
 
+# Passes over all pairs of shares; enough for expectations, which need no exact draws.
 _SWEEPS = 4
 
 
@@ -28,10 +29,10 @@ def sketch(rng: np.random.Generator, cells: Array, floor: float) -> Array:
 
 
 def _restricted(rng: np.random.Generator, a: Array, b: Array, edge: Array) -> Array:
-    """Beta(a, b) restricted to [edge, 1 - edge]; where it has no mass there that floats can see, the nearer end."""
+    """Beta(a, b) restricted to [edge, 1 - edge]; where its mass there underflows, the end nearer to the mean."""
     from scipy.special import betainc, betaincinv
 
     low, high = betainc(a, b, edge), betainc(a, b, 1 - edge)
     inside = betaincinv(a, b, low + rng.random(a.shape) * (high - low))
-    found = np.where(high - low > 1e-12, np.nan_to_num(inside, nan=0.5), a / (a + b))
-    return np.asarray(np.clip(found, edge, 1 - edge), dtype=np.float64)
+    split = np.where(high - low > 1e-12, np.nan_to_num(inside, nan=0.5), a / (a + b))
+    return np.asarray(np.clip(split, edge, 1 - edge), dtype=np.float64)

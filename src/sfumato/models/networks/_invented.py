@@ -1,4 +1,4 @@
-"""Counts of records that were invented from given tables: for expectations, never from a record."""
+"""Counts of records simulated from given tables, for expectations; no private record is used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sfumato.models.families.family import Array
 if TYPE_CHECKING:
     from sfumato.models.networks.bayesian_network import BayesianNetwork
 
-# Records invented one by one at most, over all networks together.
+# Most records that are simulated one by one, over all networks together: some seconds of work.
 _MOST = 20_000_000
 
 
@@ -24,27 +24,25 @@ def counts(model: BayesianNetwork, rng: np.random.Generator, truth: Array, n: in
 
 
 def _forest(model: BayesianNetwork, rng: np.random.Generator, truth: Array, n: int) -> Array:
-    """With one parent at most, a table's rows are multinomial given how often the parent took each level."""
-    found = np.empty_like(truth)
-    met: dict[str, NDArray[np.int64]] = {}
-    tables = {table.node: table for table in model.tables}
+    """With at most one parent, the rows of a table are multinomial given the counts of the parent's levels."""
+    counts = np.empty_like(truth)
+    level_counts: dict[str, NDArray[np.int64]] = {}
     for node in model.order:
-        table = tables[node]
-        above = met[model.above[node][0]] if model.above[node] else np.full((len(truth), 1), n, dtype=np.int64)
+        table = model.table_of[node]
+        above = level_counts[model.above[node][0]] if model.above[node] else np.full((len(truth), 1), n, dtype=np.int64)
         cells = rng.multinomial(above, table.of(truth))
-        met[node] = cells.sum(axis=-2)
-        found[:, table.first : table.last] = cells.reshape(len(truth), -1)
-    return found
+        level_counts[node] = cells.sum(axis=-2)
+        counts[:, table.first : table.last] = cells.reshape(len(truth), -1)
+    return counts
 
 
 def _records(model: BayesianNetwork, rng: np.random.Generator, tables: Array, n: int, most: int) -> Array:
-    """Records one by one; beyond `most` of them, how often each row is met is taken from the first `most`."""
+    """Records one by one; for more than `most` of them the shares of the rows are those of the first `most`."""
     count = min(n, most)
     codes: dict[str, NDArray[np.int64]] = {}
-    found = np.empty_like(tables)
-    by_name = {table.node: table for table in model.tables}
+    counts = np.empty_like(tables)
     for node in model.order:
-        table, row = by_name[node], np.zeros(count, dtype=np.int64)
+        table, row = model.table_of[node], np.zeros(count, dtype=np.int64)
         for parent in model.above[node]:
             row = row * model.sizes[parent] + codes[parent]
         edges = np.cumsum(table.of(tables), axis=-1)[row, :-1]
@@ -53,5 +51,5 @@ def _records(model: BayesianNetwork, rng: np.random.Generator, tables: Array, n:
         if count < n:
             rows = rng.multinomial(n, np.bincount(row, minlength=table.rows) / count)
             cells = rng.multinomial(rows, table.of(tables)).ravel()
-        found[table.first : table.last] = cells
-    return found
+        counts[table.first : table.last] = cells
+    return counts

@@ -1,4 +1,4 @@
-"""What networks share: conditional tables, each row of them a Dirichlet of its own, and the data counts of their cells.
+"""Base class of the networks: conditional tables whose rows are independent Dirichlets, and the counts of their cells.
 
 A table has one row for every configuration of the parents and one column for every level; its cells lie one after the
 other in the totals. One record adds one count to each table (`per_record` counts at most, where a table is shared).
@@ -7,10 +7,10 @@ other in the totals. One record adds one count to each table (`per_record` count
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from sfumato.models.families.family import Array, Family
 from sfumato.models.laws import Dirichlet, Lattice, Law, Product
 from sfumato.models.networks import _floor
 
-# Cells of all tables together: beyond this neither the draw nor its reader is served.
+# Most cells of all tables together, 2 MB a draw: larger networks are too slow to draw and to query.
 LARGEST = 1 << 18
 
 
@@ -68,6 +68,16 @@ class Tables(Family):
         """Every table, in the order of the totals."""
         raise NotImplementedError
 
+    @cached_property
+    def table_of(self) -> dict[str, Table]:
+        """Node -> table."""
+        return {table.node: table for table in self.tables}
+
+    @property
+    def size(self) -> int:
+        """Numbers of one draw: the cells of all tables, counted without naming them."""
+        return self.tables[-1].last
+
     @property
     def lowest(self) -> float:
         """The smallest conditional probability, 0 where tables are not truncated."""
@@ -80,6 +90,7 @@ class Tables(Family):
         given = dict(self.alpha) if isinstance(self.alpha, tuple) else {}
         for table in self.tables:
             cells[table.first : table.last] = given.get(table.node, self.alpha if not given else 1.0)
+        # Cached and shared by all callers.
         cells.setflags(write=False)
         return cells
 
@@ -94,7 +105,7 @@ class Tables(Family):
         return (Fraction(1),) * len(self.prior)
 
     def feasible(self, totals: Array, n: int) -> Array:
-        """Counts of at least 0 in every table, whose sum is what n records give it."""
+        """The nearest counts of at least 0 whose sum in every table is possible for n records."""
         parts = []
         for table in self.tables:
             cells, most = totals[..., table.first : table.last], n * table.per_record
@@ -139,30 +150,36 @@ class Tables(Family):
         return np.concatenate(parts, axis=-1)
 
     def divergence(self, first: Array, second: Array) -> Array:
-        """KL of all rows together; where they are truncated, of the Dirichlets that were."""
+        """KL of all rows together; for truncated rows, that of the Dirichlets before truncation."""
         gaps = [_cells.divergence(table.of(first), table.of(second)).sum(axis=-1) for table in self.tables]
         return np.asarray(np.sum(gaps, axis=0), dtype=np.float64)
 
     def row_weights(self, truth: Array) -> Iterator[Array]:
-        """How often each row of each table is met, (..., rows), for the distance."""
+        """Share of records that fall into each row of each table, (..., rows): weights of the distance."""
         for table in self.tables:
             yield np.full((*truth.shape[:-1], table.rows), 1.0 / table.rows)
 
     def distance(self, draws: Array, truth: Array) -> Array:
-        """Mean over tables of the total variation of their rows, each weighed by how often it is met."""
-        found = []
+        """Mean over tables of the total variation of their rows, weighted by `row_weights`."""
+        means = []
         for table, weights in zip(self.tables, self.row_weights(truth), strict=True):
             gaps = 0.5 * np.abs(table.of(draws) - table.of(truth)).sum(axis=-1)
-            found.append((weights * gaps).sum(axis=-1))
-        return np.asarray(np.mean(found, axis=0), dtype=np.float64)
+            means.append((weights * gaps).sum(axis=-1))
+        return np.asarray(np.mean(means, axis=0), dtype=np.float64)
 
     def factors(self, values: Array, columns: Sequence[str]) -> list[Factor]:
         """The law of each column given its parents, parents before children, from one draw of all tables."""
         raise NotImplementedError
 
     def unshrunk(self, values: Array, n: int, power: float, strength: float) -> Array | None:
-        """Tables (flat) whose rows are moved away from the prior by as much as it pulled them; None where nobody can tell."""
+        """Tables (flat) whose rows are moved away from the prior by as much as it pulled them; None where that is unknown."""
         return None
+
+    def updated(self, totals: Sequence[Fraction], n: int) -> Self:
+        """The counts of public records, added to the prior cells."""
+        cells = self.prior + np.array([float(total) for total in totals])
+        alpha = tuple((table.node, tuple(cells[table.first : table.last].tolist())) for table in self.tables)
+        return replace(self, alpha=alpha)  # type: ignore[type-var]
 
 
 def named_levels(what: str, given: Any) -> int | tuple[Any, ...]:
@@ -193,24 +210,16 @@ def prior_cells(alpha: Any, tables: Sequence[Table]) -> float | tuple[tuple[str,
     names = [table.node for table in tables]
     if set(given) != set(names):
         raise ArgumentError(f"alpha must name every node, {', '.join(names)}; got {', '.join(map(str, given))}.")
-    found: list[tuple[str, Any]] = []
-    for table in tables:
-        value, cells = given[table.node], table.rows * table.size
-        if not isinstance(value, Sequence):
-            found.append((table.node, _validate.positive(f"alpha of {table.node!r}", value)))
-            continue
-        if len(value) != cells:
-            raise ArgumentError(
-                f"alpha of {table.node!r} must be a number or one per cell ({cells}); got {len(value)}."
-            )
-        found.append((table.node, tuple(_validate.positive(f"alpha of {table.node!r}", cell) for cell in value)))
-    return tuple(found)
+    return tuple((table.node, _table_cells(given[table.node], table)) for table in tables)
 
 
-def updated_cells(model: Tables, totals: Sequence[Fraction]) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    """Prior cells with the counts of public records added."""
-    cells = model.prior + np.array([float(total) for total in totals])
-    return tuple((table.node, tuple(map(float, cells[table.first : table.last]))) for table in model.tables)
+def _table_cells(value: Any, table: Table) -> float | tuple[float, ...]:
+    what, cells = f"alpha of {table.node!r}", table.rows * table.size
+    if not isinstance(value, Sequence):
+        return _validate.positive(what, value)
+    if len(value) != cells:
+        raise ArgumentError(f"{what} must be a number or one per cell ({cells}); got {len(value)}.")
+    return tuple(_validate.positive(what, cell) for cell in value)
 
 
 def pairs_of(what: str, given: Any) -> list[tuple[Any, Any]]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -26,10 +25,10 @@ from sfumato.models.networks._tables import (
     pairs_of,
     prior_cells,
     size_of,
-    updated_cells,
 )
 from sfumato.schema import Schema
 
+# Accepted values of `adjacency`.
 ADJACENCIES = ("replace-one", "replace-entry")
 
 
@@ -119,6 +118,7 @@ class BayesianNetwork(Tables):
     @cached_property
     def order(self) -> tuple[str, ...]:
         """Columns, parents before children."""
+        # Every pass places a column, since cycles were refused.
         placed: list[str] = []
         while len(placed) < len(self.parents):
             placed += [node for node, above in self.parents if node not in placed and set(above) <= set(placed)]
@@ -130,11 +130,11 @@ class BayesianNetwork(Tables):
     @cached_property
     def tables(self) -> tuple[Table, ...]:
         """One table per column, in the order of `cardinalities`."""
-        found, first = [], 0
+        tables, first = [], 0
         for node, size in self.sizes.items():
-            found.append(Table(node, first, self._rows(node), size))
-            first = found[-1].last
-        return tuple(found)
+            tables.append(Table(node, first, self._rows(node), size))
+            first = tables[-1].last
+        return tuple(tables)
 
     @property
     def lowest(self) -> float:
@@ -145,12 +145,12 @@ class BayesianNetwork(Tables):
     def labels(self) -> tuple[str, ...]:
         """Every cell in words: column=level | parent=level, ..."""
         words = {node: _columns.words(self, node) for node in self.sizes}
-        found = []
+        labels = []
         for node in self.sizes:
             for row in product(*(words[parent] for parent in self.above[node])):
                 given = ", ".join(f"{parent}={word}" for parent, word in zip(self.above[node], row, strict=True))
-                found += [f"{node}={word}{' | ' if given else ''}{given}" for word in words[node]]
-        return tuple(found)
+                labels += [f"{node}={word}{' | ' if given else ''}{given}" for word in words[node]]
+        return tuple(labels)
 
     # --- what is read ------------------------------------------------------------------------------------------------
 
@@ -174,11 +174,6 @@ class BayesianNetwork(Tables):
         return np.concatenate(parts).astype(np.int64)
 
     @property
-    def size(self) -> int:
-        """Numbers of one draw: the cells of all tables, counted without naming them."""
-        return self.tables[-1].last
-
-    @property
     def sensitivity(self) -> float:
         """In each table one count falls by 1 and one rises by 1."""
         return math.sqrt(2 * len(self.tables)) * (1 + 1e-15)
@@ -186,14 +181,14 @@ class BayesianNetwork(Tables):
     # --- what is drawn -----------------------------------------------------------------------------------------------
 
     def claim(self, n: int) -> Claim:
-        """Dirichlet tables: the smallest cell of each decides. Truncated tables: the range of the log likelihood."""
+        """The price depends on the smallest cell of each table, or for truncated ones on the range of the log likelihood."""
         nodes = list(self.sizes)
         numbered = tuple(tuple(nodes.index(parent) for parent in self.above[node]) for node in nodes)
         if self.floor is not None:
             bounds = {"cardinalities": tuple(self.sizes.values()), "floor": self.floor}
             return Claim("truncated-network", {"parents": numbered, **bounds, "adjacency": self.adjacency})
-        cells = {"smallest_cells": self.smallest_cells}
-        return Claim("network-tables", {"parents": numbered, **cells, "adjacency": self.adjacency})
+        facts = {"parents": numbered, "smallest_cells": self.smallest_cells, "adjacency": self.adjacency}
+        return Claim("network-tables", facts)
 
     # --- what a reader may expect ------------------------------------------------------------------------------------
 
@@ -203,36 +198,30 @@ class BayesianNetwork(Tables):
         return truth, _invented.counts(self, rng, truth, n)
 
     def row_weights(self, truth: Array) -> Iterator[Array]:
-        """The product of the parents' own shares: how often a row is met, exactly so where they are independent."""
+        """Share of records in each row: the product of the parents' shares, exact where the parents are independent."""
         shares: dict[str, Array] = {}
         weights: dict[str, Array] = {}
-        tables = {table.node: table for table in self.tables}
         for node in self.order:
-            met = np.ones((*truth.shape[:-1], 1))
+            row_share = np.ones((*truth.shape[:-1], 1))
             for parent in self.above[node]:
-                met = (met[..., :, None] * shares[parent][..., None, :]).reshape(*truth.shape[:-1], -1)
-            weights[node] = met
-            shares[node] = (met[..., None] * tables[node].of(truth)).sum(axis=-2)
+                row_share = (row_share[..., :, None] * shares[parent][..., None, :]).reshape(*truth.shape[:-1], -1)
+            weights[node] = row_share
+            shares[node] = (row_share[..., None] * self.table_of[node].of(truth)).sum(axis=-2)
         return (weights[node] for node in self.sizes)
 
-    # --- what a release of it answers --------------------------------------------------------------------------------
+    # --- queries of a release ----------------------------------------------------------------------------------------
 
     def factors(self, values: Array, columns: Sequence[str]) -> list[Factor]:
         """One factor per column, parents before children."""
-        tables = {table.node: table for table in self.tables}
-        found = []
+        factors = []
         for node in self.order:
             shape = (*(self.sizes[parent] for parent in self.above[node]), self.sizes[node])
-            found.append(Factor(node, self.above[node], tables[node].of(values).reshape(shape)))
-        return found
+            factors.append(Factor(node, self.above[node], self.table_of[node].of(values).reshape(shape)))
+        return factors
 
     def unshrunk(self, values: Array, n: int, power: float, strength: float) -> Array | None:
         """Undo the prior's pull row by row, from the roots down; truncated tables are left alone."""
         return None if self.floor is not None else _unshrunk.network(self, values, n, power, strength)
-
-    def updated(self, totals: Sequence[Fraction], n: int) -> BayesianNetwork:
-        """The counts of public records, added to the cells."""
-        return replace(self, alpha=updated_cells(self, totals))
 
 
 def _column_name(key: object) -> str:
@@ -243,20 +232,20 @@ def _column_name(key: object) -> str:
 
 def _listed(node: object, above: Any) -> tuple[str, ...]:
     """The parents of one column; a single text is one parent."""
-    found = (above,) if isinstance(above, str) else tuple(above)
-    if len(set(found)) != len(found):
-        raise ArgumentError(f"parents[{node!r}] lists a column twice: {list(found)!r}.")
-    return found
+    listed = (above,) if isinstance(above, str) else tuple(above)
+    if len(set(listed)) != len(listed):
+        raise ArgumentError(f"parents[{node!r}] lists a column twice: {list(listed)!r}.")
+    return listed
 
 
 def _checked_parents(pairs: list[tuple[Any, Any]], nodes: list[str]) -> dict[str, tuple[str, ...]]:
     above: dict[str, tuple[str, ...]] = dict.fromkeys(nodes, ())
-    for node, listed in pairs:
-        found = _listed(node, listed)
-        for name in (node, *found):
+    for node, given in pairs:
+        listed = _listed(node, given)
+        for name in (node, *listed):
             if name not in above:
                 raise ArgumentError(f"parents names {name!r}, which is not among the columns {', '.join(nodes)}.")
-        above[node] = found
+        above[node] = listed
     left = set(nodes)
     while ready := {node for node in left if not left & set(above[node])}:
         left -= ready
@@ -268,10 +257,10 @@ def _checked_parents(pairs: list[tuple[Any, Any]], nodes: list[str]) -> dict[str
 def _checked_floor(floor: float | None, most: int) -> float | None:
     if floor is None:
         return None
-    found = _validate.positive("floor", floor)
-    if not found * most < 1:
-        raise ArgumentError(f"floor must be below 1/{most}, for a column of {most} levels; got {found!r}.")
-    return found
+    lowest = _validate.positive("floor", floor)
+    if not lowest * most < 1:
+        raise ArgumentError(f"floor must be below 1/{most}, for a column of {most} levels; got {lowest!r}.")
+    return lowest
 
 
 def _balanced(tables: Sequence[Table]) -> dict[str, float]:
@@ -279,7 +268,7 @@ def _balanced(tables: Sequence[Table]) -> dict[str, float]:
 
     Noise of deviation sqrt(x) in each of m cells costs m sqrt(x) in total variation and about 1/x in price; the sum of the
     first over tables is least, at a given sum of the second, for x in proportion to m^(-2/3). Rounded to powers of two: the
-    fewer different cells, the faster the price is found.
+    price is computed once for each distinct cell.
     """
     most = max(table.rows * table.size for table in tables)
     return {table.node: 2.0 ** round(2 / 3 * math.log2(most / (table.rows * table.size))) for table in tables}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -15,19 +14,13 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
+from sfumato.models.families._cells import ONE_MOVED
 from sfumato.models.families.family import Array, Claim
 from sfumato.models.networks import _unshrunk
-from sfumato.models.networks._tables import (
-    Factor,
-    Table,
-    Tables,
-    named_levels,
-    prior_cells,
-    size_of,
-    updated_cells,
-)
+from sfumato.models.networks._tables import Factor, Table, Tables, named_levels, prior_cells, size_of
 from sfumato.schema import Category, Schema
 
+# Accepted values of `record`, and the names of the two tables.
 RECORDS = ("entry", "trajectory")
 _FIRST, _NEXT = "first", "next"
 
@@ -116,27 +109,25 @@ class MarkovChain(Tables):
 
     def columns(self, schema: Schema) -> tuple[str, ...]:
         """The columns of the steps, in order; their levels must be the states, and then the end."""
-        found = self.names
-        if found is None:
-            found = tuple(name for name, column in schema.columns.items() if isinstance(column, Category))
-        if len(found) != self._steps + 1:
+        names = self.names
+        if names is None:
+            names = tuple(name for name, column in schema.columns.items() if isinstance(column, Category))
+        if len(names) != self._steps + 1:
             raise ArgumentError(
-                f"the chain needs {self._steps + 1} Category columns and schema {schema.name!r} has {len(found)}. "
+                f"the chain needs {self._steps + 1} Category columns and schema {schema.name!r} has {len(names)}. "
                 "Name them in order: MarkovChain(..., names=[...])."
             )
-        for name in found:
+        end = () if self.end is None else (self.end,)
+        for name in names:
             column = schema.columns.get(name)
-            levels = tuple(column.levels) if isinstance(column, Category) else ()
-            wanted = (
-                (*self.states, *(() if self.end is None else (self.end,))) if not isinstance(self.states, int) else None
-            )
-            ends = self.end is None or (levels and levels[-1] == self.end)
-            if len(levels) != self._reached or not ends or (wanted is not None and levels != wanted):
+            levels: tuple[Any, ...] = tuple(column.levels) if isinstance(column, Category) else ()
+            states = levels[: self._size] if isinstance(self.states, int) else self.states
+            if len(levels) != self._reached or levels != (*states, *end):
                 raise ArgumentError(
                     f"column {name!r} must be a Category whose levels are the chain's states"
                     f"{'' if self.end is None else ' and then the end'}, in the same order."
                 )
-        return found
+        return names
 
     def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:
         """Counts of first states and of transitions: a record adds one of the first and at most `length` - 1 of the others."""
@@ -152,15 +143,10 @@ class MarkovChain(Tables):
         return np.concatenate([np.bincount(steps[0], minlength=reached), counts]).astype(np.int64)
 
     @property
-    def size(self) -> int:
-        """Numbers of one draw: the cells of all tables, counted without naming them."""
-        return self.tables[-1].last
-
-    @property
     def sensitivity(self) -> float:
         """One first state is replaced by another, and all transitions may leave one cell for another."""
         if self.record == "entry":
-            return math.sqrt(2) * (1 + 1e-15)
+            return ONE_MOVED
         return math.sqrt(2 + 2 * self._steps**2) * (1 + 1e-15)
 
     # --- what is drawn -----------------------------------------------------------------------------------------------
@@ -175,23 +161,23 @@ class MarkovChain(Tables):
     # --- what a reader may expect ------------------------------------------------------------------------------------
 
     def simulate(self, rng: np.random.Generator, size: int, n: int) -> tuple[Array, Array]:
-        """Tables from the prior, and counts of n records; single transitions start from every state alike."""
+        """Tables from the prior, and counts of n records; single transitions start from every state equally often."""
         truth = self.sketch(rng, np.tile(self.prior, (size, 1)))
-        found = np.zeros_like(truth)
+        counts = np.zeros_like(truth)
         table = self.tables[-1]
         if self.record == "entry":
-            met = rng.multinomial(np.full(size, n), np.full(self._size, 1 / self._size))
+            at_state = rng.multinomial(np.full(size, n), np.full(self._size, 1 / self._size))
         else:
             first = rng.multinomial(np.full(size, n), truth[:, : self._reached])
-            found[:, : self._reached], met = first, first[:, : self._size]
+            counts[:, : self._reached], at_state = first, first[:, : self._size]
         for _ in range(self._steps):
-            cells = rng.multinomial(met, table.of(truth))
-            found[:, table.first :] += cells.reshape(size, -1)
-            met = cells.sum(axis=-2)[:, : self._size]
-        return truth, found
+            cells = rng.multinomial(at_state, table.of(truth))
+            counts[:, table.first :] += cells.reshape(size, -1)
+            at_state = cells.sum(axis=-2)[:, : self._size]
+        return truth, counts
 
     def row_weights(self, truth: Array) -> Iterator[Array]:
-        """How often each state is left: over all steps of a trajectory, alike for single transitions."""
+        """Share of transitions that leave each state: over all steps of a trajectory; equal for single transitions."""
         if self.record == "entry":
             return super().row_weights(truth)
         visits = self._visits(truth)
@@ -208,30 +194,27 @@ class MarkovChain(Tables):
             here = (here[..., :, None] * rows).sum(axis=-2)
         return visits
 
-    # --- what a release of it answers --------------------------------------------------------------------------------
+    # --- queries of a release ----------------------------------------------------------------------------------------
 
     def factors(self, values: Array, columns: Sequence[str]) -> list[Factor]:
         """The law of each step given the one before; after the end comes the end. Single transitions have no first law."""
         rows = self.tables[-1].of(values)
         if self.end is not None:
             rows = np.concatenate([rows, np.eye(self._reached)[-1:]])
-        found = [] if self.record == "entry" else [Factor(columns[0], (), values[: self._reached])]
-        return found + [Factor(there, (here,), rows) for here, there in pairwise(columns)]
+        start = [] if self.record == "entry" else [Factor(columns[0], (), values[: self._reached])]
+        return start + [Factor(there, (here,), rows) for here, there in pairwise(columns)]
 
     def unshrunk(self, values: Array, n: int, power: float, strength: float) -> Array | None:
-        """Undo the prior's pull; how often a state is left follows from the tables themselves, so it is done a few times."""
+        """Remove the prior's shrinkage. Visits of a state depend on the tables themselves, so the correction is iterated."""
         if self.record == "entry":
             return None
         first, following = self.tables
-        found = values.copy()
+        freed = values.copy()
         start = _unshrunk.rows(first.of(values), first.of(self.prior), np.array([float(n)]), power, strength)
-        found[: first.last] = start.ravel()
+        freed[: first.last] = start.ravel()
+        # Eight rounds: visits and rows depend on each other, and each round corrects less than the one before.
         for _ in range(8):
-            met = n * self._visits(found)
-            freed = _unshrunk.rows(following.of(values), following.of(self.prior), met, power, strength)
-            found[following.first :] = freed.ravel()
-        return found
-
-    def updated(self, totals: Sequence[Fraction], n: int) -> MarkovChain:
-        """The counts of public records, added to the cells."""
-        return replace(self, alpha=updated_cells(self, totals))
+            at_state = n * self._visits(freed)
+            rows = _unshrunk.rows(following.of(values), following.of(self.prior), at_state, power, strength)
+            freed[following.first :] = rows.ravel()
+        return freed
