@@ -1,9 +1,9 @@
-"""`sf.publish`: the one function where rows meet randomness. Spend, then draw, then seal.
+"""`sf.publish`: the one function that draws from the rows. Charge, then draw, then seal.
 
-The order is the promise: the schema is asked for what the model needs, the ledger is charged durably, then the draw is
-made, then its bytes are sealed in the ledger. With a ledger only sealed bytes leave this function, one release for each
-request id: whoever repeats a request gets the sealed bytes, and a request that was charged but not sealed (a crash) is
-finished under its charge. Why this costs one draw is proved in docs/proofs/requests.md.
+The guarantee rests on this order: the model is checked against the schema, the ledger is charged durably, the draw is made,
+its bytes are sealed in the ledger. With a ledger only sealed bytes are returned, one release for each request id: a repeated
+request returns the sealed bytes, and a request that was charged but not sealed (a crash) is finished under its charge. That
+this costs one draw is proved in docs/proofs/requests.md.
 """
 
 from __future__ import annotations
@@ -62,9 +62,8 @@ def publish(
         raise ArgumentError("randomness must come from sf.seeded(...); leave it out for a release that is private.")
     procedure, task = task_of(plan)  # refuses a plan that was changed after planning
     trust = plan.guarantee.trust if stream.private else "not private"
-    act = _Act(
-        task, procedure, plan.goal, schema, replace(plan.guarantee, unit=schema.unit, trust=trust), stream, progress
-    )
+    guarantee = replace(plan.guarantee, unit=schema.unit, trust=trust)
+    act = _Act(task, procedure, plan.goal, schema, guarantee, stream, progress)
     if ledger is None:
         if request_id is not None or name is not None:
             raise ArgumentError("name and request_id belong to a ledger; give ledger=sf.Ledger.open(...) too.")
@@ -89,7 +88,7 @@ def publish(
 
 @dataclass(frozen=True)
 class _Act:
-    """A task that may be carried out: by this procedure, under this guarantee, with this stream."""
+    """A task with the procedure that carries it out, its guarantee and its random stream."""
 
     task: Task[Any, Any]
     procedure: Procedure[Any, Any]
@@ -100,7 +99,7 @@ class _Act:
     progress: bool
 
     def drawn(self, engine: Engine, document: dict[str, Any], digest: str, receipt: dict[str, Any] | None) -> Release:
-        """Draw, and put the draws beside the record of how they were made."""
+        """Carry out the task and return the draws with their record."""
         schema = self.schema
         with shown() if self.progress else nullcontext(silent) as report:
             draws = self.procedure.carry_out(self.task, engine, self.stream, report)
@@ -115,9 +114,9 @@ class _Act:
 
 
 def _stored(sealed: bytes, ledger: Ledger, account: str, request: str, digest: str, schema_digest: str) -> Release:
-    """The release that an earlier or quicker request with this id sealed, if it was for the same plan and schema.
+    """The release that was sealed first under this request id, if it is of the same plan and schema.
 
-    It must carry the receipt of its own charge: bytes that somebody else put into the ledger were not paid for.
+    It must carry the receipt of its own charge: other bytes in the ledger were put there without a charge.
     """
     release = Release.from_bytes(sealed)
     paid = ledger.receipt(account, request)
