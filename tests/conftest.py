@@ -1,4 +1,4 @@
-"""Shared test settings: the helper modules beside this file are importable, and hypothesis is deterministic.
+"""Shared test settings: hypothesis is deterministic, and tests that catch a planted fault are marked.
 
 `HYPOTHESIS_PROFILE=explore` draws fresh random examples and more of them.
 The tests that are named in tests/planted/*.toml get the marker `planted`: `pytest -m planted` runs every test that catches
@@ -8,15 +8,10 @@ a planted fault. Tests that hold their own wrong variant carry the marker in the
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 
+import plant
 import pytest
 from hypothesis import settings
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent / "tools")]
-sys.path.insert(0, str(Path(__file__).parent / "planted"))
-import plant
 
 settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)

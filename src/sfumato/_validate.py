@@ -1,6 +1,6 @@
-"""Checks of arguments: the message names the argument, the rule and the value, and never guesses.
+"""Checks of arguments; each message names the argument, the rule and the value.
 
-Values shown here are parameters of the program, never cells of a table: checks on data have their own vocabulary.
+The values shown are parameters of the program, never cells of a table: the checks of data are in `schema`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _JOINERS = "\u200c\u200d"
 
 
 def shown(value: object) -> str:
-    """The value as a message shows it: never endless, whatever was given."""
+    """The value's repr for a message, shortened where it is long."""
     if isinstance(value, int) and value.bit_length() > _BITS:
         return f"a whole number of about {round(value.bit_length() * math.log10(2))} digits"
     text = repr(value)
@@ -30,14 +30,14 @@ def shown(value: object) -> str:
 
 
 def invisible(text: str) -> bool:
-    """Whether a text holds a character that a terminal acts on instead of showing it."""
+    """Whether a text holds a control or format character, which a terminal interprets instead of showing it."""
     return not text.isprintable() and any(map(_acted_on, text))
 
 
 def visible(text: str) -> str:
-    """The text as one line that a terminal shows as it is; a character that it would act on is written as its escape.
+    """The text as one line, with control and format characters written as escapes.
 
-    Names and levels in a release file were chosen by whoever wrote the file. With a line end in one of them the file could
+    Names and levels in a release file are chosen by the author of the file. With a line end in one of them the file could
     print lines of its own, such as that it was verified.
     """
     if not invisible(text):

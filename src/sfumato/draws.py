@@ -1,4 +1,4 @@
-"""What a release holds: an array shaped (chain, draw, ...) with a label for every coordinate."""
+"""The draws of a release: an array shaped (chain, draw, ...) with a label for every coordinate."""
 
 from __future__ import annotations
 
@@ -25,25 +25,26 @@ class Draws:
     totals: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        values = np.array(self.values, dtype=np.float64)
+        values = self._freeze("values", self.values)
         if values.ndim < 2:
             raise ArgumentError(f"draws must be shaped (chain, draw, ...); got {values.shape}.")
         if len(self.labels) != int(np.prod(values.shape[2:], dtype=int)):
             raise ArgumentError(f"labels must name the {values.shape[2:]} coordinates; got {len(self.labels)}.")
-        values.setflags(write=False)
-        object.__setattr__(self, "values", values)
         if self.transcript is not None:
-            told = np.array(self.transcript, dtype=np.float64)
-            if told.ndim != 3 or told.shape[::2] != (values.shape[0], len(self.labels)):
+            shape = self._freeze("transcript", self.transcript).shape
+            if len(shape) != 3 or shape[::2] != (values.shape[0], len(self.labels)):
                 raise ArgumentError(
-                    f"the transcript must be shaped (chain, step, coordinate) beside {values.shape}; got {told.shape}."
+                    f"the transcript must be shaped (chain, step, coordinate) beside {values.shape}; got {shape}."
                 )
-            told.setflags(write=False)
-            object.__setattr__(self, "transcript", told)
         if self.totals is not None:
-            kept = np.array(self.totals, dtype=np.float64).ravel()
-            kept.setflags(write=False)
-            object.__setattr__(self, "totals", kept)
+            self._freeze("totals", np.ravel(self.totals))
+
+    def _freeze(self, name: str, given: Any) -> NDArray[np.float64]:
+        """Store a read-only copy of an array in the field `name`, and return it."""
+        array = np.array(given, dtype=np.float64)
+        array.setflags(write=False)
+        object.__setattr__(self, name, array)
+        return array
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -4,12 +4,12 @@
     ├── ArgumentError (also ValueError)      an argument is outside what the function accepts
     ├── AssumptionError                      a hypothesis of a theorem does not hold; nothing may be claimed
     │   └── LossRejected                     a user's loss broke one of its declared constants at a witness
-    ├── CompositionError                     two guarantees speak of different neighbours or units
+    ├── CompositionError                     two guarantees are about different neighbours or units
     ├── CalibrationError                     no parameter in the searched range meets the target
     ├── MechanismRefused                     a mechanism cannot serve this model and goal
     ├── RandomnessError                      the operating system gives no entropy; nothing was drawn
-    ├── PublishError                         a release was asked for in a way that would leak, repeat or contradict one
-    ├── LedgerError                          a privacy ledger cannot do what was asked
+    ├── PublishError                         a release would leak, or repeat or contradict an earlier one
+    ├── LedgerError                          an operation of a privacy ledger failed
     │   ├── LedgerExhausted                  the charge does not fit in what is left
     │   ├── ChargeRefused                    this guarantee can never be charged to this ledger
     │   ├── RequestConflict                  a name, request id or seal was used before with other terms
@@ -61,7 +61,7 @@ class LossRejected(AssumptionError):
 
 
 class CompositionError(SfumatoError):
-    """Two guarantees cannot be added: they speak of different neighbours, units or distances."""
+    """Two guarantees cannot be added: they are about different neighbours, units or distances."""
 
 
 class CalibrationError(SfumatoError):
@@ -77,7 +77,7 @@ class RandomnessError(SfumatoError):
 
 
 class PublishError(SfumatoError):
-    """A release was asked for in a way that would leak, repeat or contradict an earlier one."""
+    """A release would leak, or repeat or contradict an earlier one."""
 
 
 class FormatError(SfumatoError, ValueError):
@@ -85,7 +85,7 @@ class FormatError(SfumatoError, ValueError):
 
 
 class LedgerError(SfumatoError):
-    """A privacy ledger cannot do what was asked."""
+    """An operation of a privacy ledger failed."""
 
 
 class LedgerExhausted(LedgerError):

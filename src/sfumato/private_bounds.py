@@ -1,6 +1,6 @@
-"""`sf.private_quantile`: bounds for who has none, at a price.
+"""`sf.private_quantile`: bounds of a column by a private release, where none are publicly known.
 
-A data set's bounds are fixed when it is made, from public knowledge. Where there is none, start wide and pay for better:
+A data set's bounds are fixed when it is made, from public knowledge. Without any, start wide and pay for better ones:
 
     wide = sf.Schema({"income": sf.Number(0, 1e12, missing=0)}, name="survey")
     data = sf.Dataset.from_table(path, schema=wide)

@@ -1,4 +1,4 @@
-"""Progress of a run for whoever waits at the terminal: step k of T, both public, and nothing else."""
+"""Progress of a run on the terminal: step k of T. Both numbers are public; nothing else is shown."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""`sf.publish`: the one function where rows meet randomness. Spend, then draw, then seal.
+"""`sf.publish`: the one function that draws from the rows. Charge, then draw, then seal.
 
-The order is the promise: the schema is asked for what the model needs, the ledger is charged durably, then the draw is
-made, then its bytes are sealed in the ledger. With a ledger only sealed bytes leave this function, one release for each
-request id: whoever repeats a request gets the sealed bytes, and a request that was charged but not sealed (a crash) is
-finished under its charge. Why this costs one draw is proved in docs/proofs/requests.md.
+The guarantee rests on this order: the model is checked against the schema, the ledger is charged durably, the draw is made,
+its bytes are sealed in the ledger. With a ledger only sealed bytes are returned, one release for each request id: a repeated
+request returns the sealed bytes, and a request that was charged but not sealed (a crash) is finished under its charge. That
+this costs one draw is proved in docs/proofs/requests.md.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ def publish(
 
 
 def _stored(sealed: bytes, ledger: Ledger, account: str, request: str, digest: str, schema_digest: str) -> Release:
-    """The release that an earlier or quicker request with this id sealed, if it was for the same plan and schema.
+    """The release that was sealed first under this request id, if it is of the same plan and schema.
 
-    It must carry the receipt of its own charge: bytes that somebody else put into the ledger were not paid for.
+    It must carry the receipt of its own charge: other bytes in the ledger were put there without a charge.
     """
     release = Release.from_bytes(sealed)
     paid = ledger.receipt(account, request)

@@ -1,9 +1,8 @@
 """Randomness for releases: ChaCha20, keyed with 32 bytes from the operating system, one key per release.
 
-A `Randomness` is passed in, used once and thrown away. It draws a new key in a forked child, it cannot be pickled or
-copied (two holders of one stream would draw the same noise), and if the system gives no entropy it raises instead of
-going on. `seeded(number)` is for tests and rehearsals: it is the same for ever, and everything it touches is stamped
-"not private".
+A `Randomness` is passed in, used for one release and discarded. It draws a new key in a forked child, it cannot be pickled or
+copied (two holders of one stream would draw the same noise), and it raises if the system gives no entropy. `seeded(number)`
+is for tests and rehearsals: its stream never changes, and every release made with it is stamped "not private".
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+# A ChaCha20 key has 256 bits (RFC 8439).
 KEY_BYTES = 32
 
 
@@ -28,11 +28,15 @@ class Randomness:
 
     def __init__(self) -> None:
         """Key the stream from the operating system."""
-        self.private = True
-        self._seed: bytes | None = None
+        self._start(None)
+
+    def _start(self, seed: bytes | None) -> None:
+        """Begin a stream keyed by the seed, or by the operating system where there is none."""
+        self.private = seed is None
+        self._seed = seed or b""
         self._children = 0
         self._lock = threading.Lock()
-        self._key(_system_key())
+        self._key(_system_key() if seed is None else seed)
 
     def _key(self, key: bytes) -> None:
         import numpy as np
@@ -44,14 +48,11 @@ class Randomness:
     def _ready(self) -> Any:
         """Return the generator, with a key of its own in a forked child."""
         if os.getpid() != self._owner:
-            if self.private:
-                self._key(_system_key())
-            else:
-                self._key(_derived(self._seed or b"", b"fork", os.getpid()))
+            self._key(_system_key() if self.private else _derived(self._seed, b"fork", os.getpid()))
         return self._generator
 
     def normal(self, shape: int | tuple[int, ...]) -> NDArray[np.float64]:
-        """Standard normals in float64, for the inside of a chain; what is released ends on a grid instead."""
+        """Standard normals in float64, for the inner steps of a chain; released values are drawn on a grid instead."""
         with self._lock:
             values: NDArray[np.float64] = self._ready().standard_normal(shape)
         return values
@@ -64,7 +65,7 @@ class Randomness:
         return int.from_bytes(raw, "little") >> (8 * size - count)
 
     def integers_below(self, bound: int) -> int:
-        """A uniform integer in [0, bound), exact for any bound; how many tries it took is never told."""
+        """A uniform integer in [0, bound), exact for any bound; the number of rejected tries is not returned."""
         limit = _validate.whole("bound", bound)
         if limit == 1:
             return 0
@@ -80,7 +81,7 @@ class Randomness:
             return Randomness()
         with self._lock:
             self._children += 1
-            return _from_seed(_derived(self._seed or b"", b"child", self._children))
+            return _from_seed(_derived(self._seed, b"child", self._children))
 
     def _refuse(self, *_: object) -> NoReturn:
         raise TypeError("a Randomness cannot be pickled or copied: two holders would draw the same noise. Use spawn().")
@@ -92,17 +93,13 @@ class Randomness:
 
 
 def seeded(number: int) -> Randomness:
-    """Return a reproducible stream for tests and rehearsals; whatever it touches is stamped "not private"."""
+    """Return a reproducible stream for tests and rehearsals; every release made with it is stamped "not private"."""
     return _from_seed(_derived(b"sfumato seeded", b"root", _validate.whole("seed", number, minimum=0)))
 
 
 def _from_seed(seed: bytes) -> Randomness:
     stream = Randomness.__new__(Randomness)
-    stream.private = False
-    stream._seed = seed
-    stream._children = 0
-    stream._lock = threading.Lock()
-    stream._key(seed)
+    stream._start(seed)
     return stream
 
 
@@ -111,7 +108,7 @@ def _derived(seed: bytes, purpose: bytes, number: int) -> bytes:
 
 
 def _system_key() -> bytes:
-    """32 bytes from the operating system, or an error: there is no other source to fall back on."""
+    """32 bytes from the operating system; raise if it gives none, since there is no other source."""
     try:
         key = os.urandom(KEY_BYTES)
     except (OSError, NotImplementedError) as error:

@@ -1,4 +1,4 @@
-"""A release: what leaves the house. Draws, the plan that made them, the promise, and a file that lasts."""
+"""A release: draws with the plan that made them and their guarantee, the questions it answers, and its file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.privacy.guarantee import Guarantee
 
-_NARROWEST = 0.01  # level of an interval so narrow that its middle is the median
+_NARROWEST = 0.01  # level of an interval so narrow that its middle is the posterior median
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Draws under a guarantee, with the record of how they were made; it cannot reach the rows.
+    """Draws under a guarantee, with the record of how they were made; it holds no reference to the rows.
 
-    `kind` is "draws" or "estimate". `plan` and `schema` are documents; `receipt` says where it was charged, if anywhere.
-    `signature` is that of the file that it was read from. `stored` says that `publish` returned what an earlier request had
-    sealed. `written_promise` is the sentence in a file of version 1, kept to write the same bytes again and never shown.
+    `kind` is "draws" or "estimate". `plan` and `schema` are documents; `receipt` is that of the ledger's charge, if any.
+    `signature` is that of the file that it was read from. `stored` is true if `publish` returned the sealed release of an
+    earlier request. `written_promise` is the sentence in a file of version 1, kept to write the same bytes and never shown.
     """
 
     draws: Draws
@@ -60,8 +60,8 @@ class Release:
     ) -> NDArray[np.float64]:
         """Lower and upper ends, shaped (2, *shape of a draw), of intervals that include the privacy noise.
 
-        `include="privacy"` gives what the rows themselves say, sampling left out; `prior` is the reader's own, a family of
-        the same kind. One draw is enough: the law of a draw given the hidden statistic is public (`queries.intervals`).
+        `include="privacy"` is for the statistic of the rows themselves, without their sampling; `prior` is the reader's own,
+        a family of the same kind. One draw is enough: the law of a draw given the statistic is public (`queries.intervals`).
         """
         from sfumato.queries import intervals
 
@@ -75,26 +75,26 @@ class Release:
         return intervals.interval(self.draws, self.plan, level, include, prior)
 
     def estimate(self, include: str = "privacy and sampling", prior: Any = None) -> NDArray[np.float64]:
-        """The posterior median given all that was released: the middle of a very narrow interval.
+        """The posterior median given the release: the middle of a very narrow interval.
 
-        A tempered draw is biased to the prior, and the average of a noisy path outwards. `mean` is too; this is not.
+        `mean` is biased: a tempered draw towards the prior, the average of a noisy path away from 0. This is not.
         """
         return np.asarray(self.interval(_NARROWEST, include, prior).mean(axis=0))
 
     def summary(self, level: float = 0.9, prior: Any = None) -> Any:
-        """Estimate, interval and mean of every label, why one draw is enough for an interval, and the promise; as a table."""
+        """A table of estimate, interval and mean of every label, with the promise."""
         from sfumato.queries import summary
         from sfumato.wording import notice
 
-        promise, must = f"{notice(self)} {self.promise}".lstrip(), prior is not None
-        return summary.summarise(self.draws, self.kind, promise, lambda: self._reckoned(level, prior), level, must=must)
+        def intervals() -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
+            ends = self.interval(level, prior=prior)
+            return ends, self.estimate(prior=prior), self.prior_dominated(ends, level)
 
-    def _reckoned(self, level: float, prior: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
-        ends = self.interval(level, prior=prior)
-        return ends, self.estimate(prior=prior), self.untold(ends, level)
+        promise = f"{notice(self)} {self.promise}".lstrip()
+        return summary.summarise(self.draws, self.kind, promise, intervals, level, must=prior is not None)
 
-    def untold(self, ends: NDArray[np.float64], level: float = 0.9) -> str:
-        """A sentence on the coefficients of a regression of which it tells little more than its prior, or nothing to say."""
+    def prior_dominated(self, ends: NDArray[np.float64], level: float = 0.9) -> str:
+        """A sentence naming the coefficients of a regression whose intervals are hardly narrower than the prior's, or ""."""
         from sfumato.queries.transcript_posterior import prior_dominated
 
         if self.plan["model"].get("model") != "gibbs":
@@ -105,29 +105,33 @@ class Release:
         self, rows: int, randomness: Any = None, *, to: str = "mapping", debias: bool = True, draw: int | None = None
     ) -> Any:
         """A synthetic table of a released network: the schema's names and levels, any number of rows, at no further cost."""
-        from sfumato.queries import synthesize, tables
+        from sfumato.queries import synthesize
 
-        return synthesize.synthesize(
-            tables.read(self.draws, self.plan, self.schema, debias, draw), rows, randomness, to
-        )
+        return synthesize.synthesize(self._tables(debias, draw), rows, randomness, to)
 
     def marginal(self, columns: Any, *, debias: bool = True, draw: int | None = None) -> Any:
         """Joint shares of some columns of a released network."""
         from sfumato.queries import tables
 
-        return tables.marginal(tables.read(self.draws, self.plan, self.schema, debias, draw), columns)
+        return tables.marginal(self._tables(debias, draw), columns)
 
     def conditional(self, column: str, given: Any, *, debias: bool = True, draw: int | None = None) -> Any:
         """Shares of a column of a released network given others: a mapping to levels, or names."""
         from sfumato.queries import tables
 
-        return tables.conditional(tables.read(self.draws, self.plan, self.schema, debias, draw), column, given)
+        return tables.conditional(self._tables(debias, draw), column, given)
 
     def to_pgmpy(self, *, debias: bool = True, draw: int | None = None) -> Any:
         """A released network as a pgmpy model, where pgmpy is installed."""
         from sfumato.queries import tables
 
-        return tables.to_pgmpy(tables.read(self.draws, self.plan, self.schema, debias, draw))
+        return tables.to_pgmpy(self._tables(debias, draw))
+
+    def _tables(self, debias: bool, draw: int | None) -> Any:
+        """The tables of a released network."""
+        from sfumato.queries import tables
+
+        return tables.read(self.draws, self.plan, self.schema, debias, draw)
 
     def respond(
         self,
@@ -142,16 +146,15 @@ class Release:
         lipschitz: float | None = None,
         query_set: int | None = None,
     ) -> Any:
-        """The response of largest mean utility over the draws, at no further cost, with what it may lose (`queries.respond`).
+        """The response of largest mean utility over the draws, at no further cost, with a bound on its regret (`queries.respond`).
 
         utility(draws, candidates) gives (draws, candidates) in [0, 1]; `candidates` is a list, or (lower, upper) for every
         number between. `queries` is how many questions are fixed in advance; `query_set` how many could be asked, where
         later ones depend on earlier answers. `prior` reweights the draws by the reader's own.
         """
-        from sfumato.queries import regret_bounds
-        from sfumato.queries import respond as answering
+        from sfumato.queries import regret_bounds, respond
 
-        return answering.respond(
+        return respond.respond(
             self._sample(),
             utility,
             candidates,
@@ -197,14 +200,14 @@ class Release:
         return questions.Questions(self._sample(), lambda: predict.read(self.draws, self.plan, self.schema))
 
     def _sample(self) -> Any:
-        """The draws as questions see them; every answer names their law, and with it that a seeded one is not private."""
+        """The draws with their law; every answer quotes the law, which marks seeded draws as not private."""
         from sfumato.queries import _sample
 
-        found = _sample.read(self.draws, self.plan, self.kind)
-        return found if self.private else replace(found, law=f"{found.law} (NOT PRIVATE: from a seeded stream)")
+        sample = _sample.read(self.draws, self.plan, self.kind)
+        return sample if self.private else replace(sample, law=f"{sample.law} (NOT PRIVATE: from a seeded stream)")
 
     def attacker(self, prior: float = 0.5, **options: Any) -> Any:
-        """What the guarantee leaves to whoever knows every other record: a sentence, and numbers (`queries.attacker`)."""
+        """What an attacker who knows every other record can infer, as a sentence and numbers (`queries.attacker`)."""
         from sfumato.queries import attacker as attacking
 
         return attacking.attacker(self.guarantee, prior=prior, **options)
@@ -250,10 +253,8 @@ class Release:
 
     @property
     def private(self) -> bool:
-        """False for a release made with a seeded stream: it protects nobody."""
+        """False for a release made with a seeded stream, which protects nobody."""
         return self.guarantee.trust != "not private"
-
-    # --- files: `release_file` says what is in one, `verifying` what is checked, `signing` how it is signed -------------
 
     def to_bytes(self) -> bytes:
         """Return the sealed bytes: the same release gives the same bytes, signed or not."""
@@ -261,11 +262,11 @@ class Release:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Release:
-        """Read a release, signed or not; a damaged part, an unknown key or another version is refused by name."""
+        """Read a release, signed or not; the error for a damaged part, an unknown key or another version names it."""
         return cls(**release_file.from_bytes(data))
 
     def save(self, path: str | os.PathLike[str], sign_with: str | os.PathLike[str] | None = None) -> None:
-        """Write the release to one file, whole or not at all; `sign_with` names the private key file to sign it with.
+        """Write the release to one file, whole or not at all, signed with the private key file `sign_with`.
 
         A release that was read from a signed file keeps that signature unless it is signed anew.
         """
@@ -274,7 +275,7 @@ class Release:
         storage.write(path, sealed + (b"" if signature is None else signature.to_bytes()))
 
     def verify(self, public_key: str | os.PathLike[str] | None = None, ledger: Any = None) -> Release:
-        """Check every part of the record against all others that it follows from; raise FormatError if one differs.
+        """Check every part of the record against the parts that it follows from; raise FormatError if one differs.
 
         With `public_key`, the path of a public key file, the release must also be signed with the private key that belongs to
         it. With `ledger`, an open `sf.Ledger`, it must be byte for byte what that ledger sealed. See docs/files.md.

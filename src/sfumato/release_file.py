@@ -1,8 +1,8 @@
 """The file of a release: its parts as sealed bytes, and back. Sizes are checked before anything is built from them.
 
-A file holds one document and the arrays "draws", "transcript" and "totals" (see `storage`), perhaps followed by a
-signature (see `signing`). Reading finds damage and refuses what no release can be; whether the parts agree with each
-other is asked by `Release.verify`.
+A file holds one document and the arrays "draws", "transcript" and "totals" (see `storage`), perhaps followed by a signature
+(see `signing`). Reading detects damage and refuses fields of impossible types and sizes; `Release.verify` checks that the
+parts agree with each other.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from sfumato.privacy.guarantee import Guarantee
 
 # Version 1 also held the promise as a sentence, and the words of theorems and hypotheses in its guarantee.
 VERSION = 2
+# The fields of the document; version 1 also had "promise".
 _KEYS = ("version", "kind", "labels", "plan", "plan_digest", "guarantee", "schema", "receipt")
 _SCHEMA_KEYS = ("name", "unit", "digest", "document")
 _ARRAYS = ("draws", "transcript", "totals")
 # Whole numbers that floats hold exactly; no number of records, steps or trials comes near.
 _LARGEST_WHOLE = 1 << 53
-# Numbers in all of a curve, its parts included, and how deeply curves are composed; planned curves have a few of either.
+# The most numbers in a curve, its parts included, and the deepest composition; planned curves have a few of either.
 _LONGEST_CURVE, _DEEPEST_CURVE = 10_000, 16
-# Features of a vector schema that is used for its label alone; other schemas have as many as there are coordinates.
+# The most features of a vector schema whose label alone is used; other schemas have as many as there are coordinates.
 _WIDEST = 1 << 20
 # Numbers of a model's document that decide how much is allocated when the model is built.
 _SIZES = ("dimension", "levels", "classes", "states", "cardinalities")
@@ -78,7 +79,7 @@ def from_bytes(data: bytes) -> dict[str, Any]:
         _check_sizes(fields, arrays)
     except RecursionError:
         raise FormatError("the documents of the release are nested too deeply to be read.") from None
-    found = {
+    parts = {
         "draws": Draws(arrays["draws"], tuple(fields["labels"]), arrays.get("transcript"), arrays.get("totals")),
         "kind": fields["kind"],
         "plan": fields["plan"],
@@ -89,18 +90,18 @@ def from_bytes(data: bytes) -> dict[str, Any]:
         "signature": signature,
         "written_promise": fields.get("promise"),
     }
-    _check_form(found, sealed)
-    return found
+    _check_form(parts, sealed)
+    return parts
 
 
-def _check_form(found: Mapping[str, Any], sealed: bytes) -> None:
+def _check_form(parts: Mapping[str, Any], sealed: bytes) -> None:
     """Refuse a file that `to_bytes` would not write for the same release.
 
     Signatures and ledgers cover bytes, and a reader sees the release. With one form for each release, the bytes that are
     checked are the bytes that were read: spaces, numbers spelled otherwise or another type of array change them.
     """
     try:
-        same = to_bytes(SimpleNamespace(**found)) == sealed
+        same = to_bytes(SimpleNamespace(**parts)) == sealed
     except RecursionError:
         same = False
     if not same:
@@ -116,7 +117,7 @@ def sealed_part(data: bytes) -> bytes:
 
 
 def _check_texts(fields: Mapping[str, Any]) -> None:
-    """Refuse a text field that holds something else, and documents that are no documents."""
+    """Refuse text fields that are no texts, and documents that are no JSON objects."""
     labels = fields["labels"]
     if not isinstance(labels, list) or not labels or not all(isinstance(label, str) for label in labels):
         raise FormatError("the labels of the release must be a list of names.")
@@ -130,11 +131,11 @@ def _check_texts(fields: Mapping[str, Any]) -> None:
             raise FormatError(f"the {name} of the release must be a JSON object; got {type(fields[name]).__name__}.")
 
 
-# --- sizes: what a crafted file could make the reader loop over or allocate ----------------------------------------------
+# --- sizes: limits on the loops and allocations that a crafted file can cause --------------------------------------------
 
 
 def _check_sizes(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Refuse numbers that do not fit the arrays in the file, or are so large that no release has them."""
+    """Refuse numbers that do not fit the arrays in the file, or that are larger than in any release."""
     plan, coordinates = fields["plan"], len(fields["labels"])
     _check_whole(plan)
     for name in ("n", "draws"):
@@ -155,14 +156,13 @@ def _check_sizes(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
 
 
 def _check_whole(document: Any) -> None:
-    """Refuse whole numbers that no float holds: sums and powers of them take for ever."""
-    for value in _values(document):
-        if type(value) is int and abs(value) > _LARGEST_WHOLE:
-            raise FormatError("the plan holds a whole number above 2^53, which no plan has.")
+    """Refuse whole numbers that are not exact as floats: sums and powers of huge ones take for ever."""
+    if any(type(value) is int and abs(value) > _LARGEST_WHOLE for value in _values(document)):
+        raise FormatError("the plan holds a whole number above 2^53, which no plan has.")
 
 
 def _check_curve(document: Any, depth: int = 0) -> int:
-    """Return how many values a curve holds in all; refuse too many of them, and parts within parts without end."""
+    """Return the number of values in a curve; refuse too many of them, and compositions that are too deep."""
     if depth > _DEEPEST_CURVE:
         raise FormatError(f"a privacy curve is composed of parts more than {_DEEPEST_CURVE} levels deep.")
     if not isinstance(document, Mapping | list):
@@ -188,7 +188,7 @@ def _sizes(model: Any, key: str = "") -> Iterator[tuple[str, int]]:
 
 
 def _check_schema(text: str, coordinates: int) -> None:
-    """Refuse a vector schema that is far wider than the release; what else is wrong with it, `verify` says."""
+    """Refuse a vector schema that is far wider than the release; `verify` checks everything else."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -199,12 +199,9 @@ def _check_schema(text: str, coordinates: int) -> None:
 
 
 def _values(document: Any) -> Iterator[Any]:
-    """Every single value inside a document."""
-    if isinstance(document, Mapping):
-        for value in document.values():
-            yield from _values(value)
-    elif isinstance(document, list):
-        for value in document:
-            yield from _values(value)
-    else:
+    """Every number, text and other leaf of a document."""
+    if not isinstance(document, Mapping | list):
         yield document
+        return
+    for value in document.values() if isinstance(document, Mapping) else document:
+        yield from _values(value)

@@ -1,16 +1,17 @@
-"""Ed25519 signatures of release files: who published exactly these bytes.
+"""Ed25519 signatures of release files: they show that the owner of a key published exactly these bytes.
 
 A signed file is the sealed bytes of the release (what `storage.pack` wrote, and what a ledger keeps) followed by a trailer
 of fixed length: a magic line, the signer's public key and the signature. The signature covers a fixed prefix and ALL
 sealed bytes. The sealed bytes themselves are the same with and without a signature, so ledgers are not affected.
 
-The public key in the trailer only serves error messages: `check` trusts no key but the one that the reader brings.
+The public key in the trailer only serves error messages: `check` trusts no key but the reader's.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -20,15 +21,17 @@ from sfumato.errors import ArgumentError, FormatError
 
 Key = str | os.PathLike[str]
 
+# The magic line of the trailer, with the version of its layout.
 TRAILER = b"\nsfumato signature ed25519 1\n"
-# What is signed begins with this line, so that no signature made for another purpose can be passed off as one of these.
+# The signed bytes begin with this line, so that a signature made for another purpose is none of a release.
 _PREFIX = b"sfumato release, signed 1\n"
+# The sizes of Ed25519 (RFC 8032).
 _KEY_BYTES, _SIGNATURE_BYTES = 32, 64
 
 
 @dataclass(frozen=True)
 class Signature:
-    """The raw public key of whoever signed, and the signature."""
+    """The signer's raw public key, and the signature."""
 
     key: bytes
     value: bytes
@@ -39,7 +42,7 @@ class Signature:
 
     @classmethod
     def from_bytes(cls, trailer: bytes) -> Signature | None:
-        """Read what follows the sealed bytes: nothing, or exactly one trailer."""
+        """Read the bytes after the sealed ones: none, or exactly one trailer."""
         if not trailer:
             return None
         if not trailer.startswith(TRAILER) or len(trailer) != len(TRAILER) + _KEY_BYTES + _SIGNATURE_BYTES:
@@ -86,7 +89,7 @@ def create(path: Key) -> tuple[Path, Path]:
     Both are PEM files that other programs read too. An existing file is never overwritten.
     """
     private, public = Path(path), Path(f"{os.fspath(path)}.pub")
-    key, forms = _ed25519().Ed25519PrivateKey.generate(), _library("hazmat.primitives.serialization")
+    key, forms = _ed25519().Ed25519PrivateKey.generate(), _forms()
     for each in (private, public):
         if each.exists():
             raise ArgumentError(f"{each} is there already: a key is never overwritten. Choose another name.")
@@ -98,7 +101,7 @@ def create(path: Key) -> tuple[Path, Path]:
 
 
 def _write_new(path: Path, data: bytes, mode: int) -> None:
-    """Create the file with these permissions from the start, and fail if something has appeared under its name."""
+    """Create the file with these permissions from the start; raise FileExistsError if there is one of this name."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(handle, "wb") as file:
         file.write(data)
@@ -112,20 +115,19 @@ def _private_key(path: Path) -> Any:
         raise ArgumentError(f"{path} is a public key, which others verify with; sign with the private key beside it.")
     if os.name == "posix" and path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise ArgumentError(f"{path} can be read or written by other users, so it signs for them too: chmod 600 {path}")
-    return _read(
-        path, lambda forms, data: forms.load_pem_private_key(data, None), _ed25519().Ed25519PrivateKey, "private"
-    )
+    return _read(path, lambda data: _forms().load_pem_private_key(data, None), _ed25519().Ed25519PrivateKey, "private")
 
 
 def _public_key(path: Path) -> Any:
-    return _read(path, lambda forms, data: forms.load_pem_public_key(data), _ed25519().Ed25519PublicKey, "public")
+    return _read(path, lambda data: _forms().load_pem_public_key(data), _ed25519().Ed25519PublicKey, "public")
 
 
-def _read(path: Path, load: Any, kind: Any, word: str) -> Any:
-    forms, unsupported = _library("hazmat.primitives.serialization"), _library("exceptions").UnsupportedAlgorithm
+def _read(path: Path, load: Callable[[bytes], Any], kind: type, word: str) -> Any:
+    """The key in this file, or an error unless it is of this kind."""
+    unsupported = _library("exceptions").UnsupportedAlgorithm
     data = path.read_bytes()
     try:
-        key = load(forms, data)
+        key = load(data)
     except (ValueError, TypeError, unsupported):
         key = None
     if not isinstance(key, kind):
@@ -135,6 +137,10 @@ def _read(path: Path, load: Any, kind: Any, word: str) -> Any:
 
 def _ed25519() -> Any:
     return _library("hazmat.primitives.asymmetric.ed25519")
+
+
+def _forms() -> Any:
+    return _library("hazmat.primitives.serialization")
 
 
 def _library(part: str) -> Any:

@@ -1,9 +1,9 @@
-"""Arrays and JSON in one file with a checksum for every part; it knows nothing of what they mean.
+"""Arrays and JSON documents in one file with a checksum for every part, whatever their meaning.
 
 Layout: the magic line, the length and SHA-256 of the header, the header (canonical JSON: version, documents, arrays with
 dtype, shape, size and SHA-256), then the arrays' bytes one after another. Nothing is executed on reading: no pickle, a
-closed list of dtypes, shapes and sizes checked before memory is taken. A damaged part is refused by name. Checksums find
-damage; they are no signature, since whoever edits a part can compute its checksum anew (`signing` has signatures).
+closed list of dtypes, shapes and sizes checked before memory is allocated. The error for a damaged part names it. Checksums
+detect damage, not forgery: an editor can recompute them (`signing` has signatures).
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ from numpy.typing import NDArray
 
 from sfumato.errors import FormatError
 
+# The first bytes of every file, with the version of the layout.
 MAGIC = b"sfumato file 1\n"
 VERSION = 1
+# Little-endian floats and integers, and bytes; releases hold "<f8" alone.
 DTYPES = ("<f8", "<i8", "<i4", "|u1")
-_LENGTH = 8
-_HASH = 32
+# Bytes of the header's length, and of a SHA-256.
+_LENGTH, _HASH = 8, 32
+# 256 MiB; the header of a release has some kilobytes.
 _LARGEST_HEADER = 1 << 28
-# Sides of an array; the draws of a release have at most four.
+# The most dimensions of an array; the draws of a release have at most four.
 _MOST_SIDES = 8
 _HEADER_KEYS = {"version", "documents", "arrays"}
 _ENTRY_KEYS = {"name", "dtype", "shape", "size", "sha256"}
@@ -44,13 +47,10 @@ def pack(documents: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> by
             raise FormatError(f"array {name!r} must have one of the dtypes {', '.join(DTYPES)}; got {kind}.")
         raw = array.tobytes()
         parts.append(raw)
-        table.append(
-            {"name": name, "dtype": kind, "shape": list(array.shape), "size": len(raw), "sha256": _digest(raw)}
-        )
-    header = json.dumps(
-        {"version": VERSION, "documents": dict(documents), "arrays": table},
-        sort_keys=True, separators=(",", ":"), allow_nan=False,
-    ).encode()  # fmt: skip
+        shape, size = list(array.shape), len(raw)
+        table.append({"name": name, "dtype": kind, "shape": shape, "size": size, "sha256": _digest(raw)})
+    content = {"version": VERSION, "documents": dict(documents), "arrays": table}
+    header = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
     length = len(header).to_bytes(_LENGTH, "little")
     return b"".join([MAGIC, length, hashlib.sha256(header).digest(), header, *parts])
 
@@ -69,7 +69,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def split(data: bytes) -> tuple[bytes, bytes]:
-    """Return what `pack` wrote and the bytes that follow it; how long the first part is stands in its header."""
+    """Return the bytes that `pack` wrote and those that follow them; the header holds the length of the first part."""
     content, position = _header(data)
     for entry in content["arrays"]:
         present = max(0, min(entry["size"], len(data) - position))
@@ -80,7 +80,7 @@ def split(data: bytes) -> tuple[bytes, bytes]:
 
 
 def _header(data: bytes) -> tuple[dict[str, Any], int]:
-    """Return the checked header and where the arrays begin; nothing in it has been used to take memory yet."""
+    """Return the checked header and the position of the arrays; no memory is allocated from its numbers."""
     if not data.startswith(MAGIC):
         raise FormatError("this is not a Sfumato file, or its first bytes (the magic line) are damaged.")
     start = len(MAGIC) + _LENGTH + _HASH
@@ -102,10 +102,10 @@ def _header(data: bytes) -> tuple[dict[str, Any], int]:
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse a key that is given twice: readers would differ in which of its values they take."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    table = dict(pairs)
+    if len(table) != len(pairs):
         raise FormatError("the header gives a key twice.")
-    return found
+    return table
 
 
 def _no_number(name: str) -> float:
@@ -116,7 +116,7 @@ def _no_number(name: str) -> float:
 def _finite(text: str) -> float:
     """Refuse numbers beyond the largest float, such as 1e999: they would become infinite."""
     value = float(text)
-    if value in (float("inf"), float("-inf")):
+    if math.isinf(value):
         raise FormatError(f"the header holds the number {text[:40]}, which is too large.")
     return value
 
@@ -143,7 +143,7 @@ def _check_entry(entry: Mapping[str, Any], length: int) -> None:
     whole = isinstance(shape, list) and all(type(side) is int and side >= 0 for side in shape)
     if not whole or type(size) is not int or len(shape) > _MOST_SIDES:
         raise FormatError(f"the array {name!r} has no shape of at most {_MOST_SIDES} whole numbers.")
-    # No side is longer than the file: an empty array of a billion rows would be looped over, though it holds nothing.
+    # No dimension exceeds the file's length: an empty array of a billion rows would otherwise be looped over.
     if max(shape, default=0) > length or math.prod(shape) * np.dtype(entry["dtype"]).itemsize != size:
         raise FormatError(f"the array {name!r} cannot have the shape {str(shape)[:80]} in {size} bytes.")
 

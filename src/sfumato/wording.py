@@ -1,4 +1,4 @@
-"""A release in words: its promise, and the lines that a terminal shows of it."""
+"""The texts of a release: its promise as a sentence, and its description of one line a part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sfumato.privacy.guarantee import Guarantee
 
 
 def promise_of(plan: Mapping[str, Any], guarantee: Guarantee) -> str:
-    """The sentence printed on a release: epsilon at the delta that was asked for, where one was."""
+    """The promise of a release as a sentence: epsilon at the delta of the plan's target, where it has one."""
     if guarantee.trust == "not private":
         return "None: made with a seeded stream, for tests and rehearsals; it protects nobody."
     target = plan["target"]
@@ -26,16 +26,15 @@ def promise_of(plan: Mapping[str, Any], guarantee: Guarantee) -> str:
 
 
 def notice(release: Any) -> str:
-    """What every output of a seeded release begins with; nothing for a private one."""
+    """The warning before every output of a seeded release; "" for a private one."""
     return "" if release.private else "NOT PRIVATE: made with a seeded stream, for tests only."
 
 
 def describe(release: Any) -> str:
     """What a release is, how it was made and what it promises, one line each."""
     head = f"{notice(release)}\n" if notice(release) else ""
-    found = list(zip(release.draws.labels, release.mean().ravel(), strict=True))
-    rest = "" if len(found) <= 6 else f", ... and {len(found) - 6} more (release.draws.labels, release.mean())"
-    mean = ", ".join(f"{label} {value:.6g}" for label, value in found[:6]) + rest
+    means = [f"{label} {mean:.6g}" for label, mean in zip(release.draws.labels, release.mean().ravel(), strict=True)]
+    rest = "" if len(means) <= 6 else f", ... and {len(means) - 6} more (release.draws.labels, release.mean())"
     count = release.draws.shape[0] * release.draws.shape[1]
     kind = "draw" if (count, release.kind) == (1, "draws") else release.kind
     schema, receipt, names = release.schema, release.receipt, columns_read(release)
@@ -46,13 +45,13 @@ def describe(release: Any) -> str:
         ("made by", f"{release.plan['mechanism']} ({_numbers(release.plan['parameters'], hidden='grid')})"),
         ("about", f"{schema['name']}{columns}: {release.plan['n']:,} of unit '{schema['unit']}'"),
         ("promise", release.promise),
-        ("mean", mean),
+        ("mean", ", ".join(means[:6]) + rest),
         ("charged", charged),
     ]
     if release.kind == "draws" and release.plan["mechanism"] == "noisy-statistics":
-        told = "; interval() includes it" if _has_intervals(release.plan["model"]) else ""
-        said = f"of the draws is the posterior's alone: the noise of the totals is not in it{told}. "
-        rows.insert(5, ("spread", said + expected_in_words(release.plan)))
+        included = "; interval() includes it" if _has_intervals(release.plan["model"]) else ""
+        spread = f"of the draws is the posterior's alone: the noise of the totals is not in it{included}. "
+        rows.insert(5, ("spread", spread + expected_in_words(release.plan)))
     if release.signature is not None:
         key = release.signature.key.hex()[:16]
         rows.append(("signed", f"with the key that begins {key}; verify with the signer's public key"))
@@ -74,7 +73,7 @@ def expected_in_words(plan: Mapping[str, Any]) -> str:
 
 
 def _has_intervals(model: Mapping[str, Any]) -> bool:
-    """Whether the noise of these totals can be reckoned with: not in a network, nor by group but for bits and categories."""
+    """Whether intervals from noisy totals are implemented: not for networks, and by group only for bits and categories."""
     inner = model.get("model")
     if isinstance(inner, Mapping):
         return inner.get("family") in ("BetaBernoulli", "DirichletCategorical")
@@ -82,7 +81,7 @@ def _has_intervals(model: Mapping[str, Any]) -> bool:
 
 
 def columns_read(release: Any) -> tuple[str, ...]:
-    """The columns that a family read; none for a regression, which reads them all, nor where the record does not say."""
+    """The columns that a family read; none for a regression, which reads them all, nor where the record is unreadable."""
     from sfumato.models.model import TOTALS
     from sfumato.models.reading import model_from_json
     from sfumato.schema import Schema
@@ -100,7 +99,7 @@ def _numbers(values: Mapping[str, Any], hidden: str = "") -> str:
 
 
 def _model_in_words(model: Mapping[str, Any]) -> str:
-    """Family and public numbers, or the kind of model, as one would say it."""
+    """The model's name with its public numbers."""
     if isinstance(model.get("model"), Mapping):
         return f"{_model_in_words(model['model'])} by {model['by']} ({len(model['levels'])} groups)"
     if "parents" in model:

@@ -22,12 +22,13 @@ from sfumato.privacy.curves import Curve, Gaussian
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.metric import Metric
 
+# Guarantees that "assume convergence" or are "not private" rest on no theorem, so no filter's theorem can add them.
 CHARGEABLE = ("proved", "proved with slack")
 
 
 @dataclass(frozen=True)
 class Price:
-    """What one charge takes: an amount of the currency, a reveal probability and a total-variation distance."""
+    """The price of one charge: an amount of the currency, a reveal probability and a total-variation distance."""
 
     amount: float
     delta0: float
@@ -43,7 +44,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Account:
-    """What is registered under a name and how many units of it are gone."""
+    """The terms registered under a name, and how many units are spent."""
 
     name: str
     terms: Terms
@@ -55,14 +56,14 @@ class Account:
 
     @property
     def currency(self) -> Currency:
-        """The currency it is kept in."""
+        """The currency of the account."""
         return BY_NAME[self.terms.currency]
 
     # --- pricing: public numbers only, so it is done before the ledger is locked ------------------------------------
 
     def price(self, guarantee: Guarantee, delta0: float | None = None) -> Price:
-        """Return what the guarantee costs here, or raise ChargeRefused; `delta0` replaces the usual allotment."""
-        self._refuse_strangers(guarantee)
+        """Return the price of the guarantee, or raise ChargeRefused; `delta0` replaces the default allotment."""
+        self._refuse_unchargeable(guarantee)
         share = self.terms.allotment if delta0 is None else _validate.probability("delta0", delta0)
         if delta0 is not None and Fraction(share) > self.terms.reveal:
             raise ArgumentError(
@@ -99,7 +100,7 @@ class Account:
             ceiling_of(Fraction(tv), Fraction(self.terms.tv)) if tv else 0,
         )
 
-    def _refuse_strangers(self, guarantee: Guarantee) -> None:
+    def _refuse_unchargeable(self, guarantee: Guarantee) -> None:
         if isinstance(guarantee.curve, Metric):
             raise ChargeRefused(
                 "a guarantee under a distance between data sets cannot be charged: the ledger counts neighbours. "
@@ -149,7 +150,7 @@ class Account:
         )
 
     def exhausted(self, price: Price) -> LedgerExhausted:
-        """Say that a price is not admitted: what is spent, requested and left."""
+        """The error for a price that is not admitted, with the epsilons spent, requested and left."""
         spent, left = self.epsilon(), self.epsilon_left()
         asked = self._epsilon(price.amount, price.delta0, price.tv)
         delta = self.terms.delta
@@ -164,7 +165,7 @@ class Account:
         )
 
     def _why(self, price: Price) -> str:
-        """What is short besides the currency itself."""
+        """A sentence on what else is exceeded or nearly so: slack, reveal probability or total variation."""
         over = self.units + price.units - UNITS
         if 0 < over < UNITS // 50 and self.terms.slack > 0:
             return (
@@ -181,7 +182,7 @@ class Account:
             )
         return f" Of the total-variation allowance {self.terms.tv:.3g} the charge takes {shown(price.tv)}, which is too much."
 
-    # --- what is gone and what is left ----------------------------------------------------------------------------------
+    # --- spent and remaining amounts ----------------------------------------------------------------------------------
 
     @property
     def amount(self) -> float:
@@ -208,31 +209,31 @@ class Account:
         return self._epsilon(self.amount, self.delta0, self.tv) if self.charges else 0.0
 
     def epsilon_left(self) -> float:
-        """Epsilon of everything that is left at the registered delta."""
+        """Epsilon of the whole remaining budget at the registered delta."""
         left = UNITS - self.units
         if not left:
             return 0.0
         return min(self.terms.epsilon, self._epsilon(self.currency.amount(left, self.cap), self.delta0_left, 0.0))
 
     def remaining(self) -> Curve:
-        """Return the curve that is left; a plan for it can be charged once."""
+        """Return the curve of the remaining budget; a plan for it can be charged once."""
         share = self.terms.allotment
         fits = share > 0 and self.delta0_units + ceiling_of(Fraction(share), self.terms.reveal) <= UNITS
         return self.currency.remaining(UNITS - self.units, self.cap, share if fits else 0.0, self.terms)
 
     def _epsilon(self, amount: float, delta0: float, tv: float) -> float:
-        """Smallest epsilon found at the registered delta with the sampler's (1 + e^epsilon) tv taken off first."""
+        """Epsilon at the registered delta less (1 + e^level) tv, for the first `level` tried that is at least that epsilon."""
         level = self.terms.epsilon
         for _ in range(64):
-            found = self.currency.epsilon(amount, delta0, self.terms.core(tv, level), self.terms)
-            if found <= level or tv == 0:
-                return found
-            level = found * 1.001
+            epsilon = self.currency.epsilon(amount, delta0, self.terms.core(tv, level), self.terms)
+            if epsilon <= level or tv == 0:
+                return epsilon
+            level = epsilon * 1.001
         return math.inf
 
 
 def _vacuous(curve: Curve) -> bool:
-    """Whether delta is 1 at epsilon 100, asked of the covering Gaussian where there is one: it is quick to ask."""
+    """Whether delta is 1 at epsilon 100; of the covering Gaussian where there is one, since that is quick to compute."""
     mu = curve.mu
     if mu is None:
         return curve.delta(100.0) >= 1
@@ -240,7 +241,7 @@ def _vacuous(curve: Curve) -> bool:
 
 
 def shown(value: float, rounding: str = ROUND_CEILING) -> str:
-    """Four significant digits, rounded up: what is spent is not printed smaller than it is."""
+    """Four significant digits, rounded up, so that a spent amount is never printed too small."""
     if value in (0.0, math.inf):
         return "0" if value == 0 else "infinity"
     # Twelve digits first, so that the last bit of a root does not show 0.1 as 0.1001.
@@ -249,5 +250,5 @@ def shown(value: float, rounding: str = ROUND_CEILING) -> str:
 
 
 def shown_down(value: float) -> str:
-    """Four significant digits, rounded down: what is left is never printed larger than it is."""
+    """Four significant digits, rounded down, so that a remaining amount is never printed too large."""
     return shown(value, ROUND_FLOOR)

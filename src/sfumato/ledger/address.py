@@ -1,7 +1,7 @@
-"""The address of a PostgreSQL ledger: what may be printed of it, and what never is.
+"""The address of a PostgreSQL ledger, with the parts that may be printed and those that are secret.
 
-A URL is read as PostgreSQL's own client reads it: user and password end at the first "@", the password may hold "#" and
-"?" but neither "@" nor "/". What does not fit this form, or what the client would refuse and quote, is refused here without
+A URL is parsed as PostgreSQL's own client parses it: user and password end at the first "@", the password may hold "#" and
+"?" but neither "@" nor "/". A URL of another form, or one that the client would refuse and quote, is refused here without
 being quoted, since any part of it may be the password.
 """
 
@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote
 from sfumato.errors import ArgumentError
 
 SCHEMES = ("postgresql", "postgres")
+# scheme://user:password@hosts/database?query, as libpq reads it.
 _FORM = re.compile(
     r"(?P<scheme>postgres(?:ql)?)://"
     r"(?:(?P<user>[^:@/]*)(?::(?P<password>[^@/]*))?@)?"
@@ -21,13 +22,14 @@ _FORM = re.compile(
     r"(?:/(?P<database>[^?#@]*))?"
     r"(?:\?(?P<query>[^#@]*))?"
 )
+# Hosts separated by commas, each with an optional port.
 _PORTS = re.compile(r"[^:,]*(?::\d*)?(?:,[^:,]*(?::\d*)?)*")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-# Parameters that say where the ledger is and may be printed.
+# Parameters that locate the ledger and may be printed.
 _PRINTED = ("host", "hostaddr", "port", "dbname", "user", "sslmode")
 # Parameters whose values are secret.
 _SECRET = ("password", "sslpassword", "scram_client_key", "scram_server_key", "oauth_client_secret")
-# The other parameters that PostgreSQL's client knows; it quotes the names of unknown ones.
+# The other connection parameters of libpq, PostgreSQL's client library; it quotes the names of unknown ones.
 _OTHER = (
     "application_name", "channel_binding", "client_encoding", "connect_timeout", "fallback_application_name", "gssdelegation",
     "gssencmode", "gsslib", "keepalives", "keepalives_count", "keepalives_idle", "keepalives_interval", "krbsrvname",
@@ -36,7 +38,7 @@ _OTHER = (
     "sslcompression", "sslcrl", "sslcrldir", "sslkey", "sslnegotiation", "sslrootcert", "sslsni", "target_session_attrs",
     "tcp_user_timeout",
 )  # fmt: skip
-# A secret shorter than this would be taken out of ordinary words too, and the gaps would tell it.
+# A shorter secret would also be cut out of ordinary words, and the gaps would reveal it.
 _SHORTEST_SECRET = 4
 
 
@@ -51,18 +53,18 @@ class Address:
     @classmethod
     def of(cls, url: str) -> Address:
         """Read a URL, or refuse it without quoting it."""
-        found = _FORM.fullmatch(url)
-        if found is None or not url.isprintable() or re.search(r"\s", url) or _BAD_ESCAPE.search(url):
+        parts = _FORM.fullmatch(url)
+        if parts is None or not url.isprintable() or re.search(r"\s", url) or _BAD_ESCAPE.search(url):
             raise _unreadable()
-        if not (found["hosts"].startswith("[") or _PORTS.fullmatch(found["hosts"])):
+        if not (parts["hosts"].startswith("[") or _PORTS.fullmatch(parts["hosts"])):
             raise _unreadable()
-        asked = [part.partition("=") for part in (found["query"] or "").split("&") if part]
+        asked = [part.partition("=") for part in (parts["query"] or "").split("&") if part]
         if any(key not in (*_PRINTED, *_SECRET, *_OTHER) or not equals for key, equals, _ in asked):
             raise _unreadable()
-        user = f"{found['user']}@" if found["user"] else ""
-        place = f"{found['scheme']}://{user}{found['hosts']}" + (f"/{found['database']}" if found["database"] else "")
+        user = f"{parts['user']}@" if parts["user"] else ""
+        place = f"{parts['scheme']}://{user}{parts['hosts']}" + (f"/{parts['database']}" if parts["database"] else "")
         kept = "&".join(f"{key}={quote(unquote(value), safe='/')}" for key, _, value in asked if key in _PRINTED)
-        raw = [found["password"] or "", *(value for key, _, value in asked if key in _SECRET)]
+        raw = [parts["password"] or "", *(value for key, _, value in asked if key in _SECRET)]
         secrets = {text for value in raw for text in (value, unquote(value)) if text}
         return cls(url, place + (f"?{kept}" if kept else ""), tuple(sorted(secrets, key=len, reverse=True)))
 

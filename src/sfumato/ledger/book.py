@@ -1,8 +1,8 @@
-"""The book: rows, chain and witness together, and the order in which every operation goes.
+"""The book: rows, chain and witness together, and the steps of every operation.
 
-One transaction: walk what is new in the chain, compare with the witness, decide, append at most one row; then the
-witness is moved on. Between the commit and the witness a crash leaves the database ahead, which the next use mends.
-Every public method is one `forks.operation`: a fork waits for its end.
+In one transaction: check the rows that are new since the last operation, compare with the witness, decide, append at most one
+row. After the commit the witness is advanced; a crash between the two leaves the database ahead, and the next operation
+advances the witness. Every public method is one `forks.operation`: a fork waits for its end.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from sfumato.ledger.system import translated_os
 from sfumato.ledger.url_and_witness import Location
 from sfumato.ledger.witness import Mark, Witness
 
-# Clocks of machines that share a ledger differ a little; a clock further back than this is a sign of a restored machine.
+# Clocks of machines that share a ledger differ by seconds; a clock further back than this suggests a restored machine.
 CLOCK_TOLERANCE = timedelta(seconds=60)
 T = TypeVar("T")
 
 
 def now() -> str:
-    """The time in UTC; texts of this form sort as times do."""
+    """The time in UTC as a text; such texts sort in the order of the times."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
@@ -44,33 +44,33 @@ def ticked(chain: Chain) -> str:
 
 
 class Book:
-    """A ledger's rows at one location, as far as this process has walked them."""
+    """A ledger's rows at one location, as far as this process has checked them."""
 
     def __init__(self, location: Location) -> None:
-        """Name the place; nothing is opened."""
+        """Store the location; nothing is opened."""
         self.location = location
         self.store = location.store()
         self._witness = Witness(location.witness)
-        # A verified prefix. Threads may replace it by one another's: an older prefix is as good, only longer to walk.
+        # A verified prefix. Threads may overwrite it with an older one, which is still correct and only longer to extend.
         self.chain = Chain()
         self._ready = False
 
-    # --- the three ways in ------------------------------------------------------------------------------------------
+    # --- reading, writing and verifying -----------------------------------------------------------------------------
 
     def read(self, look: Callable[[Transaction, Chain], T]) -> T:
-        """Answer a question from one consistent view."""
+        """Return `look` of one consistent view."""
         with operation():
             self.prepare()
-            # Both are read before the view is opened, so the view can only be newer.
+            # Chain and witness are read before the view is opened, so the view can only be newer.
             base, mark = self.chain, self._witness.read()
             with self.store.reading() as view:
                 chain = self._caught_up(view, base, mark)
-                found = look(view, chain)
+                result = look(view, chain)
             self.chain = chain
-            return found
+            return result
 
     def write(self, act: Callable[[Transaction, Chain], tuple[T, Row | None]], data: bytes | None = None) -> T:
-        """Let `act` decide on at most one row while no other process can write; durable on return."""
+        """Append the row that `act` returns, if any, while no other process can write; durable on return."""
         with operation():
             self.prepare()
             if self.chain.version < VERSION:
@@ -82,15 +82,15 @@ class Book:
         base, mark = self.chain, self._witness.read()
         with self.store.writing() as view:
             chain = self._caught_up(view, base, mark)
-            answer, row = act(view, chain)
+            result, row = act(view, chain)
             if row is not None:
                 view.append(row, data)
         self.chain = chain
         self._witness.advance(Mark(chain.seq, chain.hash) if row is None else Mark(row.seq, row.hash))
-        return answer
+        return result
 
     def verify(self) -> int:
-        """Walk everything anew, sealed bytes included; return the number of rows."""
+        """Check every row from the first on, sealed bytes included; return the number of rows."""
         with operation():
             self.prepare()
             mark = self._witness.read()
@@ -105,7 +105,7 @@ class Book:
     # --- opening ----------------------------------------------------------------------------------------------------
 
     def prepare(self, new_witness: bool = False, create: bool = True) -> None:
-        """Once: make the table and the witness where both are new, walk the chain, let the witness catch up, migrate."""
+        """Once: make the table and the witness where both are new, check the chain, advance the witness, migrate."""
         if self._ready:
             return
         with operation():
@@ -121,7 +121,7 @@ class Book:
                 self._witness.advance(Mark(chain.seq, chain.hash))
             self.chain, self._ready = chain, True
             if outdated:
-                # Whoever may not write can still look at an older ledger.
+                # Users without write permission can still read a ledger of an older format.
                 with suppress(LedgerReadOnly):
                     self._migrate()
 
@@ -146,7 +146,7 @@ class Book:
             with translated_os(f"the folder {folder}"):
                 folder.mkdir(parents=True, exist_ok=True)
             self._witness.advance(Mark(chain.seq, chain.hash))
-        # Another process may have started it in the meantime: whoever has rows had a witness first.
+        # Another process may have started it in the meantime: the witness is written before the first row.
         mark = self._witness.read()
         if mark is None:
             raise LedgerDamaged(
@@ -159,7 +159,7 @@ class Book:
     # --- checks -----------------------------------------------------------------------------------------------------
 
     def _caught_up(self, view: Transaction, base: Chain, mark: Mark | None) -> Chain:
-        """Walk what is new since `base`, which must still be where this process left it."""
+        """Check the rows after `base`, whose last row must be unchanged."""
         rows = view.rows(max(base.seq, 1))
         if base.seq:
             last = next(rows, None)
@@ -173,7 +173,7 @@ class Book:
         return chain
 
     def _compare(self, view: Transaction, chain: Chain, mark: Mark | None) -> None:
-        """The database must hold the row that the witness saw, no row outside the chain, and its own format."""
+        """Raise unless the database holds the row that the witness saw, no row outside the chain, and a readable format."""
         self._check_format(view.format(), chain)
         stray = view.stray()
         if stray is not None:
@@ -192,25 +192,25 @@ class Book:
                 "was released as spent and start another ledger."
             )
         if mark.seq in (0, chain.seq):
-            found = chain.hash if mark.seq else mark.hash
+            present = chain.hash if mark.seq else mark.hash
         else:
             row = view.row(mark.seq)
-            found = "" if row is None else row.hash
-        if found != mark.hash:
+            present = "" if row is None else row.hash
+        if present != mark.hash:
             raise LedgerDamaged(
                 f"row {mark.seq} of {self.location.shown} is not the one that the witness saw: the database was rolled back and "
                 f"written again, or edited. {REMEDY}"
             )
 
-    def _check_format(self, found: int, chain: Chain) -> None:
-        """The format that the database carries must be the one that its rows have."""
-        if found > VERSION:
+    def _check_format(self, version: int, chain: Chain) -> None:
+        """Raise unless the format `version` recorded in the database is that of its rows."""
+        if version > VERSION:
             raise LedgerDamaged(
-                f"{self.location.shown} has format {found}, this Sfumato reads up to {VERSION}. Update Sfumato."
+                f"{self.location.shown} has format {version}, this Sfumato reads up to {VERSION}. Update Sfumato."
             )
-        if chain.version not in (0, found):
+        if chain.version not in (0, version):
             raise LedgerDamaged(
-                f"{self.location.shown} carries format {found}, but its rows have format {chain.version}. {REMEDY}"
+                f"{self.location.shown} carries format {version}, but its rows have format {chain.version}. {REMEDY}"
             )
 
 
@@ -229,7 +229,7 @@ def recorded(view: Transaction, chain: Chain, kind: str, name: str, request: str
 
 def sealed_bytes(view: Transaction, row: Row) -> bytes:
     """Return the bytes of a seal row if they match its hash, or raise."""
-    said, data = row.checked(), view.data(row.seq)
-    if digest(data) != said["sha256"]:
+    content, data = row.checked(), view.data(row.seq)
+    if digest(data) != content["sha256"]:
         raise LedgerDamaged(f"the bytes sealed in row {row.seq} were changed: they do not match their hash. {REMEDY}")
     return data

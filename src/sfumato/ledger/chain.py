@@ -1,7 +1,7 @@
-"""The hash chain: rows that only ever follow one another, and the totals that a walk along them gives.
+"""The hash chain: rows that are only appended, and the accounts computed from them.
 
-Each row is a canonical JSON payload; its hash covers its number, the hash before it and the payload. A `Chain` is the
-verified prefix that a process has walked: where it stands, and every account recomputed from the rows themselves.
+Each row is a canonical JSON payload; its hash covers its number, the hash before it and the payload. A `Chain` is the prefix
+that a process has verified: its last row, and every account recomputed from the rows themselves.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from sfumato.ledger.account import Account
 from sfumato.ledger.currency import cap_of
 from sfumato.ledger.terms import Terms, label
 
+# The previous hash of row 1; no row is known to have this SHA-256.
 GENESIS = "0" * 64
 # Format 1 had no constraint on row numbers, no recorded migrations and no recorded corrections of the clock.
 VERSION = 2
 OLDEST = 1
+# The form of `book.now`: UTC with microseconds.
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00")
 # A cap is computed in floats, whose last digits may differ between machines; no budget is noticeably larger for it.
 _CAP_TOLERANCE = 1e-9
@@ -42,7 +44,7 @@ def digest(text: str | bytes) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """One row as stored; kind, name and request repeat what the payload says, so that the database can index them."""
+    """One row as stored; kind, name and request repeat the payload, so that the database can index them."""
 
     seq: int
     kind: str
@@ -88,9 +90,9 @@ def link(seq: int, previous: str, payload: str) -> str:
 
 
 class Requests:
-    """The charges and seals that a walk has met, by name and request id.
+    """The verified charges and seals, by name and request id.
 
-    It only grows, and is shared by all prefixes of one walk: a prefix asks for rows before its own.
+    It only grows, and is shared by all prefixes of one chain: a prefix looks up rows with smaller numbers only.
     """
 
     def __init__(self) -> None:
@@ -99,17 +101,17 @@ class Requests:
         self._written: dict[tuple[str, str], str] = {}
 
     def add(self, row: Row) -> None:
-        """Remember a row; a second one of the same kind, name and request id is damage."""
+        """Add a row; a second one of the same kind, name and request id is damage."""
         if self._rows.setdefault((row.kind, row.name, row.request), row.seq) != row.seq:
             raise ValueError(f"a second {row.kind} of request {row.request!r}")
         self._written.setdefault((row.name, label("request_id", row.request)), row.request)
 
     def seen(self, kind: str, name: str, request: str, before: int) -> bool:
-        """Whether a row of this kind stands before the row of that number."""
+        """Whether a row of this kind has a number below `before`."""
         return self._rows.get((kind, name, request), before) < before
 
     def written(self, name: str, request: str) -> str:
-        """The request id as the ledger holds it: older ledgers hold ids that are not in their normal form."""
+        """The request id as the ledger recorded it: older ledgers hold ids that are not in their normal form."""
         if ("charge", name, request) in self._rows:
             return request
         wanted = label("request_id", request)
@@ -129,77 +131,77 @@ class Chain:
 
     def next_row(self, kind: str, name: str, request: str, time: str, content: Mapping[str, Any]) -> Row:
         """Return the row that would follow."""
-        said = {"version": VERSION, "kind": kind, "name": name, "request": request, "time": time, **content}
-        payload, seq = canonical(said), self.seq + 1
+        fields = {"version": VERSION, "kind": kind, "name": name, "request": request, "time": time, **content}
+        payload, seq = canonical(fields), self.seq + 1
         return Row(seq, kind, name, request, payload, self.hash, link(seq, self.hash, payload))
 
     def extended(self, rows: Iterable[Row]) -> Chain:
-        """Walk the rows that follow; raise LedgerDamaged at the first one that does not belong."""
+        """Return the chain with these rows appended; raise LedgerDamaged at the first row that cannot follow."""
         seq, last, time, version, accounts = self.seq, self.hash, self.time, self.version, dict(self.accounts)
         for row in rows:
             if row.seq != seq + 1:
                 raise LedgerDamaged(f"row {seq + 1} is missing: after row {seq} comes row {row.seq}. {REMEDY}")
             if row.previous != last:
                 raise LedgerDamaged(f"row {row.seq} does not follow row {seq}: one of the two was changed. {REMEDY}")
-            said = row.checked()
+            content = row.checked()
             try:
-                _check_version(version, said)
-                _check_time(said["time"])
-                _apply(accounts, self.requests, row, said)
+                _check_version(version, content)
+                _check_time(content["time"])
+                _apply(accounts, self.requests, row, content)
             except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, SfumatoError) as error:
                 raise LedgerDamaged(f"row {row.seq} says what no ledger would write ({error}). {REMEDY}") from error
             # Only a recorded correction of the clock lets the time go back.
-            time = said["time"] if row.kind == "clock" else max(time, said["time"])
-            seq, last, version = row.seq, row.hash, said["version"]
+            time = content["time"] if row.kind == "clock" else max(time, content["time"])
+            seq, last, version = row.seq, row.hash, content["version"]
         return Chain(seq, last, time, accounts, version, self.requests)
 
 
-def _check_version(before: int, said: Mapping[str, Any]) -> None:
-    """The format changes by a recorded migration alone, and never back."""
-    if type(said["version"]) is not int:
-        raise ValueError(f"format {said['version']!r}")
-    migration = said["kind"] == "migrate"
-    if migration and (said["from"], said["to"]) != (max(before, OLDEST), said["version"]):
-        raise ValueError(f"a migration from format {said['from']!r} to {said['to']!r} after format {before}")
-    if migration and before == said["version"]:
+def _check_version(before: int, content: Mapping[str, Any]) -> None:
+    """Raise unless the row has the format before it, or is a recorded migration to a later one."""
+    if type(content["version"]) is not int:
+        raise ValueError(f"format {content['version']!r}")
+    migration = content["kind"] == "migrate"
+    if migration and (content["from"], content["to"]) != (max(before, OLDEST), content["version"]):
+        raise ValueError(f"a migration from format {content['from']!r} to {content['to']!r} after format {before}")
+    if migration and before == content["version"]:
         raise ValueError(f"a second migration to format {before}")
-    if not migration and before not in (0, said["version"]):
-        raise ValueError(f"format {said['version']} after format {before} without a migration")
+    if not migration and before not in (0, content["version"]):
+        raise ValueError(f"format {content['version']} after format {before} without a migration")
 
 
 def _check_time(time: object) -> None:
-    """Times are texts of one form, so that they can be compared as texts."""
+    """Raise unless the time is a text of the one form, which sorts in the order of the times."""
     if not isinstance(time, str) or not _TIME.fullmatch(time):
         raise ValueError(f"the time {time!r}")
     datetime.fromisoformat(time)
 
 
-def _apply(accounts: dict[str, Account], requests: Requests, row: Row, said: Mapping[str, Any]) -> None:
-    """Change the accounts as the row says, if a ledger could have written it after the rows before."""
+def _apply(accounts: dict[str, Account], requests: Requests, row: Row, content: Mapping[str, Any]) -> None:
+    """Apply the row to the accounts; raise if no ledger could have written it after the rows before."""
     if row.kind in ("migrate", "clock") and row.name == NO_NAME:
         return
-    if said["version"] > OLDEST and label("name", row.name) != row.name:
+    if content["version"] > OLDEST and label("name", row.name) != row.name:
         raise ValueError(f"the name {row.name!r}, which is not in its normal form")
     if row.kind == "register":
         if row.name in accounts:
             raise ValueError(f"{row.name!r} is registered twice")
-        terms = Terms.from_json(said["terms"])
-        if not 0 < said["cap"] <= cap_of(terms) * (1 + _CAP_TOLERANCE):
-            raise ValueError(f"a cap of {said['cap']!r} for the terms {terms}")
-        accounts[row.name] = Account(row.name, terms, said["cap"])
+        terms = Terms.from_json(content["terms"])
+        if not 0 < content["cap"] <= cap_of(terms) * (1 + _CAP_TOLERANCE):
+            raise ValueError(f"a cap of {content['cap']!r} for the terms {terms}")
+        accounts[row.name] = Account(row.name, terms, content["cap"])
         return
     if row.name not in accounts:
         raise ValueError(f"a {row.kind!r} of {row.name!r}, which was not registered before")
     if row.kind == "charge":
         account = accounts[row.name]
-        price = account.price_again(said["price"])
-        if price.to_json() != said["price"]:
-            raise ValueError(f"its units are {said['price']}, not {price.to_json()}")
+        price = account.price_again(content["price"])
+        if price.to_json() != content["price"]:
+            raise ValueError(f"its units are {content['price']}, not {price.to_json()}")
         accounts[row.name] = account.plus(price)
     elif row.kind == "seal":
         if not requests.seen("charge", row.name, row.request, before=row.seq):
             raise ValueError(f"a seal of request {row.request!r}, which was never charged")
-        if not isinstance(said["sha256"], str) or not isinstance(said["size"], int):
+        if not isinstance(content["sha256"], str) or not isinstance(content["size"], int):
             raise ValueError("a seal without its hash or size")
     else:
         raise ValueError(f"a row of kind {row.kind!r}")

@@ -1,15 +1,15 @@
 """The three currencies in which adaptive filters are proved: Gaussian, zero-concentrated, Renyi at one fixed order.
 
-Each answers five questions: what a promise (epsilon, delta) is a cap of, what a curve costs, how many units a cost is,
-what epsilon a cost stands for, and which curve is left. Answers are rounded to the private side.
+Each converts a promise (epsilon, delta) to a cap, a curve to a cost, a cost to units and to an epsilon, and what is left to
+a curve. Every rounding is to the private side.
 Proofs: docs/proofs/ledger.md.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
@@ -26,7 +26,7 @@ from sfumato.privacy.renyi import Renyi
 
 
 class Currency(Protocol):
-    """What a ledger asks of the currency it is kept in."""
+    """The conversions that a ledger needs of its currency."""
 
     word: str
 
@@ -34,13 +34,13 @@ class Currency(Protocol):
         """Largest amount whose whole spending keeps the promise, rounded down; raises where there is none."""
 
     def cost(self, curve: Curve, terms: Terms, delta0: float) -> tuple[float, float]:
-        """(amount, reveal probability) that covers the curve; raises ChargeRefused where nothing does."""
+        """(amount, reveal probability) that covers the curve; raises ChargeRefused where none does."""
 
     def units(self, amount: float, cap: float) -> int:
         """Units that an amount takes from the cap, at least 1."""
 
     def amount(self, units: int, cap: float) -> float:
-        """The amount that so many units stand for, rounded up."""
+        """The amount of so many units, rounded up."""
 
     def epsilon(self, amount: float, delta0: float, core: Fraction, terms: Terms) -> float:
         """Smallest epsilon that the amount and reveal probability keep within `core`; infinite where there is none."""
@@ -49,7 +49,6 @@ class Currency(Protocol):
         """The curve of `left` units and one allotment of reveal probability; charging it fits exactly once."""
 
 
-@dataclass(frozen=True)
 class GaussianCurrency:
     """sum mu_i^2 <= mu_B^2 and sum delta0_i <= slack delta (arXiv 2210.17520 with reveals; docs/proofs/ledger.md)."""
 
@@ -61,25 +60,20 @@ class GaussianCurrency:
         return gaussian_mu(terms.epsilon, float_below(room)) if room > 0 else 0.0
 
     def cost(self, curve: Curve, terms: Terms, delta0: float) -> tuple[float, float]:
-        """The curve's own mu; else the pair a revealing Gaussian is made of; else the smallest mu that covers it."""
-        own = curve.mu
-        if own is not None:
-            return own, 0.0
-        if isinstance(curve, Profile) and curve.name == "revealing-gaussian":
-            return number(curve.parameters["mu"]), number(curve.parameters["delta"])
-        if delta0 == 0:
+        """The curve's own mu, or the smallest one that covers it up to `delta0` (`gaussian_cost`)."""
+        mu, reveal = gaussian_cost(curve, delta0)
+        if mu is None and delta0 == 0:
             raise ChargeRefused(
                 f"{curve!r} has no mu, so it can only be charged up to a reveal probability, and none may be used here "
                 "(slack=0 or delta0=0). Register with a slack, or keep a 'renyi' ledger."
             )
-        found = covering_mu(curve, delta0)
-        if found is None:
+        if mu is None:
             raise ChargeRefused(
                 f"no Gaussian covers {curve!r} up to a reveal probability of {delta0:.3g}: its profile is unknown or "
                 f"leaves more than that at every epsilon. Give charge(..., delta0=...) a larger share of "
                 f"{float(terms.reveal):.3g}, or keep a 'renyi' ledger at an order where the curve is finite."
             )
-        return found, delta0
+        return mu, reveal
 
     def units(self, amount: float, cap: float) -> int:
         """ceil(mu^2 / mu_B^2 10^18)."""
@@ -95,9 +89,9 @@ class GaussianCurrency:
         room = float_below((core - reveal) / (1 - reveal)) if reveal < 1 else 0.0
         if room <= 0:
             return math.inf
-        found = gaussian_epsilon(room, amount)
-        # The registered epsilon was itself tested when the cap was found: rounding must not lift a full cap above it.
-        return terms.epsilon if found > terms.epsilon and gaussian_delta(terms.epsilon, amount) <= room else found
+        epsilon = gaussian_epsilon(room, amount)
+        # The cap was tested at the registered epsilon: rounding must not lift the epsilon of a full cap above it.
+        return terms.epsilon if epsilon > terms.epsilon and gaussian_delta(terms.epsilon, amount) <= room else epsilon
 
     def remaining(self, left: int, cap: float, delta0: float, terms: Terms) -> Curve:
         """Profile "revealing-gaussian"."""
@@ -105,41 +99,52 @@ class GaussianCurrency:
         return Profile("revealing-gaussian", {"mu": mu, "delta": delta0 if mu > 0 else 0.0})
 
 
-@dataclass(frozen=True)
-class ConcentratedCurrency:
+class _AdditiveCurrency(ABC):
+    """A currency whose amounts add: sum a_i <= a_B (Feldman and Zrnic 2021). `converted` gives the epsilon of an amount."""
+
+    @abstractmethod
+    def converted(self, amount: float, room: float, terms: Terms) -> float:
+        """Epsilon of a positive amount at delta = `room`."""
+
+    def cap(self, terms: Terms) -> float:
+        """Largest a_B that converts to (epsilon, delta); 0 where even a free release does not."""
+        room = terms.core(terms.tv, terms.epsilon)
+        return _largest(lambda amount: self.epsilon(amount, 0.0, room, terms) <= terms.epsilon, terms.epsilon)
+
+    def units(self, amount: float, cap: float) -> int:
+        """ceil(a / a_B 10^18)."""
+        return max(1, ceiling_of(Fraction(amount), Fraction(cap)))
+
+    def amount(self, units: int, cap: float) -> float:
+        """The share of a_B."""
+        return float_above(Fraction(cap) * units / UNITS)
+
+    def epsilon(self, amount: float, delta0: float, core: Fraction, terms: Terms) -> float:
+        """The conversion at delta = core; an amount of 0 has epsilon 0."""
+        room = float_below(core)
+        if amount == 0 or room <= 0:
+            return 0.0 if room > 0 else math.inf
+        return self.converted(amount, room, terms)
+
+
+class ConcentratedCurrency(_AdditiveCurrency):
     """sum rho_i <= rho_B (Feldman and Zrnic 2021 at every order at once)."""
 
     word = "rho"
 
-    def cap(self, terms: Terms) -> float:
-        """Largest rho_B whose best order converts to (epsilon, delta)."""
-        room = terms.core(terms.tv, terms.epsilon)
-        return _largest(lambda rho: self.epsilon(rho, 0.0, room, terms) <= terms.epsilon, terms.epsilon)
+    def converted(self, amount: float, room: float, terms: Terms) -> float:
+        """Smallest epsilon over all orders."""
+        return minimise_over_orders(lambda a: renyi_to_epsilon(a, math.nextafter(a * amount, math.inf), room))
 
     def cost(self, curve: Curve, terms: Terms, delta0: float) -> tuple[float, float]:
         """The smallest rho known for the curve."""
-        found = concentrated(curve)
-        if found is None:
+        rho = concentrated(curve)
+        if rho is None:
             raise ChargeRefused(
                 f"{curve!r} has no rho: its Renyi divergence is not known, or not finite, at every order. "
                 "Keep a 'gdp' ledger (with slack), or a 'renyi' ledger at an order where the curve is finite."
             )
-        return float_above(found), 0.0
-
-    def units(self, amount: float, cap: float) -> int:
-        """ceil(rho / rho_B 10^18)."""
-        return max(1, ceiling_of(Fraction(amount), Fraction(cap)))
-
-    def amount(self, units: int, cap: float) -> float:
-        """The share of rho_B."""
-        return float_above(Fraction(cap) * units / UNITS)
-
-    def epsilon(self, amount: float, delta0: float, core: Fraction, terms: Terms) -> float:
-        """Smallest epsilon over all orders."""
-        room = float_below(core)
-        if amount == 0 or room <= 0:
-            return 0.0 if room > 0 else math.inf
-        return minimise_over_orders(lambda a: renyi_to_epsilon(a, math.nextafter(a * amount, math.inf), room))
+        return float_above(rho), 0.0
 
     def remaining(self, left: int, cap: float, delta0: float, terms: Terms) -> Curve:
         """Gaussian with mu = sqrt(2 rho), stepped down until its own charge fits."""
@@ -149,52 +154,43 @@ class ConcentratedCurrency:
         return Gaussian(mu)
 
 
-@dataclass(frozen=True)
-class RenyiCurrency:
+class RenyiCurrency(_AdditiveCurrency):
     """sum D_a <= tau_B at the one order a fixed at registration (Feldman and Zrnic 2021)."""
 
     word = "renyi"
 
-    def cap(self, terms: Terms) -> float:
-        """Largest tau_B that converts to (epsilon, delta) at this order; 0 where even a free release does not."""
-        room = terms.core(terms.tv, terms.epsilon)
-        return _largest(lambda tau: self.epsilon(tau, 0.0, room, terms) <= terms.epsilon, terms.epsilon)
+    def converted(self, amount: float, room: float, terms: Terms) -> float:
+        """The conversion at the registered order."""
+        return renyi_to_epsilon(_order(terms), amount, room)
 
     def cost(self, curve: Curve, terms: Terms, delta0: float) -> tuple[float, float]:
         """The Renyi divergence at the registered order."""
-        found = curve.renyi(_order(terms))
-        if found == math.inf:
+        divergence = curve.renyi(_order(terms))
+        if divergence == math.inf:
             raise ChargeRefused(
                 f"{curve!r} has no finite Renyi divergence at the registered order {terms.order:g}. "
                 "Keep a 'gdp' ledger (with slack), or register a lower order."
             )
-        return found, 0.0
-
-    def units(self, amount: float, cap: float) -> int:
-        """ceil(tau / tau_B 10^18)."""
-        return max(1, ceiling_of(Fraction(amount), Fraction(cap)))
-
-    def amount(self, units: int, cap: float) -> float:
-        """The share of tau_B."""
-        return float_above(Fraction(cap) * units / UNITS)
-
-    def epsilon(self, amount: float, delta0: float, core: Fraction, terms: Terms) -> float:
-        """The conversion at the registered order (nothing spent is 0)."""
-        room = float_below(core)
-        if amount == 0 or room <= 0:
-            return 0.0 if room > 0 else math.inf
-        return renyi_to_epsilon(_order(terms), amount, room)
+        return divergence, 0.0
 
     def remaining(self, left: int, cap: float, delta0: float, terms: Terms) -> Curve:
         """Renyi at the registered order alone."""
         return Renyi([_order(terms)], [float_below(Fraction(cap) * left / UNITS)])
 
 
-BY_NAME: dict[str, Currency] = {
-    "gdp": GaussianCurrency(),
-    "zcdp": ConcentratedCurrency(),
-    "renyi": RenyiCurrency(),
-}
+BY_NAME: dict[str, Currency] = {"gdp": GaussianCurrency(), "zcdp": ConcentratedCurrency(), "renyi": RenyiCurrency()}
+
+
+def gaussian_cost(curve: Curve, delta0: float) -> tuple[float | None, float]:
+    """(mu, reveal probability) of a curve in a gdp ledger; mu is None where no Gaussian covers it up to `delta0`.
+
+    In this order: the curve's own mu; the pair of a revealing Gaussian; the smallest mu that covers the curve up to delta0.
+    """
+    if curve.mu is not None:
+        return curve.mu, 0.0
+    if isinstance(curve, Profile) and curve.name == "revealing-gaussian":
+        return number(curve.parameters["mu"]), number(curve.parameters["delta"])
+    return (covering_mu(curve, delta0) if 0 < delta0 < 1 else None), delta0
 
 
 def concentrated(curve: Curve) -> Fraction | None:
@@ -220,6 +216,7 @@ def concentrated(curve: Curve) -> Fraction | None:
 def cap_of(terms: Terms) -> float:
     """The cap of a registration; raises where the promise leaves nothing to spend."""
     cap = BY_NAME[terms.currency].cap(terms)
+    # Squares of a cap must neither overflow nor lose digits in float64.
     if not 1e-150 < cap < 1e150:
         where = "at this order " if terms.currency == "renyi" else ""
         raise ArgumentError(
@@ -237,7 +234,7 @@ def _order(terms: Terms) -> float:
 
 
 def _largest(holds: Callable[[float], bool], start: float) -> float:
-    """Largest amount found at which a falling `holds` is true; every answer was itself tested. 0 if there is none."""
+    """Largest amount at which `holds` is true, by doubling and bisection; 0 if there is none. The result was itself tested."""
     low, high = 0.0, start
     while holds(high) and high < 1e300:
         low, high = high, 2.0 * high

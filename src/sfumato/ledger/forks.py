@@ -23,6 +23,7 @@ from sfumato.errors import LedgerUnavailable
 
 # Longer than an operation can take: it waits at most 30 s for the lock file and the database, 40 s for a server's answer.
 DRAIN_SECONDS = 75.0
+# Short beside an operation, which takes a few milliseconds.
 _PAUSE_SECONDS = 0.002
 
 
@@ -36,7 +37,7 @@ class _Operation:
 _under_way: dict[int, weakref.ref[_Operation]] = {}
 # The threads that are forking, with the time since when.
 _forking: dict[int, float] = {}
-# What else must be closed before a fork: connections that an interrupt left behind.
+# Functions that close connections which an interrupt left open; called before a fork.
 _closers: list[Callable[[], None]] = []
 _process = {"pid": os.getpid(), "clean": True}
 
@@ -63,11 +64,11 @@ def close_before_forks(close: Callable[[], None]) -> None:
 
 
 def _enter(token: _Operation) -> None:
-    """Announce the operation, then look for forks: whoever forks announces it first too, so one of the two waits."""
+    """Register the operation, then check for forks. A fork registers itself first too, so at least one of the two waits."""
     deadline = time.monotonic() + 2 * DRAIN_SECONDS
     while True:
         _under_way[id(token)] = weakref.ref(token)
-        # The thread that forks may itself run an operation, in a signal handler or another hook: it would wait for itself.
+        # The forking thread may itself run an operation, in a signal handler or another hook; it must not wait for itself.
         others = [since for thread, since in list(_forking.items()) if thread != token.thread]
         if not others or time.monotonic() > deadline:
             return
@@ -82,7 +83,7 @@ def _threads() -> set[int]:
 
 
 def _check_process() -> None:
-    """Refuse in a child that was forked during an operation; a fork that Python did not announce is noticed here too."""
+    """Raise in a child that was forked during an operation; forks that bypassed Python's hooks are detected by the pid."""
     if _process["pid"] != os.getpid():
         _after_in_child()
     if not _process["clean"]:

@@ -1,20 +1,22 @@
 """`sf.Ledger`: a privacy budget that cannot be overspent.
 
-Charges are durable before they return and have no refund. What may be spent is decided in account.py (the filter), the
-order of things is kept in book.py (one transaction, the chain, the witness); here is what a user calls.
+Charges are durable before they return and have no refund. account.py decides what may be spent (the filter); book.py runs
+each operation in one transaction with the chain and the witness; this module holds the methods that users call.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from sfumato.errors import ArgumentError, RequestConflict
 from sfumato.ledger.account import Account
 from sfumato.ledger.book import Book, now, recorded, sealed_bytes, ticked
 from sfumato.ledger.chain import NO_NAME, Chain, Row, canonical, digest
 from sfumato.ledger.currency import cap_of
-from sfumato.ledger.lookup import find_request, matching, read_back, refuse_other
+from sfumato.ledger.lookup import find_request, matching, read_back, refuse_other, registered
 from sfumato.ledger.records import Entry, Receipt, Report, Spent
 from sfumato.ledger.store import Transaction
 from sfumato.ledger.terms import Terms, label
@@ -22,12 +24,14 @@ from sfumato.ledger.url_and_witness import Location
 from sfumato.privacy.curves import Curve
 from sfumato.privacy.guarantee import Guarantee
 
+T = TypeVar("T")
+
 
 class Ledger:
     """A ledger at a URL. It copies and pickles as that URL; each operation opens a connection and closes it again."""
 
     def __init__(self, url: str | os.PathLike[str], witness: str | os.PathLike[str] | None = None) -> None:
-        """Name the place; nothing is opened before the first use. `Ledger.open` opens and checks at once."""
+        """Store the location; nothing is opened before the first use. `Ledger.open` opens and checks at once."""
         self._book = Book(Location.of(url, witness))
 
     @classmethod
@@ -51,7 +55,7 @@ class Ledger:
 
     @property
     def url(self) -> str:
-        """Where the ledger lives, password included."""
+        """The ledger's URL, password included."""
         return self._book.location.url
 
     @property
@@ -86,7 +90,7 @@ class Ledger:
         content = {"terms": terms.to_json(), "cap": cap_of(terms)}
 
         def act(_: Transaction, chain: Chain) -> tuple[None, Row | None]:
-            """Add the promise, or nothing where the same stands already."""
+            """Add the promise, or nothing where the same one is registered already."""
             known = matching(chain.accounts, name)
             if known is None:
                 return None, chain.next_row("register", name, "", ticked(chain), content)
@@ -118,8 +122,8 @@ class Ledger:
         if plan_digest is not None:
             label("plan_digest", plan_digest)
         document, checked = read_back(guarantee)
-        registered = self._registered(name)
-        name, price = registered.name, registered.price(checked, delta0)
+        account = self._registered(name)
+        name, price = account.name, account.price(checked, delta0)
         content = {
             "guarantee": document,
             "guarantee_digest": digest(canonical(document)),
@@ -143,7 +147,7 @@ class Ledger:
 
         answer = self._book.write(act)
         if isinstance(answer, Account):
-            # Finding the words takes longer than the charge: others need not wait for it.
+            # Composing the message takes longer than the charge, so it is done after the transaction has ended.
             raise answer.exhausted(price)
         return answer
 
@@ -159,7 +163,7 @@ class Ledger:
     def seal_first(self, name: str, request_id: str, data: bytes) -> bytes:
         """Seal the bytes unless others are sealed under this id already; return the sealed ones.
 
-        Of several processes that finish the same request, the first to come here decides what all of them return.
+        Where several processes finish the same request, all of them return the bytes of the first that seals.
         """
         if not isinstance(data, bytes):
             raise ArgumentError(f"data must be bytes; got {type(data).__name__}.")
@@ -167,7 +171,7 @@ class Ledger:
         content = {"sha256": digest(data), "size": len(data)}
 
         def act(view: Transaction, chain: Chain) -> tuple[bytes, Row | None]:
-            """Add the seal to its charge, or return the bytes that stand already."""
+            """Add the seal to its charge, or return the bytes that were sealed before."""
             charge = find_request(view, chain, "charge", name, request_id)
             if charge is None:
                 raise RequestConflict(
@@ -176,30 +180,19 @@ class Ledger:
             before = recorded(view, chain, "seal", name, charge.request)
             if before is not None:
                 return sealed_bytes(view, before), None
-            # What was charged may always be sealed, whatever the clock says.
+            # A charged request may always be sealed, also while the clock is behind the last row.
             return data, chain.next_row("seal", name, charge.request, max(chain.time, now()), content)
 
         return self._book.write(act, data)
 
     def sealed(self, name: str, request_id: str) -> bytes | None:
         """Return the bytes sealed under a request id, or None."""
-        name = self._registered(name).name
-
-        def look(view: Transaction, chain: Chain) -> bytes | None:
-            row = find_request(view, chain, "seal", name, request_id)
-            return None if row is None else sealed_bytes(view, row)
-
-        return self._book.read(look)
+        return self._look_up("seal", name, request_id, sealed_bytes)
 
     def receipt(self, name: str, request_id: str) -> Receipt | None:
         """Return the receipt of a charged request id, or None."""
-        account = self._registered(name)
-
-        def look(view: Transaction, chain: Chain) -> Receipt | None:
-            row = find_request(view, chain, "charge", account.name, request_id)
-            return None if row is None else Receipt.of(row, account.terms.currency)
-
-        return self._book.read(look)
+        currency = self._registered(name).terms.currency
+        return self._look_up("charge", name, request_id, lambda _, row: Receipt.of(row, currency))
 
     def status(self, name: str, request_id: str) -> str:
         """Return "unknown", "charged" or "sealed"."""
@@ -209,6 +202,16 @@ class Ledger:
             if find_request(view, chain, "seal", name, request_id) is not None:
                 return "sealed"
             return "unknown" if find_request(view, chain, "charge", name, request_id) is None else "charged"
+
+        return self._book.read(look)
+
+    def _look_up(self, kind: str, name: str, request_id: str, read: Callable[[Transaction, Row], T]) -> T | None:
+        """`read` applied to the row of this kind and request id, or None where there is no such row."""
+        name = self._registered(name).name
+
+        def look(view: Transaction, chain: Chain) -> T | None:
+            row = find_request(view, chain, kind, name, request_id)
+            return None if row is None else read(view, row)
 
         return self._book.read(look)
 
@@ -228,18 +231,18 @@ class Ledger:
 
         self._book.write(act)
 
-    # --- questions ----------------------------------------------------------------------------------------------------
+    # --- reading ------------------------------------------------------------------------------------------------------
 
     def names(self) -> list[str]:
         """Return the registered names."""
         return self._book.read(lambda _, chain: sorted(chain.accounts))
 
     def spent(self, name: str) -> Spent:
-        """Return what is gone, as units and as epsilon at the registered delta."""
+        """Return the spent budget, as units and as epsilon at the registered delta."""
         return Spent.of(self._account(name))
 
     def remaining(self, name: str) -> Curve:
-        """Return what is left as a curve: sf.plan(target=ledger.remaining(name)) makes a plan that fits exactly once.
+        """Return the remaining budget as a curve: sf.plan(target=ledger.remaining(name)) makes a plan that fits exactly once.
 
         gdp: Profile "revealing-gaussian", with the reveal probability of one charge; zcdp: Gaussian; renyi: Renyi.
         """
@@ -256,33 +259,26 @@ class Ledger:
         return [Entry.of(row, "") for row in self._book.read(lambda view, _: view.named(NO_NAME))]
 
     def report(self, name: str) -> Report:
-        """Return the charged guarantees composed tightly. Information, not the promise: no filter may stop by it."""
+        """Return the charged guarantees composed tightly. Information, not the promise: a filter must not stop by it."""
         charged = [entry.guarantee for entry in self.history(name) if entry.guarantee is not None]
         return Report.of(self.spent(name), charged)
 
     def verify(self) -> int:
-        """Walk the whole chain, every sealed byte and the witness; raise naming the first damaged row, else count rows."""
+        """Check the chain, every sealed byte and the witness; return the number of rows, or raise at the first damaged one."""
         return self._book.verify()
 
     def _account(self, name: str) -> Account:
-        """The account as it stands now."""
-        accounts = self._book.read(lambda _, chain: chain.accounts)
-        account = matching(accounts, name)
-        if account is None:
-            raise ArgumentError(
-                f"name must be a registered one ({', '.join(sorted(accounts)) or 'there is none yet'}); got {name!r}. "
-                "Register it first: ledger.register(name, epsilon, delta, unit=...), or sfumato ledger register."
-            )
-        return account
+        """The account after the newest row."""
+        return registered(self._book.read(lambda _, chain: chain.accounts), name)
 
     def _registered(self, name: str) -> Account:
-        """The account as last seen: enough for its terms, which never change."""
+        """The account as this process last read it: enough for its terms, which never change."""
         return matching(self._book.chain.accounts, name) or self._account(name)
 
     # --- copies -------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Do nothing: every operation closes its own connection. Kept for `with` blocks."""
+        """Do nothing: every operation closes its own connection. `with` blocks call it."""
 
     def __enter__(self) -> Ledger:
         return self

@@ -25,7 +25,7 @@ class FileLock:
     """An exclusive lock on the file at `path`, which is made if it is not there; `what` names it in messages."""
 
     def __init__(self, path: Path, what: str) -> None:
-        """Name the file; nothing is opened."""
+        """Store the path; nothing is opened."""
         self.path, self._what = path, what
 
     @contextmanager
@@ -58,10 +58,10 @@ class FileLock:
 
 
 class HeldLock:
-    """A lock that is held, and can say whether others still respect it."""
+    """A held lock, with a check that its file is still in place."""
 
     def __init__(self, file: FileIO, path: Path) -> None:
-        """Keep the open file and its path."""
+        """Store the open file and its path."""
         self._file, self._path = file, path
 
     def confirm(self) -> None:
@@ -81,7 +81,7 @@ def _opened(path: Path) -> FileIO:
 
 
 def _is_at(file: FileIO, path: Path) -> bool:
-    """Whether the open file is the one that stands at the path."""
+    """Whether the path still names the open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""How a ledger finds what it was asked about: names and request ids in their normal form, guarantees as they are recorded."""
+"""Look-ups by name and request id in their normal form, and the comparison of a repeated request with its first one."""
 
 from __future__ import annotations
 
@@ -24,6 +24,17 @@ def matching(accounts: Mapping[str, Account], name: str) -> Account | None:
     return next((account for each, account in accounts.items() if label("name", each) == wanted), None)
 
 
+def registered(accounts: Mapping[str, Account], name: str) -> Account:
+    """The account of this name; raise where none is registered under it."""
+    account = matching(accounts, name)
+    if account is None:
+        raise ArgumentError(
+            f"name must be a registered one ({', '.join(sorted(accounts)) or 'there is none yet'}); got {name!r}. "
+            "Register it first: ledger.register(name, epsilon, delta, unit=...), or sfumato ledger register."
+        )
+    return account
+
+
 def find_request(view: Transaction, chain: Chain, kind: str, name: str, request_id: str) -> Row | None:
     """The row of a request id: as it is written, or else the one whose normal form is the same."""
     label("request_id", request_id)
@@ -31,7 +42,7 @@ def find_request(view: Transaction, chain: Chain, kind: str, name: str, request_
 
 
 def read_back(guarantee: Guarantee) -> tuple[dict[str, Any], Guarantee]:
-    """Return the guarantee's document and what is read back from it: what is charged is what is recorded."""
+    """Return the guarantee's document and the guarantee read back from it, so that the recorded one is the charged one."""
     if not isinstance(guarantee, Guarantee):
         raise ArgumentError(f"guarantee must be a Guarantee, such as plan.guarantee; got {type(guarantee).__name__}.")
     try:
@@ -45,15 +56,15 @@ def read_back(guarantee: Guarantee) -> tuple[dict[str, Any], Guarantee]:
 
 def refuse_other(before: Mapping[str, Any], content: Mapping[str, Any], name: str, request_id: str) -> None:
     """Raise RequestConflict where a repeated request does not repeat its guarantee, plan and delta0."""
-    alike = before["guarantee_digest"] == content["guarantee_digest"] or same_guarantee(
-        *(Guarantee.from_json(each["guarantee"]) for each in (before, content))
-    )
-    same = {
-        "guarantee": alike,
-        **{key: before[f] == content[f] for key, f in (("plan", "plan_digest"), ("delta0", "delta0"))},
+    same_digest = before["guarantee_digest"] == content["guarantee_digest"]
+    guarantees = (Guarantee.from_json(each["guarantee"]) for each in (before, content))
+    repeated = {
+        "guarantee": same_digest or same_guarantee(*guarantees),
+        "plan": before["plan_digest"] == content["plan_digest"],
+        "delta0": before["delta0"] == content["delta0"],
     }
-    for word, repeated in same.items():
-        if not repeated:
+    for word, same in repeated.items():
+        if not same:
             raise RequestConflict(
                 f"request {request_id!r} of {name!r} was charged with another {word}. A request id stands for one release: use "
                 "a new one, which will be charged."

@@ -12,31 +12,27 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, TypeVar
 
-from sfumato.errors import (
-    ArgumentError,
-    LedgerDamaged,
-    LedgerFull,
-    LedgerLocked,
-    LedgerReadOnly,
-    LedgerUnavailable,
-)
+from sfumato.errors import ArgumentError, LedgerDamaged, LedgerFull, LedgerLocked, LedgerReadOnly, LedgerUnavailable
 from sfumato.ledger.address import Address
 from sfumato.ledger.chain import VERSION
 from sfumato.ledger.store import TABLE, Transaction
 from sfumato.ledger.system import REPEAT
 
+# Enough for a server on another continent to answer; a wrong host is reported soon.
 CONNECT_SECONDS = 10
+# A charge takes milliseconds, so thousands of them can go first.
 LOCK_SECONDS = 30.0
 # Longer than the wait for a lock, so that a lock is reported as one.
 STATEMENT_SECONDS = 35.0
-# Longer than the server's own limit, so that the server's words are heard where it can still speak.
+# Longer than STATEMENT_SECONDS, so that a server that still answers reports its own error first.
 ANSWER_SECONDS = 40.0
-# Charges wait for one another anyway: a second connection lets the next one stand ready, more would only take places.
+# Charges run one after another: a second connection is opened while the first commits; more would not speed them up.
 CONNECTIONS = 2
 
+# Added to tables of format 1 as well (see `upgrade`).
 _CONSTRAINT = f"ALTER TABLE {TABLE} ADD CONSTRAINT {TABLE}_seq CHECK (seq >= 1)"
 _FORMAT = f"COMMENT ON TABLE {TABLE} IS 'sfumato ledger format {VERSION}'"
 _SCHEMA = f"""
@@ -53,7 +49,7 @@ T = TypeVar("T")
 
 
 def driver() -> Any:
-    """Import psycopg, or say how to get it."""
+    """Import psycopg; the error names the package to install."""
     try:
         return importlib.import_module("psycopg")
     except ImportError as error:
@@ -90,19 +86,13 @@ class PostgresStore:
             if not act.there():  # another process may have been quicker
                 act.value(_SCHEMA)
 
-    @contextmanager
-    def reading(self) -> Iterator[PostgresTransaction]:
+    def reading(self) -> AbstractContextManager[PostgresTransaction]:
         """Open one snapshot."""
-        with self._transaction("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY") as transaction:
-            yield transaction
+        return self._transaction("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
-    @contextmanager
-    def writing(self) -> Iterator[PostgresTransaction]:
-        """Lock the table against every other writer, so that what is read is what is charged against."""
-        with self._transaction(
-            f"SET LOCAL synchronous_commit = on; LOCK TABLE {TABLE} IN SHARE ROW EXCLUSIVE MODE"
-        ) as transaction:
-            yield transaction
+    def writing(self) -> AbstractContextManager[PostgresTransaction]:
+        """Lock the table against every other writer: no row can be added between the check of a charge and its commit."""
+        return self._transaction(f"SET LOCAL synchronous_commit = on; LOCK TABLE {TABLE} IN SHARE ROW EXCLUSIVE MODE")
 
     @contextmanager
     def _transaction(self, first: str) -> Iterator[PostgresTransaction]:
@@ -147,25 +137,28 @@ class PostgresStore:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Give the driver's errors in the ledger's words. They are not chained: the driver's text may hold the password."""
-        said = None
+        """Raise the driver's errors as errors of the ledger.
+
+        Raised outside the `except` block, they carry no `__context__`: the driver's text may hold the password.
+        """
+        translated = None
         try:
             yield
         except driver().Error as error:
-            said = self._in_words(error)
-        if said is not None:
-            raise said from None
+            translated = self._ledger_error(error)
+        if translated is not None:
+            raise translated from None
 
-    def _in_words(self, error: Exception) -> Exception:
+    def _ledger_error(self, error: Exception) -> Exception:
         codes, shown = driver().errors, self._address.shown
-        said = " ".join(self._address.redacted(str(error)).split())
+        text = " ".join(self._address.redacted(str(error)).split())
         if isinstance(error, (codes.LockNotAvailable, codes.DeadlockDetected)):
-            return LedgerLocked(f"{shown} was locked by another session for {LOCK_SECONDS:g} s ({said}). {REPEAT}")
+            return LedgerLocked(f"{shown} was locked by another session for {LOCK_SECONDS:g} s ({text}). {REPEAT}")
         if isinstance(error, (codes.ReadOnlySqlTransaction, codes.InsufficientPrivilege)):
-            return LedgerReadOnly(f"{shown} may not be written ({said}). {REPEAT}")
+            return LedgerReadOnly(f"{shown} may not be written ({text}). {REPEAT}")
         if isinstance(error, codes.DiskFull):
-            return LedgerFull(f"{shown} could not be written, the server's disk is full ({said}). {REPEAT}")
-        return LedgerUnavailable(f"{shown} could not be used ({said}). {REPEAT}")
+            return LedgerFull(f"{shown} could not be written, the server's disk is full ({text}). {REPEAT}")
+        return LedgerUnavailable(f"{shown} could not be used ({text}). {REPEAT}")
 
 
 class PostgresTransaction(Transaction):

@@ -1,4 +1,4 @@
-"""What a ledger gives back: receipts, what is spent, the history and the report. Frozen values that print plainly."""
+"""The values that a ledger returns: receipts, the spent budget, the history and the report. Frozen, with readable texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sfumato.privacy.guarantee import Guarantee
 
 @dataclass(frozen=True)
 class Receipt:
-    """Proof that a charge was recorded: the row, what it took, and for which guarantee and plan."""
+    """Proof that a charge was recorded: the row, the amounts, and the digests of guarantee and plan."""
 
     ledger: str
     request_id: str
@@ -36,20 +36,20 @@ class Receipt:
     @classmethod
     def of(cls, row: Row, currency: str) -> Receipt:
         """Read a receipt off its row."""
-        said = row.checked()
-        price = said["price"]
+        content = row.checked()
+        price = content["price"]
         return cls(
             ledger=row.name,
             request_id=row.request,
             seq=row.seq,
-            time=said["time"],
+            time=content["time"],
             currency=currency,
             amount=price["amount"],
             delta0=price["delta0"],
             tv=price["tv"],
             units=price["units"],
-            guarantee_digest=said["guarantee_digest"],
-            plan_digest=said["plan_digest"],
+            guarantee_digest=content["guarantee_digest"],
+            plan_digest=content["plan_digest"],
             hash=row.hash,
         )
 
@@ -88,11 +88,11 @@ class Entry:
     @classmethod
     def of(cls, row: Row, currency: str) -> Entry:
         """Read a line off its row."""
-        said = row.checked()
-        charge = row.kind == "charge"
-        receipt = Receipt.of(row, currency) if charge else None
-        guarantee = Guarantee.from_json(said["guarantee"]) if charge else None
-        return cls(row.seq, row.kind, said["time"], row.request, row.hash, receipt, guarantee, said.get("reason", ""))
+        content, receipt, guarantee = row.checked(), None, None
+        if row.kind == "charge":
+            receipt, guarantee = Receipt.of(row, currency), Guarantee.from_json(content["guarantee"])
+        reason = content.get("reason", "")
+        return cls(row.seq, row.kind, content["time"], row.request, row.hash, receipt, guarantee, reason)
 
     def __str__(self) -> str:
         if self.receipt is not None:
@@ -108,7 +108,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Spent:
-    """What is gone. The epsilon is information: the promise is the registered cap, whatever was spent so far."""
+    """The spent budget. The epsilon is information: the promise is the registered cap, whatever was spent so far."""
 
     name: str
     units: int
@@ -172,7 +172,7 @@ class Report:
 
     @classmethod
     def of(cls, spent: Spent, charged: Sequence[Guarantee]) -> Report:
-        """Compose what was charged, as if it had been chosen in advance."""
+        """Compose the charged guarantees as if they had been chosen in advance."""
         if not charged:
             return cls(spent.name, None, 0.0, spent.delta, spent)
         whole = Guarantee(

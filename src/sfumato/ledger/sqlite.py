@@ -11,26 +11,19 @@ import os
 import sqlite3
 import time
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
-from sfumato.errors import (
-    ArgumentError,
-    LedgerDamaged,
-    LedgerFull,
-    LedgerLocked,
-    LedgerReadOnly,
-    LedgerUnavailable,
-)
+from sfumato.errors import ArgumentError, LedgerDamaged, LedgerFull, LedgerLocked, LedgerReadOnly, LedgerUnavailable
 from sfumato.ledger.chain import VERSION
 from sfumato.ledger.forks import close_before_forks
 from sfumato.ledger.locks import FileLock
 from sfumato.ledger.store import COLUMNS, TABLE, Transaction
 from sfumato.ledger.system import REPEAT, translated_os
 
+# As in postgres.py: a charge takes milliseconds, so thousands of them can go first.
 BUSY_SECONDS = 30.0
 
 _TABLE = (
@@ -38,7 +31,7 @@ _TABLE = (
     "request TEXT NOT NULL, payload TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL, data BLOB, "
     "UNIQUE (name, request, kind))"
 )
-# These stop an accident; a deliberate edit is found by the chain and the witness.
+# The triggers prevent accidents; a deliberate edit is detected by the chain and the witness.
 _TRIGGERS = tuple(
     f"CREATE TRIGGER {TABLE}_no_{word} BEFORE {word.upper()} ON {TABLE} "
     "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
@@ -89,7 +82,7 @@ class SqliteStore:
         self._mode = "rw"
 
     def prepare(self, create: bool, expected: bool) -> None:
-        """Make the file and its table where `create` allows it; `expected` says that rows were seen there before."""
+        """Make the file and its table where `create` allows it; `expected`: the witness has seen rows in it."""
         with translated_os(str(self.path)):
             exists = self.path.exists()
         if not exists:
@@ -113,31 +106,22 @@ class SqliteStore:
             )
         with self.writing() as act:
             if not act.there():  # another process may have been quicker
-                for statement in (_TABLE, *_TRIGGERS, _FORMAT):
-                    act.run(statement)
+                act.run(_TABLE, *_TRIGGERS, _FORMAT)
 
     def _holds_table(self) -> bool:
         """Whether the file holds a ledger; another program's database is left as it is, and no lock file is made for it."""
         if not self.path.exists():
             return False
-        with self._translated():
-            connection = self._open(BUSY_SECONDS)
-            try:
-                return SqliteTransaction(connection).there()
-            finally:
-                connection.close()
+        with self._translated(), closing(self._open(BUSY_SECONDS)) as connection:
+            return SqliteTransaction(connection).there()
 
-    @contextmanager
-    def reading(self) -> Iterator[SqliteTransaction]:
+    def reading(self) -> AbstractContextManager[SqliteTransaction]:
         """Open one snapshot."""
-        with self._transaction("BEGIN") as transaction:
-            yield transaction
+        return self._transaction("BEGIN")
 
-    @contextmanager
-    def writing(self) -> Iterator[SqliteTransaction]:
-        """Take the write lock at once, so that what is read is what is charged against."""
-        with self._transaction("BEGIN IMMEDIATE") as transaction:
-            yield transaction
+    def writing(self) -> AbstractContextManager[SqliteTransaction]:
+        """Take the write lock at once: no row can be added between the check of a charge and its commit."""
+        return self._transaction("BEGIN IMMEDIATE")
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[SqliteTransaction]:
@@ -176,12 +160,7 @@ class SqliteStore:
         """Open a connection that waits at most `seconds` for another program's lock."""
         address = f"file:{quote(str(self.path))}?mode={self._mode}"
         connection = sqlite3.connect(
-            address,
-            uri=True,
-            timeout=seconds,
-            isolation_level=None,
-            check_same_thread=False,
-            factory=_Connection,
+            address, uri=True, timeout=seconds, isolation_level=None, check_same_thread=False, factory=_Connection
         )
         _open_connections[id(connection)] = weakref.ref(connection)
         return connection
@@ -208,16 +187,17 @@ class SqliteStore:
         try:
             yield
         except sqlite3.Error as error:
-            raise self._in_words(error) from error
+            raise self._ledger_error(error) from error
 
-    def _in_words(self, error: sqlite3.Error) -> Exception:
-        code = _primary(error)
+    def _ledger_error(self, error: sqlite3.Error) -> Exception:
+        detailed = int(getattr(error, "sqlite_errorcode", 0))  # 0 where the driver gives none
+        code = detailed & 0xFF  # SQLite keeps the primary code in the lowest byte
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return LedgerLocked(f"{self.path} was locked by another process for {BUSY_SECONDS:g} s. {REPEAT}")
         denied = code == sqlite3.SQLITE_CANTOPEN and not os.access(self.path.parent, os.W_OK)
         if denied or code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
             return LedgerReadOnly(f"{self.path} or its folder may not be written ({error}). {REPEAT}")
-        if code == sqlite3.SQLITE_FULL or getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_WRITE:
+        if code == sqlite3.SQLITE_FULL or detailed == sqlite3.SQLITE_IOERR_WRITE:
             return LedgerFull(f"{self.path} could not be written, the disk is full or failing ({error}). {REPEAT}")
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return LedgerDamaged(
@@ -234,14 +214,15 @@ class SqliteTransaction(Transaction):
         super().__init__(connection.execute, "?")
         self._connection = connection
 
-    def run(self, statement: str, values: Sequence[Any] = ()) -> None:
-        """Run a statement whose answer is not needed."""
-        self._connection.execute(statement, values)
+    def run(self, *statements: str) -> None:
+        """Run statements whose results are not needed."""
+        for statement in statements:
+            self._connection.execute(statement)
 
     def there(self) -> bool:
         """Whether the table exists."""
-        found = self._connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (TABLE,))
-        return found.fetchone() is not None
+        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+        return self._connection.execute(query, (TABLE,)).fetchone() is not None
 
     def format(self) -> int:
         """The format version of the database; the first one had none written down."""
@@ -249,10 +230,4 @@ class SqliteTransaction(Transaction):
 
     def upgrade(self) -> None:
         """Bring the table to the current format."""
-        for statement in _UPGRADE:
-            self.run(statement)
-
-
-def _primary(error: sqlite3.Error) -> int:
-    """The error's code without its detail bits; 0 where the driver gives none."""
-    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+        self.run(*_UPGRADE)

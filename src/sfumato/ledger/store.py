@@ -1,4 +1,4 @@
-"""What a ledger needs of a database: a table of rows that grows, and transactions that one writer holds at a time."""
+"""The database of a ledger: one table to which rows are only appended, and transactions of one writer at a time."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ from sfumato.errors import LedgerDamaged
 from sfumato.ledger.chain import Row
 
 TABLE = "sfumato_ledger"
+# All but the sealed bytes, which are read only where they are needed.
 COLUMNS = "seq, kind, name, request, payload, previous, hash"
+# Rows read at once: a few megabytes, whatever the ledger's length.
 _PAGE = 1000
 
 Execute = Callable[[str, Sequence[object]], Iterable[Sequence[Any]]]
 
 
 class Transaction:
-    """The questions and the one act, in SQL that every database speaks; `mark` is its placeholder."""
+    """Reading and appending rows, in SQL that every supported database accepts; `mark` is its placeholder."""
 
     def __init__(self, execute: Execute, mark: str) -> None:
-        """Keep how to run a statement."""
+        """Store the function that runs a statement."""
         self._execute, self._mark = execute, mark
 
     def _select(self, condition: str, values: Sequence[object]) -> list[Row]:
         text = f"SELECT {COLUMNS} FROM {TABLE} WHERE {condition}".replace("?", self._mark)
-        return [Row(*found) for found in self._execute(text, values)]
+        return [Row(*columns) for columns in self._execute(text, values)]
 
     def rows(self, start: int) -> Iterator[Row]:
         """Walk the rows from number `start` on, in order, without their sealed bytes."""
@@ -55,19 +57,19 @@ class Transaction:
     def data(self, seq: int) -> bytes:
         """Return the sealed bytes kept with a row."""
         text = f"SELECT data FROM {TABLE} WHERE seq = ?".replace("?", self._mark)
-        found = next(iter(self._execute(text, (seq,))), None)
-        if found is None or not isinstance(found[0], (bytes, memoryview)):
+        columns = next(iter(self._execute(text, (seq,))), (None,))
+        if not isinstance(columns[0], (bytes, memoryview)):
             raise LedgerDamaged(f"the sealed bytes of row {seq} are gone or are no bytes.")
-        return bytes(found[0])
+        return bytes(columns[0])
 
     def append(self, row: Row, data: bytes | None = None) -> None:
         """Write the next row."""
-        places = ", ".join([self._mark] * 8)
         values = (row.seq, row.kind, row.name, row.request, row.payload, row.previous, row.hash, data)
+        places = ", ".join([self._mark] * len(values))
         self._execute(f"INSERT INTO {TABLE} ({COLUMNS}, data) VALUES ({places})", values)
 
     def format(self) -> int:
-        """Return the format version that the database carries."""
+        """Return the format version that is recorded in the database."""
         raise NotImplementedError
 
     def upgrade(self) -> None:
@@ -79,7 +81,7 @@ class Store(Protocol):
     """A database that holds a ledger."""
 
     def prepare(self, create: bool, expected: bool) -> None:
-        """Make the table where it is missing and `create` says so; where it was `expected`, its absence is damage."""
+        """Make a missing table if `create` is true; where the table was `expected`, its absence is damage."""
 
     def reading(self) -> AbstractContextManager[Transaction]:
         """Open one consistent view, without blocking anybody."""

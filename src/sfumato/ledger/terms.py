@@ -1,8 +1,7 @@
-"""What is registered under a name: the promise (epsilon, delta), to whom, and in which currency it is spent.
+"""The terms of a registration: the promise (epsilon, delta), the neighbours it is about, and the currency.
 
-The registered delta is the whole of it. Part of it is set aside for charges that reveal with a small probability
-(`slack` times delta, currency "gdp" only), part for inexact samplers ((1 + e^epsilon) times `tv`); what is left is what
-the currency itself may use.
+The registered delta covers everything. A part is set aside for charges that reveal with a small probability (`slack` times
+delta, currency "gdp" only) and a part for inexact samplers ((1 + e^epsilon) times `tv`); the currency uses the rest.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from sfumato.ledger.units import float_below
 
 CURRENCIES = ("gdp", "zcdp", "renyi")
 ADJACENCIES = ("replace-one", "replace-entry")
-# Printable by Python's rule, and yet not seen: the grapheme joiner, fillers and selectors of variants.
+# Printable by Python's rule and yet invisible: the grapheme joiner, fillers and variation selectors.
 _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 # A charge without a mu of its own takes one of this many equal parts of the reveal probability.
 PARTS = 64
@@ -68,14 +67,14 @@ class Terms:
 
     @property
     def allotment(self) -> float:
-        """The part of `reveal` that one charge takes unless it says otherwise."""
+        """The part of `reveal` that one charge takes by default."""
         return float_below(self.reveal / PARTS)
 
     def core(self, tv: float, epsilon: float) -> Fraction:
-        """What a total-variation distance `tv` leaves of delta at this epsilon: delta - (1 + e^epsilon) tv."""
+        """Delta less the cost of a total-variation distance `tv` at this epsilon: delta - (1 + e^epsilon) tv, rounded down."""
         if tv == 0:
             return Fraction(self.delta)
-        if epsilon > 700:
+        if epsilon > 700:  # e^710 overflows a float64
             return Fraction(-1)
         power = math.exp(epsilon)
         above = Fraction(math.nextafter(math.nextafter(power, math.inf), math.inf))
@@ -100,8 +99,8 @@ class Terms:
 def label(what: str, value: object) -> str:
     """Return a printable text of 1 to 200 characters, trimmed and in Unicode's composed form (NFC), or raise.
 
-    Spellings that Unicode calls equivalent must be one name: otherwise the same people would have two budgets. Characters
-    that change nothing to see are refused; letters of different alphabets that look alike remain different names.
+    Spellings that Unicode calls equivalent must be one name: otherwise the same people would have two budgets. Invisible
+    characters are refused; letters of different alphabets that look alike remain different names.
     """
     text = unicodedata.normalize("NFC", value.strip()) if isinstance(value, str) else ""
     if not text or not text.isprintable() or len(text) > 200 or _INVISIBLE.search(text):

@@ -1,7 +1,7 @@
 """Budget arithmetic in whole units: exact fractions in, integers out, every charge rounded up.
 
-A cap is 10^18 units, whatever it is a cap of. Floats are read as the exact fractions they are, so no sum of charges can
-drift: ten charges of a tenth are the cap, and the eleventh does not fit.
+A cap is 10^18 units in every currency. Floats are read as exact fractions, so sums of charges have no rounding error: ten
+charges of a tenth are the cap, and the eleventh does not fit.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from fractions import Fraction
 
 from sfumato.errors import ChargeRefused
 
+# One unit is 1/200 of a float64 rounding of the cap, so rounding charges up to whole units costs nothing noticeable.
 UNITS = 10**18
-# Below the smallest normal float digits are lost one by one: such a number is an accident, never a price.
+# Subnormal floats lose digits; no price is that small.
 SMALLEST = sys.float_info.min
 
 

@@ -1,4 +1,4 @@
-"""Where a ledger lives: a path or a URL, and the witness that goes with it."""
+"""The location of a ledger: its path or URL, and its witness file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sfumato.ledger.postgres import PostgresStore
 from sfumato.ledger.sqlite import SqliteStore
 from sfumato.ledger.store import Store
 
-# Forms of an address that would be taken for a file name, whose parts would then be printed.
+# Misspelled PostgreSQL addresses that would be taken for a file name and printed with their password.
 _LIKE_A_URL = re.compile(
     r"^\s*postgres(ql)?\W|\bpassword\s*=|^[A-Za-z][\w+.-]+:[^/].*:.*@|^[^/]*//[^/]*:[^/]*@", re.IGNORECASE
 )
@@ -24,7 +24,7 @@ _LIKE_A_URL = re.compile(
 
 @dataclass(frozen=True)
 class Location:
-    """An absolute URL and its witness: all that a ledger is outside its database."""
+    """An absolute URL and the path of its witness; together they identify a ledger."""
 
     url: str
     witness: Path
@@ -74,18 +74,18 @@ class Location:
 def _absolute(path: str | os.PathLike[str]) -> Path:
     """Resolve links too: two names of one file must share one witness."""
     try:
-        found = Path(path).expanduser().resolve()
-        str(found).encode()
-        usable = bool(found.name) and not found.is_dir()
+        resolved = Path(path).expanduser().resolve()
+        str(resolved).encode()
+        usable = bool(resolved.name) and not resolved.is_dir()
     except (RuntimeError, OSError, ValueError):
         usable = False
     if not usable:
         raise ArgumentError(f"a ledger and its witness are files, such as budget.db; {str(path)!r} cannot be one.")
-    return found
+    return resolved
 
 
 def _key(url: str) -> str:
-    """Name a PostgreSQL ledger by its address: a database replaced at the same address meets the old witness.
+    """Hash of a PostgreSQL address, which names its witness: a database replaced at the same address has the old witness.
 
     The text that is hashed is never shown. It must not change: witnesses on users' machines are named by it.
     """
@@ -100,7 +100,7 @@ def _key(url: str) -> str:
 
 
 def _state_folder() -> Path:
-    """The user's folder for state that programs keep."""
+    """The user's folder for the state of programs, by the convention of the operating system."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":

@@ -1,8 +1,8 @@
-"""The witness: a small file outside the database that remembers the last row's number and hash.
+"""The witness: a small file outside the database that holds the last row's number and hash.
 
-A database restored from a backup, or cut short by a lost log, is a valid database: only something outside it can tell.
-The file is replaced atomically after each commit and never goes back. Whoever restores the database and the witness
-together is not detected.
+A database restored from a backup, or cut short by a lost log, is itself valid: a rollback shows only by comparison with
+something outside it. The file is replaced atomically after each commit and never goes back. Restoring the database and the
+witness together is not detected.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sfumato.ledger.chain import GENESIS, REMEDY
 from sfumato.ledger.locks import FileLock
 from sfumato.ledger.system import translated_os
 
+# The wait for the witness's lock, as long as that for a database.
 WAIT_SECONDS = 30.0
 
 
@@ -33,7 +34,7 @@ class Witness:
     """A witness file and its lock file beside it."""
 
     def __init__(self, path: Path) -> None:
-        """Name the file; nothing is opened."""
+        """Store the path; nothing is opened."""
         self.path = path
         self._lock = FileLock(path.with_name(path.name + ".lock"), f"the witness {path}")
 
@@ -47,9 +48,9 @@ class Witness:
             except UnicodeDecodeError:
                 text = ""
         try:
-            said = json.loads(text)
-            mark = Mark(said["seq"], said["hash"])
-            sound = said["sfumato"] == "witness" and mark.seq >= 0 and len(mark.hash) == len(GENESIS)
+            document = json.loads(text)
+            mark = Mark(document["seq"], document["hash"])
+            sound = document["sfumato"] == "witness" and mark.seq >= 0 and len(mark.hash) == len(GENESIS)
         except (ValueError, KeyError, TypeError):
             sound = False
         if not sound:
@@ -68,7 +69,7 @@ class Witness:
                 os.close(os.open(self._lock.path, os.O_RDWR | os.O_CREAT, 0o666))
 
     def advance(self, mark: Mark) -> None:
-        """Remember `mark` durably, unless the file already stands at it or beyond; another hash at its number is damage."""
+        """Write `mark` durably, unless the file holds this row or a later one; another hash for this row is damage."""
         with translated_os(f"the witness {self.path}"):
             if self._stands_at(mark):
                 return
@@ -77,7 +78,7 @@ class Witness:
                     self._replace(mark)
 
     def _stands_at(self, mark: Mark) -> bool:
-        """Whether the file is at this row or a later one; raise where it saw this row with another hash."""
+        """Whether the file holds this row or a later one; raise where it holds this row with another hash."""
         seen = self.read()
         if seen is None or seen.seq < mark.seq:
             return False

@@ -1,4 +1,4 @@
-"""What the pictures share: one size, fonts that stay readable on a page, and colours that everybody can tell apart.
+"""Shared by all pictures: one size, fonts that are readable on a page, colours that colour-blind readers can distinguish.
 
 Figures are built without pyplot: no window, no global state, nothing to close.
 """
@@ -19,16 +19,13 @@ SMALL, PLAIN, LARGE = 10, 11, 12  # points
 
 # Okabe and Ito's colours, without yellow, which vanishes on white; each line has its own dashes too, for print in grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00")
-_DASHES: tuple[Any, ...] = (
-    "-",
-    (0, (5, 1.5)),
-    (0, (1, 1)),
-    (0, (5, 1.5, 1, 1.5)),
-    (0, (3, 1, 1, 1, 1, 1)),
-    (0, (8, 2)),
-)
+# Lengths of strokes and gaps in line widths; None is a solid line.
+_DASHES = (None, (5, 1.5), (1, 1), (5, 1.5, 1, 1.5), (3, 1, 1, 1, 1, 1), (8, 2))
+# One for each colour.
 MARKERS = ("o", "s", "^", "D", "v", "X")
 GREY = "#595959"
+# The style of lines for comparison: no privacy, blind guessing, an exact draw.
+DOTTED = {"color": GREY, "linestyle": ":", "linewidth": 1.5}
 MOST = len(COLOURS)
 _LONGEST_TITLE, _LONGEST_NAME, _LONGEST_LABEL = 58, 46, 26  # characters that fit
 EPSILON = "epsilon (log ratio of probabilities, nats)"
@@ -52,7 +49,7 @@ def figure(title: str, height: float = HEIGHT, panels: int = 1) -> tuple[Figure,
 
 def line_style(place: int) -> dict[str, Any]:
     """Colour and dashes of the line at this place."""
-    return {"color": COLOURS[place % MOST], "linestyle": _DASHES[place % MOST], "linewidth": 2.0}
+    return {"color": COLOURS[place % MOST], "linestyle": (0, _DASHES[place % MOST]), "linewidth": 2.0}
 
 
 def name_axes(axis: Any, x: str, y: str) -> None:
@@ -66,13 +63,13 @@ def legend(axis: Any, lines: Sequence[Any], names: Sequence[str], where: str = "
     shown = [shortened(name, _LONGEST_NAME) for name in names]
     # matplotlib leaves out a name that begins with an underscore: put an invisible mark before it.
     safe = [f"\u200b{name}" if name.startswith("_") else name for name in shown]
-    found = axis.legend(list(lines), safe, loc=where, fontsize=SMALL, framealpha=0.9, handlelength=2.6)
-    for text in found.get_texts():
+    box = axis.legend(list(lines), safe, loc=where, fontsize=SMALL, framealpha=0.9, handlelength=2.6)
+    for text in box.get_texts():
         plain(text)
 
 
 def plain(text: Any) -> Any:
-    """The text with no formula read into it."""
+    """The text with matplotlib's math mode off, so that a dollar sign is shown."""
     text.set_parse_math(False)
     return text
 
@@ -100,8 +97,8 @@ def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
     """Round numbers between two positive ends, evenly spaced in the logarithm as far as they can be, at most `most`."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     for digits in ((1, 2, 5), (1, 3), (1,)):
-        found = [float(f"{digit}e{power}") for power in range(first, last + 1) for digit in digits]
-        inside = [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+        candidates = [float(f"{digit}e{power}") for power in range(first, last + 1) for digit in digits]
+        inside = [value for value in candidates if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
         if len(inside) <= most:
             return inside
     every = math.ceil(len(inside) / most)
@@ -116,7 +113,7 @@ def _apart(values: Sequence[float], low: float, high: float, most: int = 10) -> 
 
 
 def number(value: float) -> str:
-    """A number as one would write it: 0.05, 300, 1e-6."""
+    """A number in its usual notation: 0.05, 300, 1e-6."""
     if value != 0 and not 1e-3 <= abs(value) < 1e5:
         mantissa, power = f"{value:.2e}".split("e")
         return f"{float(mantissa):g}e{int(power)}"

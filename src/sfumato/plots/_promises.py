@@ -1,4 +1,4 @@
-"""What may be put on one privacy picture: guarantees, plans and releases, by name, all about the same neighbours."""
+"""The input of privacy pictures: guarantees, plans and releases, by name, all about the same neighbours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sfumato.release import Release
 
 @dataclass(frozen=True)
 class Promise:
-    """One guarantee with its name in the picture and, where a plan says so, the (epsilon, delta) that was asked for."""
+    """One guarantee with its name in the picture and the (epsilon, delta) of its plan's target, if any."""
 
     name: str
     guarantee: Guarantee
@@ -26,16 +26,18 @@ class Promise:
 
 def promises(given: Any, distance: float | None) -> list[Promise]:
     """Read one or several guarantees, plans or releases (a list, or a mapping from names), or raise."""
-    found = [_read(item, name, distance) for name, item in named(given)]
-    changes = {(promise.guarantee.adjacency, promise.guarantee.unit) for promise in found}
+    read = [_read(item, name, distance) for name, item in named(given)]
+    changes = {(promise.guarantee.adjacency, promise.guarantee.unit) for promise in read}
     if len(changes) > 1:
-        said = ", ".join(f"{adjacency} of one {unit}" for adjacency, unit in sorted(changes))
-        raise ArgumentError(f"promises on one picture must be about the same neighbours; got {said}. Draw one each.")
-    names = [promise.name for promise in found]
-    alike = [names[:k].count(name) for k, name in enumerate(names)]
+        mixed = ", ".join(f"{adjacency} of one {unit}" for adjacency, unit in sorted(changes))
+        raise ArgumentError(f"promises on one picture must be about the same neighbours; got {mixed}. Draw one each.")
+    names = [promise.name for promise in read]
+    # Equal names are numbered.
     return [
-        replace(p, name=f"{p.name} ({k + 1})" if names.count(p.name) > 1 else p.name)
-        for p, k in zip(found, alike, strict=True)
+        replace(promise, name=f"{promise.name} ({names[: k + 1].count(promise.name)})")
+        if names.count(promise.name) > 1
+        else promise
+        for k, promise in enumerate(read)
     ]
 
 
@@ -53,7 +55,7 @@ def named(given: Any) -> list[tuple[str | None, Any]]:
 
 
 def change(guarantee: Guarantee, distance: float | None) -> str:
-    """What differs between the two data sets that cannot be told apart."""
+    """The difference between the two data sets that the guarantee makes hard to distinguish."""
     if distance is not None:
         return f"data sets at distance {number(distance)}"
     if guarantee.adjacency == "replace-entry":
@@ -73,8 +75,7 @@ def _read(item: Any, name: str | None, distance: float | None) -> Promise:
             "made with a seeded stream, this protects nobody and has no privacy curve. Draw its plan instead."
         )
     kept = _ordinary(promised, distance)
-    said = name if name is not None else _in_words(item)
-    return Promise(said + _warning(kept), kept, _asked(item))
+    return Promise((_default_name(item) if name is None else name) + _warning(kept), kept, _asked(item))
 
 
 def _ordinary(guarantee: Guarantee, distance: float | None) -> Guarantee:
@@ -92,7 +93,7 @@ def _ordinary(guarantee: Guarantee, distance: float | None) -> Guarantee:
     return replace(guarantee, curve=guarantee.curve.within(distance), adjacency="replace-one")
 
 
-def _in_words(item: Guarantee | Plan | Release) -> str:
+def _default_name(item: Guarantee | Plan | Release) -> str:
     if isinstance(item, Plan):
         return f"{item.mechanism}, {item.draws} draw{'s' * (item.draws > 1)}"
     if isinstance(item, Release):
@@ -108,14 +109,14 @@ def _in_words(item: Guarantee | Plan | Release) -> str:
 
 
 def _warning(guarantee: Guarantee) -> str:
-    """What a reader must not miss: that nothing is promised, or that it rests on an assumption."""
+    """A suffix for guarantees that are vacuous or rest on an assumption."""
     if guarantee.vacuous:
         return " (vacuous)"
     return "" if guarantee.trust == "proved" else f" ({guarantee.trust})"
 
 
 def _asked(item: Guarantee | Plan | Release) -> tuple[float, float] | None:
-    """Epsilon and delta of the target, where both are there and can stand on a logarithmic axis."""
+    """Epsilon and delta of the target, where it has both and they are positive, as a logarithmic axis needs."""
     if isinstance(item, Guarantee):
         return None
     if isinstance(item, Plan):

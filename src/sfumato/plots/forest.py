@@ -10,8 +10,8 @@ import numpy as np
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
-from sfumato.models.gibbs import Gibbs
-from sfumato.models.reading import model_from_json
+from sfumato.models.model import LOSSES
+from sfumato.models.reading import AnyModel, model_from_json
 from sfumato.plots import _drawing
 from sfumato.release import Release
 from sfumato.schema import Schema
@@ -19,28 +19,27 @@ from sfumato.schema import Schema
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# Labels that fit one page, and characters that fit under the axis.
 MOST, _LONGEST = 40, 50
 _BOTH = "privacy and sampling"
-# Inches of a row, and of what stands above and below the rows.
+# Inches of a row, and of the title and axis above and below the rows.
 _ROW, _AROUND = 0.26, 1.3
-# The interval of this level is so narrow that its middle is the median of the belief.
-_NARROW = 0.01
 
 
 def intervals(
     release: Any, level: float = 0.9, *, include: str = _BOTH, only: Sequence[str] | None = None, prior: Any = None
 ) -> Figure:
-    """Draw `release.interval(level)` for every label, top to bottom, with the point above and below which the truth is as likely.
+    """Draw `release.interval(level)` for every label, top to bottom, with the posterior median (`Release.estimate`).
 
-    `include` and `prior` are those of `Release.interval`; `only` picks labels, in its order. A release whose intervals are
-    not worked out says so, as `interval` does.
+    `include` and `prior` are those of `Release.interval`; `only` picks labels, in its order. Where `interval` raises because
+    no intervals are known for the release, so does this.
     """
     if not isinstance(release, Release):
         raise ArgumentError(f"release must come from sf.publish(...) or sf.load(...); got {type(release).__name__}.")
     share = _validate.between("level", level, 0.0, 1.0)
     places = _places(release.draws.labels, only)
     ends = np.asarray(release.interval(share, include, prior)).reshape(2, -1)[:, places]
-    middle = np.asarray(release.interval(_NARROW, include, prior)).reshape(2, -1)[:, places].mean(axis=0)
+    middle = np.asarray(release.estimate(include, prior)).reshape(-1)[places]
     rows = np.arange(len(places))
     head = f"{100 * share:g} % intervals ({include}): {release.schema['name']}"
     title = head if release.private else f"NOT PRIVATE: made with a seeded stream\n{head}"
@@ -61,7 +60,7 @@ def intervals(
 
 
 def _places(labels: Sequence[str], only: Sequence[str] | None) -> list[int]:
-    """Where the chosen labels stand in the release."""
+    """Positions of the chosen labels in the release."""
     if isinstance(only, str):
         raise ArgumentError(f"only must be a list of labels; got the text {only!r}. Write only=[{only!r}].")
     chosen = list(labels) if only is None else list(only)
@@ -76,9 +75,9 @@ def _places(labels: Sequence[str], only: Sequence[str] | None) -> list[int]:
 
 
 def _measured(release: Release) -> str:
-    """What the horizontal axis measures, in the reader's words and units."""
-    model = model_from_json(release.plan["model"])
-    if isinstance(model, Gibbs):
+    """The name of the horizontal axis: the quantity and its columns."""
+    model: AnyModel = model_from_json(release.plan["model"])
+    if model.summed == LOSSES:
         return "coefficient (features as the schema scales them)"
     columns = model.columns(Schema.from_json(json.loads(release.schema["document"])))
     quantity, by = str(model.quantity).removesuffix(" of a group of average size"), getattr(model, "by", None)

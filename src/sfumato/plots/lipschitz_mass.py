@@ -19,8 +19,10 @@ from sfumato.theorems import metric_finite
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# Colours of grids and panels of priors that fit one picture.
 _MOST_STEPS, _MOST_RATES = 3, 2
-_FINEST = 5e-4  # finer grids look like a curve and only take longer
+# Finer grids look like a curve and only take longer.
+_FINEST = 5e-4
 
 
 def theta_mass(steps: Sequence[float] = (0.2, 0.05), *, rates: Sequence[float] = (0.0, 1.0)) -> Figure:
@@ -34,27 +36,19 @@ def theta_mass(steps: Sequence[float] = (0.2, 0.05), *, rates: Sequence[float] =
     speeds = [_validate.non_negative("rates", rate) for rate in _several("rates", rates, _MOST_RATES)]
     made, axes = _drawing.figure("Prior mass of parameters with a smooth likelihood", panels=len(speeds))
     constants = [_constants(step) for step in grids]
-    right = 1.1 * max(float(found.max()) for found in constants)
+    right = 1.1 * max(float(grid.max()) for grid in constants)
     lines: list[Any] = []
     for axis, rate in zip(axes, speeds, strict=True):
-        lines = [line for k, found in enumerate(constants) for line in _family(axis, k, found, rate, right)]
+        lines = [line for k, grid in enumerate(constants) for line in _family(axis, k, grid, rate, right)]
         axis.set_xlim(0, right)
         axis.set_ylim(0, 1.05)
-        said = "uniform prior" if rate == 0 else f"prior ∝ exp(-{'' if rate == 1 else _drawing.number(rate) + ' '}l)"
-        _drawing.plain(axis.set_title(said, fontsize=_drawing.PLAIN))
+        prior = "uniform prior" if rate == 0 else f"prior ∝ exp(-{'' if rate == 1 else _drawing.number(rate) + ' '}l)"
+        _drawing.plain(axis.set_title(prior, fontsize=_drawing.PLAIN))
         _drawing.name_axes(axis, "L (nats per bit changed)", "")
     _drawing.plain(axes[0].set_ylabel("prior mass of l(theta) ≤ L", fontsize=_drawing.PLAIN))
     names = [f"{what}, Δ = {_drawing.number(step)}" for step in grids for what in ("mass", "bound", "largest l")]
-    found = made.legend(
-        lines,
-        names,
-        loc="outside lower center",
-        ncols=len(grids),
-        fontsize=_drawing.SMALL,
-        handlelength=2.4,
-        frameon=False,
-    )
-    for text in found.get_texts():
+    style = {"fontsize": _drawing.SMALL, "handlelength": 2.4, "frameon": False}
+    for text in made.legend(lines, names, loc="outside lower center", ncols=len(grids), **style).get_texts():
         _drawing.plain(text)
     return made
 
@@ -83,13 +77,6 @@ def _family(axis: Any, place: int, constants: Any, rate: float, right: float) ->
     c, start = metric_finite.best_concentration(constants=constants, prior=prior, offset=float(constants.min()))
     beyond = np.linspace(start, right, 200)
     (bound,) = axis.plot(beyond, -np.expm1(-c * (beyond - start)), **{**style, "linewidth": 1.2})
-    (mark,) = axis.plot(
-        [float(constants.max())],
-        [1.0],
-        _drawing.MARKERS[place],
-        color=style["color"],
-        markersize=7,
-        clip_on=False,
-        zorder=3,
-    )
+    marker = {"color": style["color"], "markersize": 7, "clip_on": False, "zorder": 3}
+    (mark,) = axis.plot([float(constants.max())], [1.0], _drawing.MARKERS[place], **marker)
     return [steps, bound, mark]

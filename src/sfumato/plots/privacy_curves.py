@@ -13,6 +13,7 @@ from sfumato.plots._promises import Promise, change, promises
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# Evenly spaced points of a line, before steep parts are refined.
 _POINTS = 81
 # Neighbouring points of a line differ by at most this factor in delta, unless they are closer than a pixel.
 _RATIO, _CLOSEST = 1.5, 1 / 2000
@@ -54,29 +55,29 @@ def privacy_curve(
 
 
 def sampled(delta: Callable[[float], float], right: float, least: float) -> list[tuple[float, float]]:
-    """Points (epsilon, delta) of a curve, dense where it falls fast; what is below the axis is put just below it.
+    """Points (epsilon, delta) of a curve, dense where it falls fast; values below the axis are drawn just below it.
 
-    A curve that ends in zero is thereby followed down to the axis: where the line stopped short, a reader would take delta
-    for zero too early.
+    A curve that reaches zero is thereby drawn down to the axis; a line that stopped above it would suggest a delta of zero
+    too early.
     """
     bottom = least / 10
     points = [(e, max(delta(e), bottom)) for e in (right * k / (_POINTS - 1) for k in range(_POINTS))]
-    found = [points[0]]
+    refined = [points[0]]
     for end in points[1:]:
         waiting = [end]
         while waiting:
-            (e0, d0), (e1, d1) = found[-1], waiting[-1]
+            (e0, d0), (e1, d1) = refined[-1], waiting[-1]
             steep = max(d0, d1) > _RATIO * min(d0, d1) and max(d0, d1) > least
             if steep and e1 - e0 > right * _CLOSEST:
                 middle = (e0 + e1) / 2
                 waiting.append((middle, max(delta(middle), bottom)))
             else:
-                found.append(waiting.pop())
-    return found
+                refined.append(waiting.pop())
+    return refined
 
 
 def _right_end(shown: list[Promise], least: float) -> float:
-    """Where the last curve leaves the picture; under a sampler's slack, where it has fallen as far as it will."""
+    """The epsilon at which every curve is below `least`, or as low as a sampler's slack lets it fall."""
     ends = []
     for promise in shown:
         for power in range(12):

@@ -1,4 +1,4 @@
-"""`sf.plots.schedule`: what a Langevin plan does, and what it would have cost had it stopped at any earlier step."""
+"""`sf.plots.schedule`: the schedule of a Langevin plan, and its price had it stopped at any earlier step."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sfumato.theorems.path import whole_path
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# Numbers of steps at which prices are computed; more would not show on the page.
 _POINTS = 120
 Price = Callable[[int], Guarantee]
 
@@ -31,34 +32,28 @@ def schedule(plan: Any) -> Figure:
     """
     if not isinstance(plan, Plan):
         raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
-    numbers = dict(plan.parameters)
     if plan.procedure not in (last_iterate.NAME, path.NAME):
         raise ArgumentError(
             f"this plan ({plan.mechanism}) runs no Langevin chain; plan an sf.Gibbs model with mechanism='langevin' or "
             "'langevin-path'."
         )
-    steps = int(numbers["steps"])
+    numbers, steps = dict(plan.parameters), int(plan["steps"])
     counts = sorted({1 + round((steps - 1) * k / (_POINTS - 1)) for k in range(_POINTS)})
-    made, (axis,) = _drawing.figure(_said(numbers))
-    lines: list[Any] = []
-    names: list[str] = []
+    made, (axis,) = _drawing.figure(_title(numbers))
+    drawn: list[tuple[Any, str]] = []
     highest = _mu(plan.guarantee)
     for place, (name, account) in enumerate(_accounts(plan)):
-        style = (
-            _drawing.line_style(place) if place < 2 else {"color": _drawing.GREY, "linestyle": ":", "linewidth": 1.5}
-        )
+        style = _drawing.line_style(place) if place < 2 else _drawing.DOTTED
         prices = [_mu(account(count)) for count in counts]
         highest = max(highest, *prices)
-        lines += axis.plot(counts, prices, **style)
-        names.append(name)
-    for line, name in _marks(axis, plan):
-        lines.append(line)
-        names.append(name)
+        drawn += [(line, name) for line in axis.plot(counts, prices, **style)]
+    drawn += _marks(axis, plan)
     axis.set_xlim(0, steps * 1.04 + 0.5)
     axis.set_ylim(0, 1.4 * highest)
     axis.locator_params(axis="x", integer=True, nbins=7)
     many = "" if plan.draws == 1 else f" of {plan.draws} chains"
     _drawing.name_axes(axis, f"steps (passes over {plan.n:,} records)", f"price{many}, mu (Gaussian privacy)")
+    lines, names = zip(*drawn, strict=True)
     _drawing.legend(axis, lines, names, "upper left")
     return made
 
@@ -69,27 +64,24 @@ def _marks(axis: Any, plan: Plan) -> list[tuple[Any, str]]:
     steps = int(numbers["steps"])
     hollow = {"color": "black", "markerfacecolor": "white", "markersize": 8, "clip_on": False, "zorder": 4}
     (point,) = axis.plot([steps], [price], "o", **hollow)
-    found = [(point, f"this plan: mu = {_drawing.number(price)}")]
+    marks = [(point, f"this plan: mu = {_drawing.number(price)}")]
     if "tail" in numbers:
         tail = int(numbers["tail"])
         span = axis.axvspan(steps - tail + 0.5, steps + 0.5, color="#E8E8E8", zorder=0)
-        found.append((span, f"averaged: the last {tail} steps"))
-    return found
+        marks.append((span, f"averaged: the last {tail} steps"))
+    return marks
 
 
-def _said(numbers: dict[str, Any]) -> str:
-    """The schedule in one line, in the units in which the chain runs."""
-    size = (
-        f"learning rate {_drawing.number(numbers['learning_rate'])}"
-        if "learning_rate" in numbers
-        else f"step {_drawing.number(numbers['step'])}"
-    )
+def _title(numbers: dict[str, Any]) -> str:
+    """The schedule in one line, in the units of the chain."""
+    key = "learning_rate" if "learning_rate" in numbers else "step"
+    size = f"{key.replace('_', ' ')} {_drawing.number(numbers[key])}"
     momentum = f"momentum {_drawing.number(numbers.get('momentum', 0.0))}"
     return f"Schedule: {int(numbers['steps']):,} steps, {size}, {momentum}"
 
 
 def _accounts(plan: Plan) -> list[tuple[str, Price]]:
-    """The accounts that hold for what the plan runs; an average of iterates has only the whole path's."""
+    """The accounts that apply to the plan; for an average of iterates only that of the whole path."""
     whole = ("every step counted (whole path)", _path_price(plan))
     if plan.procedure == path.NAME:
         return [whole]
@@ -127,7 +119,7 @@ def _last_price(plan: Plan) -> Price:
 
 
 def _mu(guarantee: Guarantee) -> float:
-    found = guarantee.curve.mu
-    if found is None:
+    mu = guarantee.curve.mu
+    if mu is None:
         raise ArgumentError(f"the price of this plan is no Gaussian one: {guarantee.curve!r}.")
-    return float(found)
+    return float(mu)

@@ -1,4 +1,4 @@
-"""`sf.plots.trade_off`: how often a test that accuses wrongly so often must miss, whatever it computes."""
+"""`sf.plots.trade_off`: the least rate of misses of any test for one record, against its rate of false accusations."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from sfumato.queries import attacker
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# The usual level of a test, at which the picture of one promise says its number.
+# The usual level of a test; a picture of one promise marks its rate of misses there.
 _MARKED = 0.05
 
 
 def levels() -> list[float]:
     """Levels from 0 to 1, dense at both ends, where a curve can be steep."""
-    edge = np.geomspace(1e-6, 0.02, 40)
-    return [
-        float(x) for x in np.unique(np.concatenate([[0.0, 1.0, _MARKED], edge, 1 - edge, np.linspace(0.02, 0.98, 97)]))
-    ]
+    edge, inner = np.geomspace(1e-6, 0.02, 40), np.linspace(0.02, 0.98, 97)
+    return sorted({0.0, 1.0, _MARKED, *edge.tolist(), *(1 - edge).tolist(), *inner.tolist()})
 
 
 def trade_off(given: Any, *, distance: float | None = None) -> Figure:
@@ -44,7 +42,7 @@ def trade_off(given: Any, *, distance: float | None = None) -> Figure:
             miss = dict(pairs)[_MARKED]
             lines += axis.plot([_MARKED], [miss], "o", color="black", markerfacecolor="white", markersize=7, zorder=3)
             names.append(f"at 5 % at least {math.floor(100 * miss)} % misses")
-    lines += axis.plot([0, 1], [1, 0], color=_drawing.GREY, linestyle=":", linewidth=1.5)
+    lines += axis.plot([0, 1], [1, 0], **_drawing.DOTTED)
     names.append("blind guessing")
     axis.set_xlim(0, 1)
     axis.set_ylim(0, 1)

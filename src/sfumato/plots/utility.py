@@ -1,4 +1,4 @@
-"""`sf.plots.utility_curve`: what each epsilon is expected to bring, beside what no privacy would."""
+"""`sf.plots.utility_curve`: the expected accuracy at each epsilon, and without privacy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sfumato.plots._promises import named
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Ends further apart than this are drawn on a logarithmic axis.
+# Ratios of the ends beyond which an axis is logarithmic.
 _WIDE_X, _WIDE_Y = 5.0, 20.0
 
 
@@ -31,17 +31,12 @@ def utility_curve(given: Any) -> Figure:
     names: list[str] = []
     for place, (name, item) in enumerate(lists):
         kept = sorted((e, plan) for e, plan in zip(item.epsilons, item.plans, strict=True) if plan is not None)
-        drawn = axis.plot(
-            [e for e, _ in kept],
-            [plan.expected.value for _, plan in kept],
-            marker=_drawing.MARKERS[place],
-            **_drawing.line_style(place),
-        )
-        lines += drawn
+        style = {"marker": _drawing.MARKERS[place], **_drawing.line_style(place)}
+        lines += axis.plot([e for e, _ in kept], [plan.expected.value for _, plan in kept], **style)
         names.append(name if name is not None else _mechanisms(item, place, len(lists)))
     bare = _without_privacy([item for _, item in lists])
     for value in bare:
-        lines.append(axis.axhline(value, color=_drawing.GREY, linestyle=":", linewidth=1.5))
+        lines.append(axis.axhline(value, **_drawing.DOTTED))
         names.append(f"without privacy: {_drawing.number(value)}")
     _axes(axis, [item for _, item in lists], bare)
     missed = sorted({e for _, item in lists for e, plan in zip(item.epsilons, item.plans, strict=True) if plan is None})
@@ -64,23 +59,23 @@ def _checked(item: Any) -> PriceList:
 
 
 def _quantity(lists: list[PriceList]) -> str:
-    """The one quantity that every plan expects, with its unit."""
+    """The quantity that all plans estimate, with its unit; different ones are refused."""
     expected = [plan.expected for item in lists for plan in item.plans if plan is not None]
-    found = sorted({(e.quantity, e.unit) for e in expected})
-    if len(found) > 1:
-        said = "; ".join(f"{quantity} {unit}".strip() for quantity, unit in found)
-        raise ArgumentError(f"the plans expect different quantities ({said}): fix mechanism= and goal= in price_list.")
-    quantity, unit = found[0]
+    quantities = sorted({(e.quantity, e.unit) for e in expected})
+    if len(quantities) > 1:
+        mixed = "; ".join(f"{quantity} {unit}".strip() for quantity, unit in quantities)
+        raise ArgumentError(f"the plans expect different quantities ({mixed}): fix mechanism= and goal= in price_list.")
+    quantity, unit = quantities[0]
     return f"{quantity} ({unit})" if unit else quantity
 
 
 def _mechanisms(item: PriceList, place: int, count: int) -> str:
-    said = ", ".join(dict.fromkeys(plan.mechanism for plan in item.plans if plan is not None))
-    return f"{said} ({place + 1})" if count > 1 else said
+    mechanisms = ", ".join(dict.fromkeys(plan.mechanism for plan in item.plans if plan is not None))
+    return f"{mechanisms} ({place + 1})" if count > 1 else mechanisms
 
 
 def _without_privacy(lists: list[PriceList]) -> list[float]:
-    """The distinct levels without privacy: one for one model and one n, whatever the price."""
+    """The distinct expected values without privacy; for one model and one n there is one."""
     known = (plan.expected.without_privacy for item in lists for plan in item.plans if plan is not None)
     return sorted({float(f"{value:.10g}") for value in known if value is not None})
 
@@ -94,7 +89,7 @@ def _axes(axis: Any, lists: list[PriceList], bare: list[float]) -> None:
         axis.set_xscale("log")
         axis.set_xlim(low / 1.15, high * 1.15)
         _drawing.log_axis(axis.xaxis, low / 1.15, high * 1.15, epsilons)
-    # A level of 0 has no place on a logarithmic axis; the legend says it.
+    # A level of 0 cannot be drawn on a logarithmic axis; the legend shows it.
     least, most = min((value for value in values if value > 0), default=0.0), max(values)
     if least > 0 and min(values) >= 0 and most >= _WIDE_Y * least:
         axis.set_yscale("log")

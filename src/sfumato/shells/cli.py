@@ -1,7 +1,7 @@
 """The command `sfumato`. Each command imports what it needs when it runs, so that `--help` is quick.
 
-Whatever goes wrong becomes one line on standard error. Exit code 2 is a wrong use; 3 a ledger or an earlier release that says
-no; 4 that no mechanism reaches what was asked; 130 Ctrl-C; 1 a fault of Sfumato itself. Nothing prints a cell.
+Every error is one line on standard error. Exit code 2 is a wrong use; 3 a refusal by a ledger or because of an earlier release;
+4 a target that no mechanism meets; 130 Ctrl-C; 1 a fault of Sfumato itself. No message quotes a cell of the data.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ app.add_typer(ledger_commands.app, name="ledger")
 app.add_typer(key_commands.app, name="keys")
 release_commands.add_to(app)
 
-# The parent of every error about the words of a command line. typer >= 0.25 brings its own click, so it is taken from typer.
+# The base class of every usage error. typer >= 0.25 contains its own click, so the class is taken from typer.
 _WrongWords = typer.BadParameter.__mro__[2]
 
 
@@ -41,10 +41,10 @@ def version() -> None:
 
 
 def main() -> None:
-    """Run the command line; whatever goes wrong becomes one line and an exit code."""
+    """Run the command line; every error becomes one line and an exit code."""
     try:
         with warnings.catch_warnings():
-            # A warning of a library is no sentence of a command, and one about rows would speak of them.
+            # Warnings of libraries are no output of a command, and one about rows might quote them.
             warnings.simplefilter("ignore")
             code = app(prog_name="sfumato", standalone_mode=False)
     except (SfumatoError, OSError) as error:
@@ -60,21 +60,21 @@ def main() -> None:
     except Exception as error:
         if not isinstance(error, _WrongWords):
             fault(error, _command())
-        _say_usage(error)
+        _print_usage(error)
     if code == INTERRUPTED:
         leave(_interrupted(), "Interrupted", INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _say_usage(error: Exception) -> None:
-    """The words of the command line were wrong: one line with the help that has the right ones."""
+def _print_usage(error: Exception) -> None:
+    """Print a usage error on one line, with the command whose help has the right usage, and exit."""
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError" and context is not None:
         typer.echo(context.get_help())
         leave(f"{context.command_path} needs one of the commands above.", "Usage", WRONG_USE)
     where = f" See: {context.command_path} --help" if context is not None else ""
-    said = error.format_message().strip().rstrip(".")  # type: ignore[attr-defined]
-    leave(f"{said}.{where}", "Usage", WRONG_USE)
+    message = error.format_message().strip().rstrip(".")  # type: ignore[attr-defined]
+    leave(f"{message}.{where}", "Usage", WRONG_USE)
 
 
 def _command() -> str:
@@ -87,10 +87,10 @@ def _command() -> str:
 
 
 def _names(commands: typer.Typer) -> set[str]:
-    """The words that name its commands: where none was given, typer takes the function's."""
+    """The names of its commands: where none was given, typer takes the function's."""
     return {str(each.name or getattr(each.callback, "__name__", "")) for each in commands.registered_commands}
 
 
 def _interrupted() -> str:
-    """What Ctrl-C left behind outside of `release`, which says it itself from the first charge on."""
+    """The message for Ctrl-C; `release` raises its own once it may have charged something."""
     return "interrupted." if _command() == "sfumato demo" else "interrupted; nothing was charged."

@@ -22,9 +22,8 @@ _ENDS = "\t\r"
 def defused(cell: Any) -> Any:
     """The cell as it is, or with an apostrophe before it where a spreadsheet would run it; numbers stay numbers.
 
-    Labels and levels come from the schema, which whoever wrote the file chose: '=HYPERLINK(...)' must stay a text. A line
-    inside the cell counts as a cell of its own, since importers that ignore quotes begin a new row there; it gets an
-    apostrophe too.
+    Labels and levels come from the schema, which the author of the file chose: '=HYPERLINK(...)' must stay a text. A line
+    inside the cell is treated as a cell of its own, since importers that ignore quotes begin a new row there.
     """
     if not isinstance(cell, str) or _is_number(cell):
         return cell
@@ -50,7 +49,7 @@ def _is_number(text: str) -> bool:
 
 
 def table(rows: Iterable[Iterable[Any]], notice: str = "") -> str:
-    """Rows as CSV text; a notice, such as that the release is not private, is a comment line before them.
+    """Rows as CSV text; a notice, such as "NOT PRIVATE: ...", is a comment line before them.
 
     Control and format characters are written as their escapes: CSV goes to terminals too. No schema that is made today
     holds any; files that are forged or old may.

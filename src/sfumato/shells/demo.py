@@ -1,14 +1,19 @@
-"""`sfumato demo`: a tour on a made-up table. Every step is what a command of the same name does, and says so."""
+"""`sfumato demo`: a tour on a made-up table. It prints and runs the commands that a user would type."""
 
 from __future__ import annotations
 
 import csv
+import shlex
 import tempfile
+from contextlib import chdir
 from pathlib import Path
-from typing import Any
 
 import typer
 
+from sfumato.errors import ArgumentError, LedgerExhausted
+from sfumato.shells.printing import INTERRUPTED
+
+# Enough for three useful releases, and little enough that the tour takes seconds.
 _N = 6_000
 _SCHEMA = """\
 sfumato = "schema"
@@ -46,7 +51,7 @@ schema = "survey.schema.toml"
 [price]
 epsilon = {epsilon}
 delta = 1e-7
-{more}
+
 [ledger]
 file = "budget.db"
 name = "health survey"
@@ -63,14 +68,33 @@ smoker = ["region"]
 active = ["smoker"]
 hypertension = ["smoker", "active"]"""
 _SPECS = {
-    "smokers": _SPEC.format(model=_RATES, epsilon=0.5, more="", request="smokers by region"),
-    "hypertension": _SPEC.format(model=_LOGISTIC, epsilon=1.0, more="", request="who has hypertension"),
-    "table": _SPEC.format(model=_NETWORK, epsilon=1.0, more="", request="a synthetic table"),
+    "smokers": _SPEC.format(model=_RATES, epsilon=0.5, request="smokers by region"),
+    "hypertension": _SPEC.format(model=_LOGISTIC, epsilon=1.0, request="who has hypertension"),
+    "table": _SPEC.format(model=_NETWORK, epsilon=1.0, request="a synthetic table"),
+    "again": _SPEC.format(model=_LOGISTIC, epsilon=4.0, request="once more"),
 }
+_PUBLISH = (
+    "ledger create budget.db",
+    'ledger register budget.db "health survey" --epsilon 3 --delta 1e-6 --unit person',
+    "plan smokers.toml",
+    "release smokers.toml -o smokers.sfumato",
+    "release hypertension.toml -o hypertension.sfumato",
+    "release table.toml -o table.sfumato",
+)
+_ASK = (
+    "query interval smokers.sfumato",
+    "query interval hypertension.sfumato",
+    "query attacker smokers.sfumato",
+    "query marginal table.sfumato smoker hypertension",
+    "query synthesize table.sfumato --rows 5000 -o synthetic.csv",
+)
+_REPORT = tuple(
+    f"report {name}.sfumato -o {name}.html --ledger budget.db" for name in ("smokers", "hypertension", "table")
+)
 
 
 def write_table(path: Path) -> None:
-    """A made-up survey: nobody in it exists."""
+    """Write a simulated survey; nobody in it exists."""
     import numpy as np
 
     rng = np.random.default_rng(20_261)
@@ -85,115 +109,47 @@ def write_table(path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["region", "age", "smoker", "active", "hypertension"])
-        for row in zip(region.tolist(), age.tolist(), smoker.tolist(), active.tolist(), ill.tolist(), strict=True):
-            writer.writerow(row)
+        writer.writerows(zip(*(column.tolist() for column in (region, age, smoker, active, ill)), strict=True))
 
 
 def run(folder: Path | None = None) -> None:
-    """Walk through the tour in this folder, or in a new one."""
+    """Run the tour in this folder, or in a new one."""
     place = Path(tempfile.mkdtemp(prefix="sfumato-demo-")) if folder is None else folder
     place.mkdir(parents=True, exist_ok=True)
     if any(place.iterdir()):
-        from sfumato.errors import ArgumentError
-
         raise ArgumentError(f"{place} is not empty; give the tour a folder of its own.")
     typer.echo(f"A made-up survey of {_N:,} people, three releases and one budget, in {place}\n")
-    write_table(place / "survey.csv")
-    (place / "survey.schema.toml").write_text(_SCHEMA, encoding="utf-8")
+    with chdir(place):
+        _tour()
+    typer.echo(f"open {place / 'hypertension.html'} in a browser; everything else is in {place}")
+
+
+def _tour() -> None:
+    """The commands, in the present folder."""
+    table, hidden = Path("survey.csv"), Path("survey.csv.away")
+    write_table(table)
+    Path("survey.schema.toml").write_text(_SCHEMA, encoding="utf-8")
     for name, text in _SPECS.items():
-        (place / f"{name}.toml").write_text(text, encoding="utf-8")
-    _budget(place)
-    releases = {name: _release(place, name) for name in _SPECS}
-    _questions(place, releases)
-    _overspend(place)
-    _report(place, releases)
-
-
-def _said(command: str) -> None:
-    typer.echo(f"$ sfumato {command}")
-
-
-def _budget(place: Path) -> None:
-    from sfumato.ledger import Ledger
-
-    _said("ledger create budget.db")
-    _said('ledger register budget.db "health survey" --epsilon 3 --delta 1e-6 --unit person')
-    with Ledger.open(place / "budget.db") as ledger:
-        ledger.register("health survey", 3.0, 1e-6, unit="person")
-        typer.echo(f"{ledger.spent('health survey')}\n")
-
-
-def _release(place: Path, name: str) -> Any:
-    import sys
-
-    from sfumato.publishing import publish
-    from sfumato.shells.spec import Spec
-
-    spec = Spec.load(place / f"{name}.toml")
-    data = spec.dataset()
-    plan = spec.plan(data.n)
-    if name == "smokers":
-        _said("plan smokers.toml")
-        typer.echo(f"{plan}\n")
-    _said(f"release {name}.toml -o {name}.sfumato")
-    ledger = spec.open_ledger()
-    made = publish(plan, data, ledger, spec.ledger["name"], spec.ledger["request"], progress=sys.stderr.isatty())
-    made.save(place / f"{name}.sfumato")
-    typer.echo(f"{made}\n")
-    return made
-
-
-def _questions(place: Path, releases: dict[str, Any]) -> None:
-    """Ask the saved files, with the table gone: a release cannot reach it."""
-    import shutil
-
-    from sfumato.release import load
-    from sfumato.shells.query_commands import interval_table
-
-    hidden = place / "survey.csv.away"
-    shutil.move(place / "survey.csv", hidden)
+        Path(f"{name}.toml").write_text(text, encoding="utf-8")
+    _run(*_PUBLISH)
+    table.rename(hidden)
     typer.echo("The table is now out of reach; the releases go on answering.\n")
-    for name in ("smokers", "hypertension"):
-        found = load(place / f"{name}.sfumato")
-        _said(f"query interval {name}.sfumato")
-        typer.echo(interval_table(found, 0.9) + "\n")
-    _said("query attacker smokers.sfumato")
-    typer.echo(f"{load(place / 'smokers.sfumato').attacker()}\n")
-    _said("query marginal table.sfumato smoker hypertension")
-    typer.echo(f"{releases['table'].marginal(['smoker', 'hypertension'])}\n")
-    _said("query synthesize table.sfumato --rows 5000 -o synthetic.csv")
-    table = load(place / "table.sfumato").synthesize(5_000)
-    with (place / "synthetic.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(table)
-        writer.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
-    typer.echo(f"wrote 5,000 rows to {place / 'synthetic.csv'}\n")
-    shutil.move(hidden, place / "survey.csv")
+    _run(*_ASK)
+    hidden.rename(table)
+    typer.echo("again.toml asks for the same regression at epsilon = 4, more than is left:\n")
+    try:
+        _run("ledger show budget.db", "release again.toml -o again.sfumato")
+    except LedgerExhausted as error:
+        typer.echo(f"refused: {error}\n")
+    _run(*_REPORT)
 
 
-def _overspend(place: Path) -> None:
-    from sfumato.errors import LedgerExhausted
-    from sfumato.ledger import Ledger
-    from sfumato.publishing import publish
-    from sfumato.shells.spec import Spec
+def _run(*commands: str) -> None:
+    """Print and run commands of the command line; their errors are raised here."""
+    from sfumato.shells.cli import app
 
-    spec = Spec.load(place / "hypertension.toml")
-    data = spec.dataset()
-    with Ledger.open(place / "budget.db") as ledger:
-        _said("ledger show budget.db")
-        typer.echo(f"{ledger.spent('health survey')}\n")
-        typer.echo("The same regression again, with epsilon = 4 in hypertension.toml:")
-        _said('release hypertension.toml -o again.sfumato --request "once more"')
-        try:
-            publish(spec.plan(data.n, epsilon=4.0), data, ledger, "health survey", "once more")
-        except LedgerExhausted as error:
-            typer.echo(f"refused: {error}\n")
-
-
-def _report(place: Path, releases: dict[str, Any]) -> None:
-    from sfumato.shells.report import write_report
-
-    for name, release in releases.items():
-        _said(f"report {name}.sfumato -o {name}.html --ledger budget.db")
-        write_report(release, place / f"{name}.html", str(place / "budget.db"))
-    typer.echo(f"\nopen {place / 'hypertension.html'} in a browser; everything else is in {place}")
+    for command in commands:
+        typer.echo(f"$ sfumato {command}")
+        if app(shlex.split(command), standalone_mode=False) == INTERRUPTED:
+            raise KeyboardInterrupt
+        typer.echo()

@@ -1,4 +1,4 @@
-"""Where the command `sfumato` starts: nothing is imported before Ctrl-C is handled.
+"""The entry point of the command `sfumato`: nothing is imported before Ctrl-C is handled.
 
 Importing the commands takes a part of a second. Ctrl-C in that time would print a stack trace.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+# As shells/cli.py prints it; importing that module is what may be interrupted here.
 _SENTENCE = "interrupted; nothing was charged."
 
 

@@ -1,7 +1,7 @@
-"""A release file that was edited can make any question fail anywhere. Then the record is checked, and blamed by name.
+"""Unforeseen errors of commands that read a release file: the file's record is verified, and reported if it is at fault.
 
-The checksums of a file show damage, not forgery: whoever edits it makes new ones. So a command that stops at an unforeseen
-error while it answers from a release checks the record of that release; only a sound record makes it a fault of Sfumato.
+The checksums of a file show damage, not forgery: an editor can recompute them, and an edited record can make any command
+fail. A command that stops at an unforeseen error therefore verifies the record; only with a sound one it is a bug of Sfumato.
 """
 
 from __future__ import annotations
@@ -14,33 +14,16 @@ from typing import Any
 from sfumato import _validate
 from sfumato.errors import FormatError, SfumatoError
 
-# What every record says, by its place in the document. Where a part may be absent, None stands among the kinds.
-_NUMBER = (int, float)
-_FIELDS: dict[str, tuple[type, ...]] = {
-    "kind": (str,),
-    "plan": (Mapping,),
-    "plan_digest": (str,),
-    "schema": (Mapping,),
-    "receipt": (Mapping, type(None)),
-    "plan.mechanism": (str,),
-    "plan.model": (Mapping,),
-    "plan.n": (int,),
-    "plan.draws": (int,),
-    "plan.goal": (str,),
-    "plan.keep": (list,),
-    "plan.parameters": (Mapping,),
-    "plan.guarantee": (Mapping,),
-    "plan.expected": (Mapping,),
-    "plan.expected.value": _NUMBER,
-    "plan.cost": (Mapping,),
-    "plan.target": (Mapping, type(None)),
-    "schema.name": (str,),
-    "schema.unit": (str,),
-    "schema.digest": (str,),
-    "schema.document": (str,),
-    "receipt.ledger": (str,),
-    "receipt.request_id": (str,),
-    "receipt.seq": (int,),
+# The fields of every record by their types; None is among the types of a part that may be absent. Tables come first, since
+# the other fields are looked up in them.
+_FIELDS: dict[tuple[type, ...], str] = {
+    (Mapping,): "plan schema plan.model plan.parameters plan.guarantee plan.expected plan.cost",
+    (Mapping, type(None)): "receipt plan.target",
+    (str,): "kind plan_digest plan.mechanism plan.goal schema.name schema.unit schema.digest schema.document "
+    "receipt.ledger receipt.request_id",
+    (int,): "plan.n plan.draws receipt.seq",
+    (int, float): "plan.expected.value",
+    (list,): "plan.keep",
 }
 _WORDS = {
     str: "a text",
@@ -50,7 +33,7 @@ _WORDS = {
     Mapping: "a table",
     type(None): "absent",
 }
-# What Python raises where a document is not what the code takes it for. A SfumatoError has its own sentence.
+# The errors that Python raises where a document has another structure than the code expects.
 _UNFORESEEN = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError, NotImplementedError)
 
 
@@ -59,6 +42,7 @@ def blames_a_forged_file(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*words: Any, **options: Any) -> None:
+        """Run the command; an unforeseen error of a forged file becomes a FormatError. A SfumatoError passes as it is."""
         try:
             command(*words, **options)
         except _UNFORESEEN as error:
@@ -70,13 +54,13 @@ def blames_a_forged_file(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _check_file(file: Path) -> None:
-    """Raise FormatError with what is wrong with the record, or nothing where it is sound."""
+    """Raise FormatError if the record of the release is not sound."""
     from sfumato.release import load
 
     try:
-        found = load(file)
-        check_record(found)
-        found.verify()
+        release = load(file)
+        check_record(release)
+        release.verify()
     except SfumatoError as error:
         raise FormatError(f"{file.name} is no sound release: {error}") from None
     except _UNFORESEEN:
@@ -84,10 +68,10 @@ def _check_file(file: Path) -> None:
 
 
 def check_record(release: Any) -> None:
-    """Raise FormatError at the first field of a release that is absent or of another kind than every release has."""
+    """Raise FormatError at the first field of a release that is absent or of the wrong type."""
     if not all(isinstance(label, str) for label in release.draws.labels):
         raise FormatError("its labels must be texts.")
-    for place, kinds in _FIELDS.items():
+    for place, kinds in ((place, kinds) for kinds, places in _FIELDS.items() for place in places.split()):
         value: Any = getattr(release, place.split(".")[0])
         for key in place.split(".")[1:]:
             value = None if value is None else value.get(key, _ABSENT)

@@ -1,4 +1,4 @@
-"""Ctrl-C, or a file that cannot be written, during a release: the one line that is printed says what was charged."""
+"""Ctrl-C, or a file that cannot be written, during a release: the error line includes what was charged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sfumato.shells.printing import Interrupted, of_file
 
 @contextmanager
 def says_what_was_charged(ledger: Any, name: str, request: str, output: Path) -> Iterator[None]:
-    """Add to Ctrl-C, and to an error of the operating system, what the ledger holds under this request.
+    """Add what the ledger holds under this request to the message of Ctrl-C or of an error of the operating system.
 
     The request id is made from the spec and the plan, so the same command finds the same charge again.
     """
@@ -23,17 +23,16 @@ def says_what_was_charged(ledger: Any, name: str, request: str, output: Path) ->
         yield
     except KeyboardInterrupt:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(
-                signal.SIGINT, signal.SIG_IGN
-            )  # the process is about to end: a second Ctrl-C must not hide the answer
-        again = "Repeat the same command"
-        raise Interrupted(f"interrupted; {_sentence(ledger, name, request, output, again)}") from None
+            # The process is about to end: a second Ctrl-C must not suppress the message.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sentence = _sentence(ledger, name, request, output, "Repeat the same command")
+        raise Interrupted(f"interrupted; {sentence}") from None
     except OSError as error:
         if isinstance(error, SfumatoError):
             raise
         again = "Repeat the command, with another --output if this one cannot be written,"
-        said = of_file(error).rstrip(".")
-        raise ArgumentError(f"{said}; {_sentence(ledger, name, request, output, again)}") from None
+        sentence = _sentence(ledger, name, request, output, again)
+        raise ArgumentError(f"{of_file(error).rstrip('.')}; {sentence}") from None
 
 
 def _sentence(ledger: Any, name: str, request: str, output: Path, again: str) -> str:

@@ -1,4 +1,4 @@
-"""`sfumato ledger`: create a budget, promise it, look at it, and check that nobody touched it."""
+"""`sfumato ledger`: create a ledger, register a data set's budget, show what is spent, and verify the rows."""
 
 from __future__ import annotations
 
@@ -8,24 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.shells.ledger_places import create_new, open_existing
-from sfumato.shells.printing import emit, redacted
+from sfumato.shells.printing import Json, emit, redacted
 
 app = typer.Typer(
     help="Budgets: what was promised for each data set, what is spent, what is left.", no_args_is_help=True
 )
 Place = Annotated[str, typer.Argument(help="The ledger: a file such as budget.db, or postgresql://...")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 WitnessFile = Annotated[
     Path | None, typer.Option("--witness", help="The ledger's witness, where it is not beside the ledger.")
 ]
-
-
-WHY_NOT_A_DIFFERENCE = "which is not the difference of the two: epsilons do not add up"
-
-
-def open_ledger(place: str, witness: Path | None = None) -> Any:
-    """The ledger at this place, which must be there already."""
-    return open_existing(place, witness)
 
 
 @app.command("create")
@@ -54,7 +45,7 @@ def register(
 
     Example: sfumato ledger register budget.db survey --epsilon 2 --delta 1e-6 --unit person
     """
-    with open_ledger(place, witness) as ledger:
+    with open_existing(place, witness) as ledger:
         ledger.register(name, epsilon, delta, unit=unit)
         typer.echo(str(ledger.spent(name)))
 
@@ -72,31 +63,31 @@ def show(
     """
     from sfumato.ledger.account import shown_down
 
-    with open_ledger(place, witness) as ledger:
+    with open_existing(place, witness) as ledger:
         names = [name] if name is not None else ledger.names()
         events = [] if name is not None else ledger.events()
         if not names and not events:
             emit(as_json, {}, "the ledger is empty: register a data set with sfumato ledger register")
             return
-        found: dict[str, Any] = {}
+        document: dict[str, Any] = {}
         text = []
         for each in names:
             spent, history = ledger.spent(each), ledger.history(each)
             left = spent.account.epsilon_left()
-            found[each] = {
+            document[each] = {
                 "cap": {"epsilon": spent.account.terms.epsilon, "delta": spent.delta},
                 "remaining": left,
                 "epsilon": spent.epsilon,
                 "charges": spent.charges,
                 "history": [{"time": row.time, "kind": row.kind, "request": row.request_id} for row in history],
             }
-            text += [
-                str(spent),
-                f"  left: epsilon {shown_down(left)} at delta {spent.delta:g} for everything to come, {WHY_NOT_A_DIFFERENCE}",
-            ]
-            text += [*(f"  {row}" for row in history), ""]
+            remaining = (
+                f"  left: epsilon {shown_down(left)} at delta {spent.delta:g} for everything to come, which is not the "
+                "difference of the two: epsilons do not add up"
+            )
+            text += [str(spent), remaining, *(f"  {row}" for row in history), ""]
         text += ["the ledger itself:", *(f"  {row}" for row in events)] if events else []
-        emit(as_json, found, "\n".join(text).rstrip())
+        emit(as_json, document, "\n".join(text).rstrip())
 
 
 @app.command("accept-clock")
@@ -111,7 +102,7 @@ def accept_clock(
 
     Example: sfumato ledger accept-clock budget.db --reason "the laptop's clock was a year ahead on 3 May"
     """
-    with open_ledger(place, witness) as ledger:
+    with open_existing(place, witness) as ledger:
         before = len(ledger.events())
         ledger.accept_clock(reason)
         added = ledger.events()[before:]
@@ -120,10 +111,10 @@ def accept_clock(
 
 @app.command("verify")
 def verify(place: Place, witness: WitnessFile = None, as_json: Json = False) -> None:
-    """Walk the whole chain, every sealed release and the witness; exit code 3 names the first damaged row.
+    """Check the whole chain, every sealed release and the witness; for a damaged row the exit code is 3.
 
     Example: sfumato ledger verify budget.db
     """
-    with open_ledger(place, witness) as ledger:
+    with open_existing(place, witness) as ledger:
         rows = ledger.verify()
     emit(as_json, {"rows": rows, "whole": True}, f"{rows} rows, all as they were written")

@@ -1,4 +1,4 @@
-"""Opening a ledger that a command or a spec names. Only `sfumato ledger create` makes one: a question creates nothing."""
+"""Opening the ledger that a command or a spec names. Only `sfumato ledger create` makes a new one."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any
 
 from sfumato.errors import ArgumentError
 
-# A scheme has two letters or more; one letter is a drive of Windows.
+# A scheme has two letters or more; one letter is a Windows drive.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+# The forms that `ledger.url_and_witness.Location` accepts.
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql", "postgres")
 _FORMS = "Write a file such as budget.db, sqlite:///folder/budget.db or postgresql://user@host/database."
 
 
 def ledger_file(place: str) -> Path | None:
-    """The file of a ledger that is one, None for a PostgreSQL URL; what is neither is refused without its password."""
+    """The path of a SQLite ledger, or None for a PostgreSQL URL; anything else is refused without quoting a password."""
     if not place.strip() or "\x00" in place:
         raise ArgumentError(f"a ledger needs a place; got {place!r}. {_FORMS}")
     scheme = _SCHEME.match(place)
@@ -30,7 +31,7 @@ def ledger_file(place: str) -> Path | None:
 
 
 def open_existing(place: str, witness: Path | None = None) -> Any:
-    """Open the ledger at this place; where there is none, say how to make one and leave nothing behind."""
+    """Open the ledger at this place; where there is none, the error names the command that makes one. No file is made."""
     from sfumato.ledger import Ledger
 
     file = ledger_file(place)

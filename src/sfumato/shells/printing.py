@@ -1,4 +1,4 @@
-"""How the commands speak: plain text for people, one JSON document for programs, and one line for what went wrong."""
+"""The output of the commands: text for people, one JSON document for programs, and one line for an error."""
 
 from __future__ import annotations
 
@@ -7,45 +7,58 @@ import os
 import re
 import sys
 import traceback
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from sfumato import errors
 from sfumato._validate import visible
 
-# What a caller's script can tell apart. A shell reports 130 for a command that Ctrl-C ended.
+# Exit codes for scripts. A shell reports 130 for a command that Ctrl-C ended.
 FAULT, WRONG_USE, REFUSED, UNMET, INTERRUPTED = 1, 2, 3, 4, 130
-# Set to anything but nothing or 0, it prints the trace of a fault of the program.
+# Environment variable: any value but "" and "0" prints the trace of a fault of the program.
 TRACE = "SFUMATO_TRACEBACK"
-# A message longer than this hides what it says. The longest of the library's own have about 900 characters.
+# Longer messages are cut in the middle. The longest of the library's own have about 900 characters.
 _LONGEST = 1500
 # A URL with a password: from its scheme to the last @ before a space.
 _CREDENTIALS = re.compile(r"(\b[A-Za-z][\w+.-]+:/+)\S*:\S*@")
+# A password in a connection string or a URL's query: password=... or password='...'.
 _PASSWORD = re.compile(r"(password\s*=\s*)('[^']*'|[^&\s'\"]*)", re.IGNORECASE)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class Interrupted(Exception):
-    """Ctrl-C, with the sentence that says what was charged. typer would turn a KeyboardInterrupt into a silent exit."""
+    """Ctrl-C, with a sentence on what was charged. typer would turn a KeyboardInterrupt into a silent exit."""
 
 
 def emit(as_json: bool, document: Any, text: str) -> None:
-    """Print the document as JSON, or the text, whose lines hold nothing that a terminal would act on."""
+    """Print the document as JSON, or the text with control characters escaped."""
     if as_json:
         typer.echo(json.dumps(document, indent=2, default=_plain, allow_nan=False))
     else:
         typer.echo("\n".join(map(visible, text.split("\n"))))
 
 
+def write_new(output: Path | None, text: str, wrote: str, overwrite: bool = False) -> None:
+    """Write the text to a new file and print `wrote`; print the text itself where no file is given."""
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    if output.exists() and not overwrite:
+        raise errors.ArgumentError(f"{output} is there already; choose another name.")
+    output.write_text(text, encoding="utf-8")
+    typer.echo(wrote)
+
+
 def _plain(value: Any) -> Any:
-    """Arrays and other numbers as JSON has them."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return str(value)
+    """Arrays and NumPy's numbers as JSON has them."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def exit_code(error: Exception) -> int:
-    """3 where a ledger said no, 4 where no mechanism reaches what was asked, 2 for everything else that was asked wrongly."""
+    """REFUSED for errors of ledgers and earlier releases, UNMET where no mechanism meets the target, else WRONG_USE."""
     if isinstance(error, errors.LedgerError | errors.PublishError):
         return REFUSED
     if isinstance(error, errors.CalibrationError | errors.MechanismRefused | errors.AssumptionError):
@@ -54,18 +67,17 @@ def exit_code(error: Exception) -> int:
 
 
 def fail(error: Exception) -> NoReturn:
-    """Say what was asked wrongly, on one line or as JSON, and leave."""
+    """Print the error on one line or as JSON, and exit with its code."""
+    what = str(error)
     if isinstance(error, OSError) and not isinstance(error, errors.SfumatoError):
         what = of_file(error)
-    else:
-        what = str(error)
-        if isinstance(error, errors.LedgerExhausted):
-            what += " In a spec file: a smaller epsilon; sfumato ledger show says what is left."
+    if isinstance(error, errors.LedgerExhausted):
+        what += " In a spec file: a smaller epsilon; sfumato ledger show says what is left."
     leave(what, type(error).__name__, exit_code(error))
 
 
 def fault(error: BaseException, command: str) -> NoReturn:
-    """Report a fault of the program by its kind alone: the text of an unforeseen exception may quote a cell."""
+    """Report a bug by the type of the exception alone: its text may quote a cell of the data."""
     if os.environ.get(TRACE, "0") not in ("", "0"):
         traceback.print_exception(error)
     leave(
@@ -78,26 +90,22 @@ def fault(error: BaseException, command: str) -> NoReturn:
 
 def leave(what: str, kind: str, code: int) -> NoReturn:
     """Print the one line, or the JSON document where --json was asked for, and exit."""
-    said = one_line(what)
-    if "--json" in sys.argv:
-        typer.echo(json.dumps({"error": said, "kind": kind}), err=True)
-    else:
-        typer.echo(f"sfumato: {said}", err=True)
+    line = one_line(what)
+    typer.echo(json.dumps({"error": line, "kind": kind}) if "--json" in sys.argv else f"sfumato: {line}", err=True)
     sys.exit(code)
 
 
 def redacted(text: str) -> str:
     """The text without the passwords of URLs and connection strings in it."""
     for word in sys.argv:
-        if (
-            "://" in word
-        ):  # a password that was typed may hold spaces: the whole word is known, so all of it is replaced
+        # A typed password may hold spaces, which _CREDENTIALS does not match: the whole argument is replaced.
+        if "://" in word:
             text = text.replace(word, re.sub(r"://.*:.*@", "://***@", word, flags=re.DOTALL))
     return _PASSWORD.sub(r"\1***", _CREDENTIALS.sub(r"\1***@", text))
 
 
 def one_line(text: str) -> str:
-    """One line that a terminal shows as it is: no password, control characters escaped, and what is too long cut."""
+    """The text as one line: passwords removed, control characters escaped, cut in the middle where it is too long."""
     joined = " ".join(redacted(text).split())
     shown = "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in joined)
     if len(shown) <= _LONGEST:
@@ -107,7 +115,7 @@ def one_line(text: str) -> str:
 
 
 def of_file(error: OSError) -> str:
-    """What the operating system refused, with the file."""
+    """The operating system's error as a sentence with the file's name."""
     name = error.filename
     if name is None:
         return error.strerror or "the operating system refused to read or write a file."

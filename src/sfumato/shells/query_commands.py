@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,72 +11,59 @@ import typer
 from sfumato._validate import visible
 from sfumato.errors import ArgumentError
 from sfumato.shells.forged_files import blames_a_forged_file
-from sfumato.shells.printing import emit
+from sfumato.shells.printing import Json, emit, write_new
 
 app = typer.Typer(
     help="Ask a release anything, any number of times: it costs nothing and needs no data.", no_args_is_help=True
 )
 ReleaseFile = Annotated[Path, typer.Argument(help="A saved release.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _question(command: Callable[..., None]) -> Callable[..., None]:
+    """Add a command that answers from a release, its argument `file`."""
+    return app.command()(blames_a_forged_file(command))
 
 
 def _load(file: Path) -> Any:
-    """Read the release; that it is not private goes to standard error, beside whatever is printed of it."""
+    """Read the release; for one that is not private, a notice goes to standard error."""
     from sfumato.release import load
     from sfumato.wording import notice
 
-    found = load(file)
-    if notice(found):
-        typer.echo(f"sfumato: {notice(found)}", err=True)
-    return found
+    release = load(file)
+    if notice(release):
+        typer.echo(f"sfumato: {notice(release)}", err=True)
+    return release
 
 
-def _table(labels: Any, columns: dict[str, Any]) -> str:
-    """Labels and columns of numbers, aligned."""
-    names = list(columns)
-    rows = [["", *names]] + [
-        [visible(str(label)), *(f"{float(columns[name][k]):.6g}" for name in names)] for k, label in enumerate(labels)
+def _table(labels: Sequence[str], names: Sequence[str], rows: Sequence[Sequence[float]]) -> str:
+    """A row of numbers for each label, aligned under the columns' names."""
+    lines = [
+        [visible(str(label)), *(f"{number:.6g}" for number in row)] for label, row in zip(labels, rows, strict=True)
     ]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(names) + 1)]
-    return "\n".join(
-        "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
-        ).rstrip()
-        for row in rows
-    )
+    table = [["", *names], *lines]
+    first, *others = (max(map(len, column)) for column in zip(*table, strict=True))
+    return "\n".join("  ".join([line[0].ljust(first), *map(str.rjust, line[1:], others)]).rstrip() for line in table)
 
 
-def _by_label(found: Any, columns: dict[str, Any], as_json: bool) -> None:
-    labels = found.draws.labels
-    flat = {name: [float(v) for v in values.ravel()] for name, values in columns.items()}
-    document = {label: {name: flat[name][k] for name in flat} for k, label in enumerate(labels)}
-    emit(as_json, document, _table(labels, flat))
+def _by_label(release: Any, columns: dict[str, Any], as_json: bool) -> None:
+    """Print one number of every label for each column."""
+    labels, names = release.draws.labels, list(columns)
+    rows = list(zip(*(values.ravel().tolist() for values in columns.values()), strict=True))
+    document = {label: dict(zip(names, row, strict=True)) for label, row in zip(labels, rows, strict=True)}
+    emit(as_json, document, _table(labels, names, rows))
 
 
-def _ends(found: Any, level: float, include: str) -> tuple[Any, dict[str, Any]]:
-    lower, upper = found.interval(level, include)
-    return found, {"lower": lower, "estimate": found.estimate(include), "upper": upper}
-
-
-def interval_table(found: Any, level: float, include: str = "privacy and sampling") -> str:
-    """Intervals of every label, as text."""
-    columns = _ends(found, level, include)[1]
-    return _table(found.draws.labels, {name: values.ravel() for name, values in columns.items()})
-
-
-@app.command()
-@blames_a_forged_file
+@_question
 def mean(file: ReleaseFile, as_json: Json = False) -> None:
     """The mean of the released draws.
 
     Example: sfumato query mean smokers.sfumato
     """
-    found = _load(file)
-    _by_label(found, {"mean": found.mean()}, as_json)
+    release = _load(file)
+    _by_label(release, {"mean": release.mean()}, as_json)
 
 
-@app.command()
-@blames_a_forged_file
+@_question
 def interval(
     file: ReleaseFile,
     level: Annotated[float, typer.Option(help="How often the interval should hold the truth.")] = 0.9,
@@ -88,32 +76,29 @@ def interval(
     """
     import numpy as np
 
-    found, columns = _ends(_load(file), level, include)
-    _by_label(found, columns, as_json)
-    unknown = found.untold(np.stack([columns["lower"].ravel(), columns["upper"].ravel()]), level)
+    release = _load(file)
+    lower, upper = release.interval(level, include)
+    _by_label(release, {"lower": lower, "estimate": release.estimate(include), "upper": upper}, as_json)
+    unknown = release.prior_dominated(np.stack([lower.ravel(), upper.ravel()]), level)
     if unknown and not as_json:
         typer.echo(f"\n{visible(unknown)}")
 
 
-@app.command()
-@blames_a_forged_file
+@_question
 def quantile(
-    file: ReleaseFile,
-    at: Annotated[float, typer.Option(help="Between 0 and 1.")] = 0.5,
-    as_json: Json = False,
+    file: ReleaseFile, at: Annotated[float, typer.Option(help="Between 0 and 1.")] = 0.5, as_json: Json = False
 ) -> None:
     """A quantile of the released draws.
 
     Example: sfumato query quantile smokers.sfumato --at 0.9
     """
-    found = _load(file)
-    if len(found.draws.pooled()) == 1:
+    release = _load(file)
+    if len(release.draws.pooled()) == 1:
         raise ArgumentError("one draw has no quantiles: ask for an interval, or plan with more draws.")
-    _by_label(found, {f"quantile {at:g}": found.quantile(at)}, as_json)
+    _by_label(release, {f"quantile {at:g}": release.quantile(at)}, as_json)
 
 
-@app.command()
-@blames_a_forged_file
+@_question
 def probability(
     file: ReleaseFile,
     above: Annotated[float | None, typer.Option(help="How likely the value is above this.")] = None,
@@ -126,22 +111,19 @@ def probability(
     """
     if (above is None) == (below is None):
         raise ArgumentError("give exactly one of --above and --below.")
-    found = _load(file)
-    draws = found.draws.pooled()
+    release = _load(file)
+    draws = release.draws.pooled()
     if len(draws) == 1:
         raise ArgumentError("one draw has no shares: ask for an interval, or plan with more draws.")
-    share = (draws > above).mean(axis=0) if above is not None else (draws < below).mean(axis=0)
-    name = f"share of draws above {above:g}" if above is not None else f"share of draws below {below:g}"
-    _by_label(found, {name: share}, as_json)
+    if above is not None:
+        shares = {f"share of draws above {above:g}": (draws > above).mean(axis=0)}
+    else:
+        shares = {f"share of draws below {below:g}": (draws < below).mean(axis=0)}
+    _by_label(release, shares, as_json)
 
 
-@app.command()
-@blames_a_forged_file
-def top(
-    file: ReleaseFile,
-    k: Annotated[int, typer.Option(help="How many.")] = 1,
-    as_json: Json = False,
-) -> None:
+@_question
+def top(file: ReleaseFile, k: Annotated[int, typer.Option(help="How many.")] = 1, as_json: Json = False) -> None:
     """The k categories with the largest shares.
 
     Example: sfumato query top regions.sfumato --k 3
@@ -150,20 +132,18 @@ def top(
     emit(as_json, {"value": reply.value, "sentence": reply.sentence}, str(reply))
 
 
-@app.command()
-@blames_a_forged_file
+@_question
 def attacker(file: ReleaseFile, as_json: Json = False) -> None:
     """What somebody who knows every other record can still tell about one.
 
     Example: sfumato query attacker smokers.sfumato
     """
-    # Its answer is the guarantee's, which is computed from the record: so the record is checked first.
-    found = _load(file).verify().attacker()
-    emit(as_json, {"success": found.success, "sentence": found.sentence}, str(found))
+    # The answer is computed from the recorded guarantee, so the record is verified first.
+    answer = _load(file).verify().attacker()
+    emit(as_json, {"success": answer.success, "sentence": answer.sentence}, str(answer))
 
 
-@app.command()
-@blames_a_forged_file
+@_question
 def predict(
     file: ReleaseFile,
     rows: Annotated[Path, typer.Argument(help="PUBLIC rows to predict for: .csv, .parquet.")],
@@ -176,19 +156,18 @@ def predict(
 
     Example: sfumato query predict income.sfumato new_rows.csv
     """
-    found = _load(file)
-    if proba:
-        shares = found.predict_proba(rows)
-        emit(as_json, shares, "\n".join("  ".join(f"{share:.4f}" for share in row) for row in shares))
-        return
     from sfumato.shells.csv_output import defused
 
-    values = found.predict(rows)
+    release = _load(file)
+    if proba:
+        shares = release.predict_proba(rows)
+        emit(as_json, shares, "\n".join("  ".join(f"{share:.4f}" for share in row) for row in shares))
+        return
+    values = release.predict(rows)
     emit(as_json, list(values), "\n".join(visible(str(defused(value))) for value in values.tolist()))
 
 
-@app.command()
-@blames_a_forged_file
+@_question
 def marginal(
     file: ReleaseFile,
     columns: Annotated[list[str], typer.Argument(help="Columns of the network.")],
@@ -198,13 +177,11 @@ def marginal(
 
     Example: sfumato query marginal table.sfumato region smoker
     """
-    found = _load(file).marginal(columns)
-    document = {"columns": found.columns, "levels": found.levels, "shares": found.values}
-    emit(as_json, document, str(found))
+    table = _load(file).marginal(columns)
+    emit(as_json, {"columns": table.columns, "levels": table.levels, "shares": table.values}, str(table))
 
 
-@app.command()
-@blames_a_forged_file
+@_question
 def synthesize(
     file: ReleaseFile,
     rows: Annotated[int, typer.Option(help="How many rows.")] = 1000,
@@ -217,14 +194,8 @@ def synthesize(
     from sfumato.shells import csv_output
     from sfumato.wording import notice
 
-    found = _load(file)
-    table = found.synthesize(rows)
+    release = _load(file)
+    table = release.synthesize(rows)
     records = zip(*(column.tolist() for column in table.values()), strict=True)
-    text = csv_output.table([list(table), *records], notice(found))
-    if output is None:
-        typer.echo(text, nl=False)
-        return
-    if output.exists():
-        raise ArgumentError(f"{output} is there already; choose another name.")
-    output.write_text(text, encoding="utf-8")
-    typer.echo(f"wrote {rows:,} rows to {output}")
+    text = csv_output.table([list(table), *records], notice(release))
+    write_new(output, text, f"wrote {rows:,} rows to {output}")

@@ -12,12 +12,12 @@ from sfumato.errors import ArgumentError
 from sfumato.shells import query_commands
 from sfumato.shells.forged_files import blames_a_forged_file
 from sfumato.shells.interrupting import says_what_was_charged
-from sfumato.shells.ledger_commands import WitnessFile, open_ledger
-from sfumato.shells.printing import emit
+from sfumato.shells.ledger_commands import WitnessFile
+from sfumato.shells.ledger_places import open_existing
+from sfumato.shells.printing import Json, emit, write_new
+from sfumato.shells.query_commands import ReleaseFile
 
 SpecFile = Annotated[Path, typer.Argument(help="The spec file (.toml); sfumato spec writes one.")]
-ReleaseFile = Annotated[Path, typer.Argument(help="A saved release.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Records = Annotated[int | None, typer.Option("--n", help="The number of records; read from the data if left out.")]
 
 
@@ -44,13 +44,7 @@ def spec(
         name = Schema.load(schema).name
     facts = {"data": data, "schema": schema, "column": column, "name": name or "data", "ledger": ledger}
     text = TEMPLATE.format(**{key: toml_value(fact) for key, fact in facts.items()})
-    if output is None:
-        typer.echo(text, nl=False)
-        return
-    if output.exists():
-        raise ArgumentError(f"{output} is there already; choose another name.")
-    output.write_text(text, encoding="utf-8")
-    typer.echo(f"wrote {output}; next: sfumato plan {output}")
+    write_new(output, text, f"wrote {output}; next: sfumato plan {output}")
 
 
 def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
@@ -60,11 +54,11 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
     """
     from sfumato.shells.spec import Spec
 
-    read = Spec.load(file)
-    found = read.plan(n)
-    # A plan knows no schema; who reads it here should see whom it protects.
-    said = str(found).replace("one row replaced", f"one {read.schema.unit} replaced")
-    emit(as_json, found.to_json(), said)
+    spec = Spec.load(file)
+    planned = spec.plan(n)
+    # A plan has no schema; the unit that it protects is known here.
+    text = str(planned).replace("one row replaced", f"one {spec.schema.unit} replaced")
+    emit(as_json, planned.to_json(), text)
 
 
 def price_list(
@@ -84,14 +78,14 @@ def price_list(
         levels = tuple(float(each) for each in epsilons.split(","))
     except ValueError:
         raise ArgumentError(f"epsilons must be numbers separated by commas; got {epsilons!r}.") from None
-    read = Spec.load(file)
-    count = read.records() if n is None else n
-    found = priced(lambda epsilon: read.plan(count, epsilon=epsilon), levels, read.price["delta"])
+    spec = Spec.load(file)
+    count = spec.records() if n is None else n
+    prices = priced(lambda epsilon: spec.plan(count, epsilon=epsilon), levels, spec.price["delta"])
     document = [
         {"epsilon": level, "plan": None if each is None else each.to_json(), "reason": reason}
-        for level, each, reason in zip(found.epsilons, found.plans, found.reasons, strict=True)
+        for level, each, reason in zip(prices.epsilons, prices.plans, prices.reasons, strict=True)
     ]
-    emit(as_json, document, str(found))
+    emit(as_json, document, str(prices))
 
 
 def compare(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
@@ -102,10 +96,10 @@ def compare(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
     from sfumato.comparing import compare as comparison
     from sfumato.shells.spec import Spec
 
-    read = Spec.load(file)
-    count = read.records() if n is None else n
-    found = comparison(read.model, count, read.price["epsilon"], read.price["delta"])
-    emit(as_json, found.to_json(), str(found))
+    spec = Spec.load(file)
+    count = spec.records() if n is None else n
+    allowed = comparison(spec.model, count, spec.price["epsilon"], spec.price["delta"])
+    emit(as_json, allowed.to_json(), str(allowed))
 
 
 def release(
@@ -127,7 +121,7 @@ def release(
     from sfumato.shells.spec import Spec
     from sfumato.storage import check_writable
 
-    read = Spec.load(file)
+    spec = Spec.load(file)
     if output.exists():
         raise ArgumentError(f"{output} is there already: a release is never written over. Choose another name.")
     if not output.parent.is_dir():
@@ -137,11 +131,11 @@ def release(
         from sfumato.signing import check_private_key
 
         check_private_key(sign)  # before anything is charged: a release that cannot be signed is not made
-    data = read.dataset()
-    planned = read.plan(data.n)
-    ledger = read.open_ledger()
-    asked = request or read.request(planned)
-    named = read.ledger.get("name") if ledger is not None else None
+    data = spec.dataset()
+    planned = spec.plan(data.n)
+    ledger = spec.open_ledger()
+    asked = request or spec.request(planned)
+    named = spec.ledger.get("name") if ledger is not None else None
     if ledger is None and request is not None:
         raise ArgumentError("--request belongs to a ledger: add [ledger] to the spec.")
     account = named or data.schema.name
@@ -157,17 +151,18 @@ def release(
         emit(as_json, {"saved": str(output), **_document(made)}, f"{made}\nsaved    {output}")
 
 
-def _document(found: Any) -> dict[str, Any]:
+def _document(release: Any) -> dict[str, Any]:
+    """The release as `--json` prints it."""
     return {
-        "kind": found.kind,
-        "promise": found.promise,
-        "trust": found.guarantee.trust,
-        "private": found.private,
-        "signed": found.signature is not None,
-        "labels": list(found.draws.labels),
-        "mean": found.mean().ravel(),
-        "plan": dict(found.plan),
-        "receipt": found.receipt,
+        "kind": release.kind,
+        "promise": release.promise,
+        "trust": release.guarantee.trust,
+        "private": release.private,
+        "signed": release.signature is not None,
+        "labels": list(release.draws.labels),
+        "mean": release.mean().ravel(),
+        "plan": dict(release.plan),
+        "receipt": release.receipt,
     }
 
 
@@ -198,21 +193,20 @@ def show(
 
     if not verify and (public_key is not None or ledger is not None):
         raise ArgumentError("--public-key and --ledger say what to verify with; add --verify.")
-    found = load(file)
-    checked = _verified(found, file, public_key, ledger, witness) if verify else []
+    release = load(file)
+    checked = _verified(release, file, public_key, ledger, witness) if verify else []
     if csv:
-        values = found.draws.pooled().reshape(found.draws.shape[0] * found.draws.shape[1], -1)
-        count = found.draws.shape[1]
-        rows = [[k // count, k % count, *map(float, each)] for k, each in enumerate(values)]
-        typer.echo(csv_output.table([["chain", "draw", *found.draws.labels], *rows], notice(found)), nl=False)
+        draws, count = release.draws, release.draws.shape[1]
+        rows = [[*divmod(k, count), *each] for k, each in enumerate(draws.flat().tolist())]
+        typer.echo(csv_output.table([["chain", "draw", *draws.labels], *rows], notice(release)), nl=False)
         return
-    document = {**_document(found), **({"verified": checked} if verify else {})}
-    emit(as_json, document, "\n".join([str(found), *(f"verified {each}" for each in checked)]))
+    document = {**_document(release), **({"verified": checked} if verify else {})}
+    emit(as_json, document, "\n".join([str(release), *(f"verified {each}" for each in checked)]))
 
 
-def _verified(found: Any, file: Path, public_key: Path | None, ledger: str | None, witness: Path | None) -> list[str]:
-    """Check the release, and return in words what was checked; what does not hold raises FormatError."""
-    found.verify(public_key=public_key)
+def _verified(release: Any, file: Path, public_key: Path | None, ledger: str | None, witness: Path | None) -> list[str]:
+    """Verify the release and return a sentence for each check; one that fails raises FormatError."""
+    release.verify(public_key=public_key)
     checked = ["every part of the record agrees with the others; the price was computed again and is the same"]
     if public_key is not None:
         checked.append(f"the signature was made with the private key that belongs to {public_key}")
@@ -220,9 +214,9 @@ def _verified(found: Any, file: Path, public_key: Path | None, ledger: str | Non
         from sfumato.release_file import sealed_part
         from sfumato.verifying.sealed import compare
 
-        with open_ledger(ledger, witness) as book:
-            compare(sealed_part(file.read_bytes()), found.receipt, book)
-        signed = ", and was signed afterwards" if found.signature is not None else ""
+        with open_existing(ledger, witness) as book:
+            compare(sealed_part(file.read_bytes()), release.receipt, book)
+        signed = ", and was signed afterwards" if release.signature is not None else ""
         checked.append(f"the file is byte for byte what {ledger} sealed{signed}")
     return checked
 
@@ -248,9 +242,7 @@ def report(
     typer.echo(f"wrote {output}")
 
 
-def demo(
-    folder: Annotated[Path | None, typer.Option(help="Where to work; a new folder if left out.")] = None,
-) -> None:
+def demo(folder: Annotated[Path | None, typer.Option(help="Where to work; a new folder if left out.")] = None) -> None:
     """Publish three things about a made-up table under one budget, ask them questions, overspend, and write a report.
 
     Example: sfumato demo --folder tour
@@ -261,16 +253,7 @@ def demo(
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands in the order in which one needs them."""
-    for name, command in (
-        ("demo", demo),
-        ("spec", spec),
-        ("plan", plan),
-        ("price-list", price_list),
-        ("compare", compare),
-        ("release", release),
-        ("show", show),
-        ("report", report),
-    ):
-        app.command(name)(command)
+    """Add the commands in the order in which they are used; each is named after its function."""
+    for command in (demo, spec, plan, price_list, compare, release, show, report):
+        app.command(command.__name__.replace("_", "-"))(command)
     app.add_typer(query_commands.app, name="query")

@@ -1,7 +1,7 @@
-"""One self-contained HTML page about a release: no script, no network, no data. Everything in it follows from the release.
+"""One self-contained HTML page about a release: no script, no network, no data. All its content follows from the release.
 
-Names, labels and other texts of a release come from whoever wrote its file. The release is verified before a page is
-written, every text is escaped, and the page itself forbids scripts and requests (its content security policy).
+Names, labels and other texts of a release are chosen by the author of its file. The release is verified before a page is
+written, every text is escaped, and the page's content security policy forbids scripts and requests.
 """
 
 from __future__ import annotations
@@ -13,13 +13,18 @@ from typing import Any
 
 from sfumato._version import __version__
 from sfumato.errors import ArgumentError, SfumatoError
+from sfumato.models.model import LOSSES
 from sfumato.shells import svg
+from sfumato.shells.ledger_places import open_existing
 from sfumato.wording import columns_read, expected_in_words
 
 # No script, no request, no frame, no form: only the page's own style.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+# The level of `Release.interval` by default.
 _LEVEL = 0.9
+# Rows that still fit a page; the file holds the others.
 _MOST_LABELS = 40
+# Fonts of every system, light and dark colours; wide tables scroll, long names break.
 _STYLE = """
 :root { --paper:#fbfaf7; --ink:#22252b; --soft:#5d636e; --line:#dcd8ce; --accent:#7a4b26; --box:#f1ede4; }
 @media (prefers-color-scheme: dark) {
@@ -54,7 +59,7 @@ def write_report(
     test: str | Path | None = None,
     witness: Path | None = None,
 ) -> None:
-    """Write the page of a release whose record adds up; one that does not is refused and nothing is written.
+    """Verify the release and write its page; a release that does not verify is refused and nothing is written.
 
     `ledger` (with its `witness`, where that was moved) adds the state of a budget, `test` the accuracy on a file of PUBLIC
     rows with their target.
@@ -95,33 +100,32 @@ def _section(title: str, inner: str) -> str:
 
 
 def _table(head: list[str], rows: list[list[str]], numbers: bool = True) -> str:
-    cells = "".join(
-        f'<th class="number">{escape(h)}</th>' if k and numbers else f"<th>{escape(h)}</th>" for k, h in enumerate(head)
-    )
-    lines = [
-        "<tr>"
-        + "".join(
-            f'<td class="number">{escape(c)}</td>' if k and numbers else f"<td>{escape(c)}</td>"
-            for k, c in enumerate(row)
-        )
-        + "</tr>"
-        for row in rows
-    ]
-    return f'<div class="wide"><table><thead><tr>{cells}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+    """A table; with `numbers` every column but the first is aligned to the right."""
+
+    def line(tag: str, cells: list[str]) -> str:
+        opened = [f'{tag} class="number"' if place and numbers else tag for place in range(len(cells))]
+        inner = (f"<{each}>{escape(cell)}</{tag}>" for each, cell in zip(opened, cells, strict=True))
+        return f"<tr>{''.join(inner)}</tr>"
+
+    body = "".join(line("td", row) for row in rows)
+    return f'<div class="wide"><table><thead>{line("th", head)}</thead><tbody>{body}</tbody></table></div>'
+
+
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"
 
 
 def _what(release: Any) -> str:
     """The model in a few words."""
-    from sfumato.models.gibbs import Gibbs
-    from sfumato.models.reading import model_from_json
+    from sfumato.models.reading import AnyModel, model_from_json
 
-    model = model_from_json(release.plan["model"])
-    if isinstance(model, Gibbs):
+    model: AnyModel = model_from_json(release.plan["model"])
+    if model.summed == LOSSES:
         target = json.loads(release.schema["document"]).get("target")
         return f"{model.loss.name} regression" + (f" of {target}" if target else "")
     if hasattr(model, "unshrunk"):
         return f"tables{_of(release)}"
-    return str(getattr(model, "quantity", model.name)).removesuffix(" of a group of average size") + _of(release)
+    return model.quantity.removesuffix(" of a group of average size") + _of(release)
 
 
 def _of(release: Any) -> str:
@@ -139,46 +143,37 @@ def _lead(release: Any) -> str:
 
 
 def _promise(release: Any) -> str:
-    """The promise, or in red that there is none."""
+    """The promise, or a red warning that there is none."""
     if not release.private:
         return f'<div class="promise warning">NOT PRIVATE. {escape(release.promise)}</div>'
     return f'<div class="promise"><p>{escape(release.attacker().sentence)}</p><p>{escape(release.promise)}</p></div>'
 
 
 def intervals(release: Any, level: float) -> tuple[Any, Any, Any] | str:
-    """Lower ends, middles and upper ends, the privacy noise included, or why there are none."""
+    """Lower ends, estimates and upper ends, the privacy noise included, or the reason why there are none."""
     try:
         lower, upper = release.interval(level)
-        middle = release.estimate()
+        return lower.ravel(), release.estimate().ravel(), upper.ravel()
     except SfumatoError as error:
         return str(error)
-    return lower.ravel(), middle.ravel(), upper.ravel()
 
 
 def _results(release: Any) -> str:
     import numpy as np
 
-    labels = list(release.draws.labels)
-    means = release.mean().ravel()
-    found = intervals(release, _LEVEL)
-    shown = min(len(labels), _MOST_LABELS)
-    more = "" if shown == len(labels) else f"<p>… and {len(labels) - shown} more in the file.</p>"
-    if isinstance(found, str):
-        rows = [[labels[k], f"{means[k]:.5g}"] for k in range(shown)]
-        return _table(["", "mean"], rows) + more + f"<p>No interval: {escape(found)}</p>"
-    lower, middle, upper = found
-    name = f"{_LEVEL:.0%} interval".replace("%", " %")
+    labels, hidden = release.draws.labels[:_MOST_LABELS], len(release.draws.labels) - _MOST_LABELS
+    means = [f"{mean:.5g}" for mean in release.mean().ravel()[:_MOST_LABELS]]
+    more = f"<p>… and {hidden} more in the file.</p>" if hidden > 0 else ""
+    ends = intervals(release, _LEVEL)
+    if isinstance(ends, str):
+        rows = [[label, mean] for label, mean in zip(labels, means, strict=True)]
+        return _table(["", "mean"], rows) + more + f"<p>No interval: {escape(ends)}</p>"
+    name = f"{_percent(_LEVEL)} interval"
+    lower, middle, upper = (each[:_MOST_LABELS] for each in ends)
     rows = [
-        [labels[k], f"{middle[k]:.4g}", f"{lower[k]:.4g} to {upper[k]:.4g}", f"{means[k]:.5g}"] for k in range(shown)
+        [label, f"{middle[k]:.4g}", f"{lower[k]:.4g} to {upper[k]:.4g}", means[k]] for k, label in enumerate(labels)
     ]
-    chart = svg.interval_chart(
-        labels[:shown],
-        list(lower[:shown]),
-        list(middle[:shown]),
-        list(upper[:shown]),
-        f"estimate and {name}",
-        "Intervals",
-    )
+    chart = svg.interval_chart(labels, lower, middle, upper, f"estimate and {name}", "Intervals")
     why = (
         "The intervals are for the truth, with the privacy noise and the sampling of the records both counted. One draw is "
         "enough for an interval, because the law by which it was drawn, given what is hidden, is public."
@@ -190,28 +185,29 @@ def _results(release: Any) -> str:
         else ""
     )
     head = ["", "estimate", name, "mean of the draws"]
-    if release.kind == "estimate":  # a path's average is not centred as its posterior is; two numbers would only puzzle
+    # The average of a path is not centred at the posterior: beside the estimate it would only confuse.
+    if release.kind == "estimate":
         head, rows = head[:3], [row[:3] for row in rows]
-    unknown = release.untold(np.stack([lower, upper]), _LEVEL)
+    unknown = release.prior_dominated(np.stack([ends[0], ends[2]]), _LEVEL)
     warning = f"<p><strong>{escape(unknown)}</strong></p>" if unknown else ""
     return chart + _table(head, rows) + more + warning + f"<p>{why}{scaled}</p>"
 
 
-def _protection(release: Any) -> str:
-    """The privacy curve, and what a test against one record can reach."""
-    guarantee = release.guarantee
+def _target(release: Any) -> tuple[float, float] | None:
+    """(epsilon, delta) of the plan's target, where it has both."""
     target = release.plan["target"] or {}
-    marked = (target["epsilon"], target["delta"]) if target.get("epsilon") and target.get("delta") else None
-    top = max(3.0, 2.0 * (marked[0] if marked else 1.0))
-    points = []
-    for k in range(61):
-        epsilon = top * k / 60
-        delta = float(guarantee.delta(epsilon))
-        if delta > 1e-12:
-            points.append((epsilon, delta))
-    chart = svg.line_chart(points, "epsilon", "delta", "The privacy curve: delta at every epsilon", marked)
-    attack = release.attacker()
-    rows = [[f"{level:.0%}".replace("%", " %"), f"{miss:.1%}".replace("%", " %")] for level, miss in attack.trade_off]
+    return (target["epsilon"], target["delta"]) if target.get("epsilon") and target.get("delta") else None
+
+
+def _protection(release: Any) -> str:
+    """The privacy curve, and the errors of a test for one record."""
+    guarantee, target = release.guarantee, _target(release)
+    top = max(3.0, 2.0 * (target[0] if target else 1.0))
+    points = [(epsilon, float(guarantee.delta(epsilon))) for epsilon in (top * k / 60 for k in range(61))]
+    # Below 1e-12 a delta protects against everything; the axis would only grow.
+    kept = [point for point in points if point[1] > 1e-12]
+    chart = svg.line_chart(kept, "epsilon", "delta", "The privacy curve: delta at every epsilon", target)
+    rows = [[_percent(level), _percent(miss, 1)] for level, miss in release.attacker().trade_off]
     text = (
         f"<p>Two data sets that differ in one {escape(release.schema['unit'])} give this release with nearly the same "
         "probabilities. The curve shows how nearly: at every epsilon the delta that is left; the point is what was asked for.</p>"
@@ -259,29 +255,24 @@ def _obtained(release: Any, test: str | Path) -> str:
 def _budget(release: Any, ledger: str | None, witness: Path | None) -> str:
     receipt = release.receipt
     if receipt is None:
-        said = "This release was charged to no ledger: nothing here says what else was released about the same records."
+        charge = (
+            "This release was charged to no ledger: nothing here says what else was released about the same records."
+        )
     else:
-        said = f"Charged to {Path(str(receipt['ledger'])).name} under request {receipt['request_id']}, entry {receipt['seq']}."
+        charge = f"Charged to {Path(str(receipt['ledger'])).name} under request {receipt['request_id']}, entry {receipt['seq']}."
     if ledger is None:
-        return f"<p>{escape(said)}</p>"
-    from sfumato.shells.ledger_commands import open_ledger
-
-    with open_ledger(ledger, witness) as book:
+        return f"<p>{escape(charge)}</p>"
+    with open_existing(ledger, witness) as book:
         name = release.schema["name"]
         state = str(book.spent(name)) if name in book.names() else f"{name!r} is not registered in this ledger."
-    return f"<p>{escape(said)}</p><pre>{escape(state)}</pre>"
+    return f"<p>{escape(charge)}</p><pre>{escape(state)}</pre>"
 
 
 def methods(release: Any) -> str:
-    """A paragraph that says what was done, for a paper."""
-    plan, guarantee = release.plan, release.guarantee
+    """A paragraph on the method, for a paper."""
+    plan, guarantee, target = release.plan, release.guarantee, _target(release)
     numbers = ", ".join(f"{key} {value:.4g}" for key, value in plan["parameters"].items())
-    target = plan["target"] or {}
-    level = (
-        f"({target['epsilon']:g}, {target['delta']:g})-differential privacy"
-        if target.get("epsilon") and target.get("delta")
-        else str(guarantee.curve)
-    )
+    level = f"({target[0]:g}, {target[1]:g})-differential privacy" if target else str(guarantee.curve)
     return (
         f"We released {_what(release)} of {plan['n']:,} records (unit: {release.schema['unit']}) with Sfumato {__version__}, "
         f"mechanism '{plan['mechanism']}' ({numbers}), under {level}; neighbouring data sets have one {release.schema['unit']} "
@@ -292,6 +283,6 @@ def methods(release: Any) -> str:
 def _citation(release: Any) -> str:
     return (
         f"{release.schema['name']}, differentially private release, plan {release.plan_digest[:16]}, made with Sfumato "
-        f"{__version__}. "
-        "Methods: Minami et al. (2016), Dimitrakakis et al. (2017), Geumlek et al. (2017), and the source named above."
+        f"{__version__}. Methods: Minami et al. (2016), Dimitrakakis et al. (2017), Geumlek et al. (2017), and the source "
+        "named above."
     )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.errors import ArgumentError
+from sfumato.shells.printing import write_new
 
 app = typer.Typer(help="Write and check schema files: the public facts about one record.", no_args_is_help=True)
 
@@ -37,11 +38,7 @@ def draft(
         raise ArgumentError(
             f"{output} is there already and may hold bounds you filled in; add --force to write over it."
         )
-    if output is None:
-        typer.echo(text, nl=False)
-    else:
-        output.write_text(text, encoding="utf-8")
-        typer.echo(f'wrote {output}; fill in every "REQUIRED" before use')
+    write_new(output, text, f'wrote {output}; fill in every "REQUIRED" before use', overwrite=force)
 
 
 @app.command("check")
@@ -56,10 +53,10 @@ def check(
     """
     from sfumato.schema import Schema
 
-    found = Schema.load(schema)
+    declared = Schema.load(schema)
     if not counts:
-        found.check(data)
+        declared.check(data)
         typer.echo("the structure fits the schema; no row was read")
         return
-    typer.echo(str(found.check(data, counts=True)))
+    typer.echo(str(declared.check(data, counts=True)))
     typer.echo("These counts depend on the records: they are for the curator alone, never to be published.", err=True)

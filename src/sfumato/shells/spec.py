@@ -13,21 +13,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError
+from sfumato.models.model import LOSSES
 from sfumato.schema import Schema
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.spec_models import check_columns, known_keys, read_model
 from sfumato.shells.toml_files import read_toml
+
+if TYPE_CHECKING:
+    from sfumato.models.reading import AnyModel
 
 _KEYS = {
     "data": ("file", "schema", "n"),
     "price": ("epsilon", "delta", "draws", "mechanism", "goal", "steps"),
     "ledger": ("file", "url", "name", "request", "witness"),
 }
-# Beyond this an attacker is as good as certain: a release would be one in name only.
+# Beyond this an attacker is certain for every practical purpose: 1 - e^-50.
 _LARGEST = 50
 
 TEMPLATE = """\
@@ -54,19 +58,19 @@ name = {name}
 
 @dataclass(frozen=True)
 class Spec:
-    """A spec that was read: paths, the schema of the columns that the model uses, the model, price and ledger."""
+    """A parsed spec: paths, the schema of the columns that the model uses, the model, price and ledger."""
 
     path: Path
     data: Path | None
     n: int | None
     schema: Schema
-    model: Any
+    model: AnyModel
     price: Mapping[str, Any]
     ledger: Mapping[str, Any]
 
     @classmethod
     def load(cls, path: str | Path) -> Spec:
-        """Read a spec file; what is wrong with it is said with the key and the file."""
+        """Read a spec file; errors name the key and the file."""
         file = Path(path)
         document = read_toml(file)
         known_keys(file.name, document, ("data", "model", "price", "ledger"), "a spec")
@@ -108,18 +112,18 @@ class Spec:
 
         if self.data is None:
             raise ArgumentError(f'{self.path.name}: [data] needs file = "<data>.csv" for a release.')
-        found = Dataset.from_table(self.data, schema=self.schema)
-        if found.n == 0:
+        data = Dataset.from_table(self.data, schema=self.schema)
+        if data.n == 0:
             raise ArgumentError(f"{self.data.name} is empty: it holds no record.")
-        if self.n is not None and found.n != self.n:
+        if self.n is not None and data.n != self.n:
             raise ArgumentError(
                 f"{self.path.name} says n = {self.n:,} and {self.data.name} has another number of records."
             )
-        return found
+        return data
 
     def records(self) -> int:
-        """The number of records, which is public: as the spec says, or counted."""
-        return int(self.n) if self.n is not None else self.dataset().n
+        """The number of records, which is public: the spec's, or counted in the data."""
+        return self.n if self.n is not None else int(self.dataset().n)
 
     def plan(self, n: int | None = None, **changed: Any) -> Any:
         """The plan for n records; `changed` replaces numbers of [price]."""
@@ -132,45 +136,37 @@ class Spec:
                 f"{self.path.name}: delta = {delta:g} would allow a whole record among {count:,} to be published. Write a delta "
                 "far below one in the number of records, such as 1e-6."
             )
-        if self._regression:
+        if self.model.summed == LOSSES:
             options.setdefault("goal", "estimate")
             if options["goal"] == "estimate" and options.get("mechanism", "auto") in ("auto", "langevin-path"):
                 options.setdefault("keep", ("transcript",))  # free, and intervals need it
         return plan(self.model, count, **options)
 
-    @property
-    def _regression(self) -> bool:
-        from sfumato.models.gibbs import Gibbs
-
-        return isinstance(self.model, Gibbs)
-
     def request(self, plan: Any) -> str:
-        """The request's name: as the spec says, or the same for the same plan, so that repeating a command costs nothing."""
+        """The request's name: the spec's, or one made from the plan's digest, so that repeating a command costs nothing."""
         return str(self.ledger.get("request") or f"{self.path.stem} {plan.digest[:12]}")
 
     def open_ledger(self) -> Any:
         """The ledger that the spec names, or None."""
-        where = self.ledger.get("url", self.ledger.get("file"))
-        if where is None or ("url" in self.ledger and "file" in self.ledger):
-            if self.ledger:
-                raise FormatError(
-                    f'{self.path.name}: [ledger] needs one of file = "budget.db" and url = "postgresql://...".'
-                )
+        if not self.ledger:
             return None
-        if "file" in self.ledger and not (self.path.parent / where).exists():
+        if ("url" in self.ledger) == ("file" in self.ledger):
+            raise FormatError(
+                f'{self.path.name}: [ledger] needs one of file = "budget.db" and url = "postgresql://...".'
+            )
+        folder, witness = self.path.parent, self.ledger.get("witness")
+        file = self.ledger.get("file")
+        if file is not None and not (folder / file).exists():
             raise ArgumentError(
-                f"there is no ledger {where!r}. Make it with: sfumato ledger create {where}, then register "
+                f"there is no ledger {file!r}. Make it with: sfumato ledger create {file}, then register "
                 f"{self.ledger.get('name', self.schema.name)!r} with its whole budget."
             )
-        witness = self.ledger.get("witness")
-        return open_existing(
-            str(self.path.parent / where) if "file" in self.ledger else where,
-            None if witness is None else self.path.parent / witness,
-        )
+        place = self.ledger["url"] if file is None else str(folder / file)
+        return open_existing(place, None if witness is None else folder / witness)
 
 
 def _records(where: str, n: object) -> int:
-    """A number of records, or an error that says where it was given."""
+    """A number of records; the error names the place where it was given."""
     try:
         return _validate.records("n", n)
     except ArgumentError as error:

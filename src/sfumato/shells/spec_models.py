@@ -9,27 +9,31 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError, SfumatoError
+from sfumato.models.model import LOSSES
 from sfumato.schema import Boolean, Category, Number, Schema
 
 if TYPE_CHECKING:
-    from sfumato.models.families.family import Family
-    from sfumato.models.gibbs import Gibbs
+    from sfumato.models.reading import AnyModel
 
 _KINDS = ("family", "regression", "network")
 
 
 def known_keys(file: str, table: Any, keys: tuple[str, ...], what: str) -> None:
-    """Refuse a key that the table does not have, naming the nearest one."""
+    """Refuse an unknown key; the error suggests the nearest known one."""
     if not isinstance(table, Mapping):
         raise FormatError(f"{file}: {what} must be a table.")
     for key in table:
         if key not in keys:
-            near = difflib.get_close_matches(key, keys, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise FormatError(f"{file}: {what} has the keys {', '.join(keys)}; got {key!r}.{hint}")
+            raise FormatError(f"{file}: {what} has the keys {', '.join(keys)}; got {key!r}.{_hint(key, keys)}")
 
 
-def read_model(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Schema]:
+def _hint(word: str, known: tuple[str, ...], similarity: float = 0.6) -> str:
+    """A suggestion of the nearest known word, or nothing where none is similar."""
+    near = difflib.get_close_matches(word, known, 1, similarity)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def read_model(file: str, facts: dict[str, Any], schema: Schema) -> tuple[AnyModel, Schema]:
     """The model and the schema of the columns that it reads."""
     kinds = [kind for kind in _KINDS if kind in facts]
     if len(kinds) != 1:
@@ -42,7 +46,7 @@ def read_model(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, S
 
 
 def _check_types(file: str, facts: Mapping[str, Any]) -> None:
-    """Refuse a key of [model] that names columns with anything but names."""
+    """Refuse values of the wrong type: column names must be texts, `intercept` a boolean."""
     for key in ("family", "regression", "column", "by", "target"):
         if key in facts and not isinstance(facts[key], str):
             raise FormatError(f"{file}: {key} in [model] must be a text in quotes; got {_validate.shown(facts[key])}.")
@@ -58,37 +62,32 @@ def _names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def check_columns(file: str, model: Gibbs | Family, schema: Schema) -> None:
+def check_columns(file: str, model: AnyModel, schema: Schema) -> None:
     """Refuse a model that cannot read its columns before anything is planned."""
-    from sfumato.models.gibbs import Gibbs
-    from sfumato.models.regression import check_rows
+    if model.summed == LOSSES:
+        from sfumato.models.regression import check_rows
 
-    if isinstance(model, Gibbs):
         check_rows(model, schema)
         return
     try:
         model.columns(schema)
     except ArgumentError as error:
         kinds = ", ".join(f"{name!r} is a {type(column).__name__}" for name, column in schema.columns.items())
-        raise FormatError(
-            f"{file}: {getattr(model, 'name', 'the model')} cannot be of these columns: {kinds}."
-        ) from error
+        raise FormatError(f"{file}: {model.name} cannot be of these columns: {kinds}.") from error
 
 
-def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Schema]:
+def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[AnyModel, Schema]:
     from sfumato.models import families
     from sfumato.models.grouped import grouped
 
     name = facts.pop("family")
     known = tuple(families.TABLE)
     if name not in known:
-        near = difflib.get_close_matches(str(name), known, 1, 0.4)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = _hint(name, known, 0.4)
         raise FormatError(f"{file}: family must be one of {', '.join(known)}; got {name!r}.{hint}")
-    by = facts.pop("by", None)
-    column = facts.pop("column", None)
+    by, column = facts.pop("by", None), facts.pop("column", None)
     family = getattr(families, name)
-    parameters = tuple(inspect.signature(family).parameters)
+    parameters = inspect.signature(family).parameters
     known_keys(file, facts, ("column", "by", *parameters), f"the family {name}")
     if by is not None and by in schema.columns and isinstance(schema.columns[by], Number):
         raise FormatError(f"{file}: by = {by!r} is a Number; groups are the levels of a Category or a Boolean.")
@@ -98,16 +97,11 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Sche
             f'{file}: [model] needs column = "...", one of {", ".join(columns)}: the schema has more than one.'
         )
     part = schema.only([*columns, *([by] if by else [])])
-    for key, value in _declared(part.columns[columns[0]]).items():
-        if key in parameters:
-            facts.setdefault(key, value)
-    if isinstance(part.columns[columns[0]], Category) and {"lower", "upper", "bound"} & set(parameters):
+    declared = part.columns[columns[0]]
+    facts = {**{key: value for key, value in _declared(declared).items() if key in parameters}, **facts}
+    if isinstance(declared, Category) and {"lower", "upper", "bound"} & set(parameters):
         raise FormatError(f"{file}: the family {name} is of a Number; {columns[0]!r} is a Category.")
-    missing = [
-        key
-        for key, parameter in inspect.signature(family).parameters.items()
-        if parameter.default is inspect.Parameter.empty and key not in facts
-    ]
+    missing = [key for key, each in parameters.items() if each.default is each.empty and key not in facts]
     if missing:
         raise FormatError(f"{file}: the family {name} needs {', '.join(missing)} in [model].")
     try:
@@ -121,7 +115,7 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Sche
 
 
 def _declared(column: Any) -> dict[str, Any]:
-    """What the schema already says about the numbers of a family."""
+    """Parameters of a family that the schema already declares."""
     if isinstance(column, Category):
         return {"levels": column.levels}
     if isinstance(column, Number):
@@ -137,7 +131,7 @@ def _levels(schema: Schema, by: str) -> tuple[Any, ...]:
     return (False, True) if isinstance(column, Boolean) else ()
 
 
-def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Schema]:
+def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[AnyModel, Schema]:
     from sfumato.models.networks import BayesianNetwork
 
     parents = facts.pop("network")
@@ -155,7 +149,7 @@ def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Sch
     return BayesianNetwork.from_schema(part, parents, **facts), part
 
 
-def _regression(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, Schema]:
+def _regression(file: str, facts: dict[str, Any], schema: Schema) -> tuple[AnyModel, Schema]:
     from sfumato.models import losses, priors
     from sfumato.models.gibbs import Gibbs
     from sfumato.models.losses.protocol import Target
@@ -174,8 +168,8 @@ def _regression(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Any, 
         raise FormatError(f"{file}: the target {target!r} cannot be one of the features.")
     part = schema.only([*features, target], target)
     design = part.design()
-    # Half of the longest row, as the estimators choose it: a constant as long as a usual row.
-    # The indicators of a category's levels sum to the constant already: its coefficient beside theirs is undetermined.
+    # The indicators of a category's levels already sum to a constant, so a constant feature beside them is not identified.
+    # Elsewhere it has half the longest row's norm, the estimators' default: about the norm of a typical row.
     levels = any(isinstance(part.columns[each], Category) for each in features)
     constant = design.radius / 2 if facts.get("intercept", not levels) else 0.0
     radius = losses.radius_with_intercept(design.radius, constant) if constant else design.radius

@@ -1,4 +1,4 @@
-"""Small pictures for the report: drawn as SVG text, readable on a phone and in the dark, with no library."""
+"""Small charts for the report, as SVG text without a library; readable on a phone and in dark mode."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-# Drawn for a phone's width and scaled up, never down: letters stay as large as the text around them.
+# The width of a phone's screen: charts are scaled up only, so that their letters are never smaller than the text around.
 WIDTH = 360
+# Margins for the axes' numbers and names.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 10, 40
 
 
@@ -18,7 +19,7 @@ def line_chart(
     title: str,
     marked: tuple[float, float] | None = None,
 ) -> str:
-    """A falling curve with a logarithmic vertical axis; `marked` is the point that the release promises."""
+    """A falling curve with a logarithmic vertical axis; `marked` is a point of it, such as the promised one."""
     height = 240
     kept = [(x, y) for x, y in points if y > 0]
     if len(kept) < 2:
@@ -90,7 +91,7 @@ def interval_chart(
 
 
 def ticks(left: float, right: float, count: int = 5) -> list[float]:
-    """Round numbers between two ends, at most about `count`."""
+    """About `count` round numbers between two ends."""
     width = (right - left) / count
     step = 10.0 ** math.floor(math.log10(width))
     step *= next(factor for factor in (1, 2, 5, 10) if factor * step >= width)

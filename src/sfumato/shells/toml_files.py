@@ -1,4 +1,4 @@
-"""Reading a TOML file that a person wrote: every way in which it can be unreadable is one sentence with the file's name."""
+"""Reading a hand-written TOML file: every error is one sentence with the file's name."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError
 
-# Far more than anybody writes by hand, and little enough to be read at once. A device such as /dev/zero never ends.
+# Far more than a hand-written file has, and little enough for memory. A device such as /dev/zero has no end.
 LARGEST = 16 * 2**20
-# A text in a spec is a name, a path or a word of a choice.
+# The longest text: names, paths (PATH_MAX of Linux) and choices.
 _TEXT = 4096
 
 
@@ -40,7 +40,7 @@ def read_toml(file: Path) -> dict[str, Any]:
 
 
 def _check_texts(file: str, value: Any, where: str) -> None:
-    """Refuse a text that can be neither a name nor a path, wherever it stands."""
+    """Refuse a text that is too long or holds the character 0, anywhere in the document."""
     if isinstance(value, dict):
         for key, inner in value.items():
             _check_texts(file, inner, f"{where}.{key}" if where else key)

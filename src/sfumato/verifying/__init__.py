@@ -1,9 +1,9 @@
-"""Whether the record of a release adds up: every field against all others that it follows from.
+"""Verification of a release's record: each field is compared with the others that it follows from.
 
-CHECKS lists what is checked, in order; each entry is one function of the modules beside this one. A check sees a `Record`:
-the release, its model and schema read back, and its price computed again. What can be recomputed is recomputed; what was
-random must at least be possible. A record that was forged consistently, from the parameters to the draws, passes: only a
-signature or the ledger's sealed copy shows that (docs/files.md).
+CHECKS lists the checks in order; each is a function of a module beside this one and takes a `Record`: the release, its model
+and schema read back, and its price computed again. Fields that can be recomputed are; random ones must at least be possible.
+A record that was forged consistently, from the parameters to the draws, passes: only a signature or the ledger's sealed copy
+detects that (docs/files.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names, units, labels and shapes: what the schema and the model say they are."""
+"""Checks that names, units, labels and shapes are those of the schema and the model."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from sfumato.verifying.record import Record, require
 
 def check_names(record: Record) -> None:
     """Name, unit and digest are those of the embedded schema; the unit is also the guarantee's."""
-    said, schema = record.release.schema, record.schema
-    require(schema.digest == said["digest"], "schema")
-    require(said["name"] == schema.name, "name in the schema")
-    require(said["unit"] == schema.unit, "unit in the schema")
+    written, schema = record.release.schema, record.schema
+    require(schema.digest == written["digest"], "schema")
+    require(written["name"] == schema.name, "name in the schema")
+    require(written["unit"] == schema.unit, "unit in the schema")
     require(record.release.guarantee.unit == schema.unit, "unit")
 
 

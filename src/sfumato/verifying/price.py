@@ -1,4 +1,4 @@
-"""The guarantee, the target and the expected accuracy: computed again from the plan's own numbers."""
+"""Checks of guarantee, target and expected accuracy, which are recomputed from the plan's own numbers."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.statements import same_reasons
 from sfumato.verifying.record import Record, require
 
-# The search for the least noise ends within 1e-9 of the target, on a log scale; it stops at LEAST_NOISE, which a target may be
-# too large for.
+# The search for the least noise ends within 1e-9 of the target, on a log scale. It never goes below LEAST_NOISE, so a plan
+# with that noise may cost less than its target.
 _CALIBRATED = 1e-3
-# Expectations that are averaged over invented data use a fixed seed; another NumPy may draw other numbers from it. A tenth
-# is several times their Monte Carlo error.
+# Expectations averaged over simulated data use a fixed seed, from which another version of NumPy may draw other numbers. A
+# tenth is several times their Monte Carlo error.
 _SIMULATED, _SIMULATED_ERROR, _ROUNDING = "half-width", 0.1, 1e-6
 
 
 def check_price(record: Record) -> None:
-    """Both guarantees, the release's and its plan's, are the price of the recorded numbers, for the recorded reasons."""
+    """Both guarantees, the release's and its plan's, follow from the recorded numbers by the recorded theorem."""
     price, planned = record.price, Guarantee.from_json(record.plan["guarantee"])
-    for said, where in ((record.release.guarantee, "recorded"), (planned, "planned")):
-        if (said.curve, said.slack) != (price.curve, price.slack):
-            raise FormatError(f"the {where} guarantee {said.curve!r} is not what the plan costs, {price.curve!r}.")
-        if (said.adjacency, said.draws) != (price.adjacency, price.draws):
+    for written, where in ((record.release.guarantee, "recorded"), (planned, "planned")):
+        if (written.curve, written.slack) != (price.curve, price.slack):
+            raise FormatError(f"the {where} guarantee {written.curve!r} is not what the plan costs, {price.curve!r}.")
+        if (written.adjacency, written.draws) != (price.adjacency, price.draws):
             raise FormatError(f"the {where} neighbours or number of draws are not those of the plan.")
         # A seeded release says "not private" where its plan has another trust; the plan itself never does.
         allowed = (price.trust, "not private") if where == "recorded" else (price.trust,)
-        if said.trust not in allowed:
-            raise FormatError(f"the {where} guarantee says {said.trust!r}; the plan is {price.trust!r}.")
-        if not same_reasons(said, price):
+        if written.trust not in allowed:
+            raise FormatError(f"the {where} guarantee says {written.trust!r}; the plan is {price.trust!r}.")
+        if not same_reasons(written, price):
             raise FormatError(
                 f"the {where} theorem or its hypotheses are not those that price the plan: the record was edited."
             )
@@ -44,7 +44,7 @@ def check_price(record: Record) -> None:
 
 
 def check_target(record: Record) -> None:
-    """The price is within the target that the plan says was asked for; noise for totals is the least that this target admits."""
+    """The price is within the plan's target; noise for totals is the least that this target admits."""
     document = record.plan["target"]
     if document is None:
         require(record.plan["mechanism"] == "exact", "target")
@@ -65,7 +65,7 @@ def _read_target(document: Mapping[str, Any]) -> Target:
 
 
 def check_strength(record: Record) -> None:
-    """How many times stronger a regression's prior was made. The prior before that is not recorded, so only a range is known."""
+    """The factor by which a regression's prior was strengthened; the prior before that is not recorded, so a range is checked."""
     name, numbers = record.plan["mechanism"], record.plan["parameters"]
     if record.model.summed == TOTALS or "strength" not in numbers:
         return
@@ -74,20 +74,24 @@ def check_strength(record: Record) -> None:
 
 
 def check_expected(record: Record) -> None:
-    """What the reader was told to expect, and what the work was said to be; words of plans of version 1 are not compared."""
+    """The recorded expectation and cost are those of the procedure; the words in plans of version 1 are not compared."""
     plan, task = record.plan, record.task
     cost = record.procedure.cost(task.model, task.n, task.draws, task.parameters)
     require(plan["cost"] == cost.to_json(), "cost")
     again = record.procedure.expected(task.model, task.n, task.parameters)
     words = ("quantity", "unit", "how") if plan["version"] == 1 else ("id",)
-    said = refuse_unknown(plan["expected"], (*words, "value", "without_privacy"), "an expectation")
-    same = plan["version"] == 1 or said["id"] == again.id
+    written = refuse_unknown(plan["expected"], (*words, "value", "without_privacy"), "an expectation")
+    same = plan["version"] == 1 or written["id"] == again.id
     room = _SIMULATED_ERROR if again.id == _SIMULATED else _ROUNDING
-    numbers = all(_near(said[name], getattr(again, name), room) for name in ("value", "without_privacy"))
+    numbers = all(_near(written[name], getattr(again, name), room) for name in ("value", "without_privacy"))
     require(same and numbers, "expected accuracy")
 
 
-def _near(said: Any, again: float | None, room: float) -> bool:
-    if said is None or again is None:
-        return said is again
-    return isinstance(said, int | float) and not isinstance(said, bool) and math.isclose(said, again, rel_tol=room)
+def _near(written: Any, again: float | None, room: float) -> bool:
+    if written is None or again is None:
+        return written is again
+    return (
+        isinstance(written, int | float)
+        and not isinstance(written, bool)
+        and math.isclose(written, again, rel_tol=room)
+    )

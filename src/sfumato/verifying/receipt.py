@@ -1,7 +1,7 @@
-"""The receipt: what a charge of this guarantee and plan must look like, as far as a file can tell.
+"""Checks that a receipt is possible for its release: its digests and amounts follow from the guarantee and the plan.
 
-The row's number, time and hash belong to the ledger: an invented receipt with the right digests and amounts is only found
-by comparing with the ledger (`Release.verify(ledger=...)`).
+The row's number, time and hash are known to the ledger alone: an invented receipt with the right digests and amounts is only
+detected by comparing with the ledger (`Release.verify(ledger=...)`).
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ from typing import Any
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.ledger.account import CHARGEABLE
 from sfumato.ledger.chain import canonical, digest
-from sfumato.ledger.currency import BY_NAME, concentrated
+from sfumato.ledger.currency import BY_NAME, concentrated, gaussian_cost
 from sfumato.ledger.records import Receipt
 from sfumato.ledger.terms import label
 from sfumato.ledger.units import UNITS, float_above
-from sfumato.privacy.cover import covering_mu
-from sfumato.privacy.curves import Curve
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.privacy.profiles import Profile, number
 from sfumato.release_file import version_of
 from sfumato.verifying.record import Record
 
@@ -31,7 +28,7 @@ _ROUNDING = 1e-9
 
 
 def check_receipt(record: Record) -> None:
-    """A receipt names this plan and guarantee, and an amount that the guarantee costs in its currency."""
+    """A receipt has the digests of this plan and guarantee, and an amount that the guarantee costs in its currency."""
     document = record.release.receipt
     if document is None:
         return
@@ -82,7 +79,7 @@ def _costs(receipt: Receipt, guarantee: Guarantee) -> bool:
     if receipt.currency not in BY_NAME:
         return False
     if receipt.currency == "gdp":
-        amount, reveal = _gaussian(curve, receipt.delta0)
+        amount, reveal = gaussian_cost(curve, receipt.delta0)
     elif receipt.currency == "zcdp":
         rho = concentrated(curve)
         amount, reveal = None if rho is None else float_above(rho), 0.0
@@ -90,12 +87,3 @@ def _costs(receipt: Receipt, guarantee: Guarantee) -> bool:
         return receipt.delta0 == 0 and 0 < receipt.amount <= curve.renyi(math.inf)
     near = amount is not None and math.isclose(receipt.amount, amount, rel_tol=_ROUNDING)
     return near and receipt.delta0 == reveal
-
-
-def _gaussian(curve: Curve, delta0: float) -> tuple[float | None, float]:
-    """Mu and reveal probability that a gdp ledger charges; `delta0` is the share that was set aside for this charge."""
-    if curve.mu is not None:
-        return curve.mu, 0.0
-    if isinstance(curve, Profile) and curve.name == "revealing-gaussian":
-        return number(curve.parameters["mu"]), number(curve.parameters["delta"])
-    return (covering_mu(curve, delta0), delta0) if 0 < delta0 < 1 else (None, delta0)

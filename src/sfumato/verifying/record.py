@@ -1,4 +1,4 @@
-"""What the checks look at: a release with its model, its schema and its price, each read back or computed again."""
+"""The input of the checks: a release with its model and schema read back and its price recomputed."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from sfumato.procedures import task_of
 from sfumato.procedures.protocol import Procedure, Task
 from sfumato.schema import Schema
 
+# The fields of a plan's document (`mechanisms.plan`); those of version 2 also name the procedure.
 _PLAN_KEYS = (
     "sfumato", "version", "mechanism", "model", "n", "draws", "goal", "keep", "parameters", "guarantee", "expected", "cost",
     "target",
@@ -56,7 +57,7 @@ class Record:
 
     @cached_property
     def price(self) -> Guarantee:
-        """What the recorded model, mechanism, procedure and numbers cost, computed again."""
+        """The guarantee of the recorded model, mechanism, procedure and numbers, recomputed."""
         return repriced(self.plan["mechanism"], self.procedure.NAME, self.plan["goal"], self.task)[1]
 
 

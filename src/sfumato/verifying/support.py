@@ -1,4 +1,4 @@
-"""Draws, transcripts and totals that the plan's procedure could have released: on their public grid, in the model's domain."""
+"""Checks that draws, transcripts and totals are possible outputs of the procedure: on its grid, in the model's domain."""
 
 from __future__ import annotations
 
