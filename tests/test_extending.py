@@ -1,5 +1,5 @@
-"""A loss, a family, a procedure and an engine from outside the package: each is one object and one or two lines in a table,
-and goes through plan, publish, verify and interval, or is refused with a sentence.
+"""A loss, a family, a procedure, a column type and an engine from outside the package: each is one object and one or two
+lines in a table, and goes through plan, publish, verify and interval, or is refused with a sentence.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from sfumato.procedures import law
 from sfumato.procedures.outlook import QUANTITIES, Cost, Expected
 from sfumato.procedures.protocol import Parameters, Task
 from sfumato.samplers.finite import LOG_ERROR, draw_finite
+from sfumato.schema.columns import COLUMNS
+from sfumato.schema.encoding import Encoded
 from sfumato.theorems.exponential import exponential_mechanism
 
 N = 400
@@ -235,6 +237,48 @@ def test_a_loss_from_outside_is_planned_published_verified_and_has_intervals(mon
     assert walked(sf.plan(LINE, 3_000, 4.0, 1e-6, steps=3), line()).draws.shape == (1, 1, 2)
     with pytest.raises(ArgumentError, match="loss must be"):
         sf.Gibbs(object(), sf.priors.Gaussian(1.0), 2)
+
+
+# --- a column type ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Percent:
+    """A share written as "40 %", stored as a number in [0, 1]; any other cell counts as 0."""
+
+    missing: float = 0.0
+    kind = "percent"
+    needed, facts = (), ("missing",)
+    levels = None
+    largest_square = 1.0
+
+    def to_json(self):
+        return {"type": self.kind, "missing": self.missing}
+
+    def encoded(self, cells):
+        shares = np.array([float(c[:-1]) / 100 if isinstance(c, str) and c.endswith("%") else math.nan for c in cells])
+        bad = ~((shares >= 0) & (shares <= 1))
+        return Encoded(np.where(bad, self.missing, shares), bad, np.zeros(len(bad), dtype=bool))
+
+    def features(self, name):
+        return [f"{name} in percent"]
+
+    def write_features(self, values, out):
+        out[:, 0] = values
+
+
+def test_a_column_type_from_outside_is_declared_read_encoded_and_published(monkeypatch):
+    monkeypatch.setitem(COLUMNS, Percent.kind, Percent)
+    schema = sf.Schema({"discount": Percent(), "bought": sf.Boolean()}, target="bought", name="shop")
+    assert sf.Schema.from_json(schema.to_json()) == schema
+    table = {"discount": ["40 %", "x", "120 %", "0 %"] * 100, "bought": [True, False, True, False] * 100}
+    data = sf.Dataset.from_table(table, schema=schema)
+    (block,) = rows_of(data).blocks()
+    assert block["discount"][:4].tolist() == [0.4, 0.0, 0.0, 0.0]
+    model = sf.Gibbs(sf.losses.Logistic(schema.design().radius), sf.priors.Gaussian(1.0), 1)
+    assert walked(sf.plan(model, N, 4.0, 1e-6), data).draws.labels == ("discount in percent",)
+    with pytest.raises(ArgumentError, match="Number"):
+        sf.families.BoundedMean(0, 1).columns(schema)
 
 
 # --- an engine -------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table_readers import READERS, TABLE, TABLE_ROWS, content, faults
 
+import sfumato as sf
 from sfumato.dataset import Dataset, rows_of
 from sfumato.schema import encoding, read_arrays
 
@@ -131,11 +132,11 @@ def test_blocks_are_full_but_for_the_last(reader, tmp_path, small_blocks):
 def test_clipping_alone_lets_nan_through_and_the_battery_sees_it(reader, tmp_path, small_blocks, monkeypatch):
     """The planted fault: np.clip keeps NaN."""
 
-    def clipped_only(column, numbers):
-        values = np.clip(numbers, column.lower, column.upper)
+    def clipped_only(column, cells):
+        values = np.clip(encoding.to_floats(cells), column.lower, column.upper)
         return encoding.Encoded(values, np.zeros(len(values), bool), np.zeros(len(values), bool))
 
-    monkeypatch.setattr(encoding, "_encode_numbers", clipped_only)
+    monkeypatch.setattr(sf.Number, "encoded", clipped_only)
     assert any("outside its bounds" in fault for fault in battery(reader, "nan", tmp_path))
 
 
@@ -154,13 +155,13 @@ def test_rows_that_are_not_bounded_are_seen(reader, tmp_path, small_blocks, monk
 def test_a_bound_taken_from_the_column_is_seen(tmp_path, monkeypatch):
     """Scaling by what the column holds moves other rows: the battery's second planted fault."""
 
-    def by_the_data(column, numbers):
-        usable = np.nan_to_num(numbers, posinf=0, neginf=0)
+    def by_the_data(column, cells):
+        usable = np.nan_to_num(encoding.to_floats(cells), posinf=0, neginf=0)
         width = max(float(np.ptp(usable)), 1e-9)
         values = column.lower + (usable - usable.min()) / width * (column.upper - column.lower)
         return encoding.Encoded(values, np.zeros(len(values), bool), np.zeros(len(values), bool))
 
-    monkeypatch.setattr(encoding, "_encode_numbers", by_the_data)
+    monkeypatch.setattr(sf.Number, "encoded", by_the_data)
     assert any("another row changed" in fault for fault in battery("mapping", "1e308", tmp_path))
 
 

@@ -26,7 +26,7 @@ from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.families.dirichlet_categorical import DirichletCategorical
 from sfumato.models.families.family import Array, Claim, Family
 from sfumato.models.laws import Dirichlet, Product
-from sfumato.schema import Boolean, Category, Schema
+from sfumato.schema import Schema
 
 
 def grouped(model: Family, by: str, levels: Sequence[Any]) -> Grouped:
@@ -89,14 +89,14 @@ class Grouped(Family):
     def columns(self, schema: Schema) -> tuple[str, ...]:
         """The column of groups, then the family's columns, chosen among the others."""
         column = schema.columns.get(self.by)
-        if not isinstance(column, Category | Boolean):
+        known: tuple[Any, ...] | None = None if column is None else column.levels
+        if known is None:
             kind = "no column" if column is None else f"a {type(column).__name__}"
-            fit = [name for name, column in schema.columns.items() if isinstance(column, (Category, Boolean))]
+            fit = [name for name, column in schema.columns.items() if column.levels is not None]
             raise ArgumentError(
                 f"by must name a Category or Boolean column of schema {schema.name!r} ({', '.join(fit) or 'it has none'}); "
                 f"{self.by!r} is {kind}."
             )
-        known: tuple[Any, ...] = tuple(column.levels) if isinstance(column, Category) else (False, True)
         if known != self.levels:
             strange = [level for level in self.levels if level not in known]
             why = f"{strange[0]!r} is not among them" if strange else "they are not all there in the same order"

@@ -20,7 +20,7 @@ from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.gaussian_mean import GaussianMean
 from sfumato.models.losses.labels import LabelInterval
 from sfumato.models.losses.protocol import LABEL, LABELLED_ROW, ROW
-from sfumato.schema import Boolean, Category, Number, Schema
+from sfumato.schema import Boolean, Number, Schema
 from sfumato.schema.design import Design
 
 Array = NDArray[np.float64]
@@ -80,7 +80,7 @@ def label_values(model: Gibbs, schema: Schema, block: Mapping[str, Any] | None) 
             )
         return np.empty(0) if block is None else np.asarray(block[target], dtype=np.float64)
     values = np.array(domain.values)
-    levels = 2 if isinstance(column, Boolean) else len(column.levels) if isinstance(column, Category) else 0
+    levels = len(column.levels or ())
     if levels != len(values):
         raise ArgumentError(
             f"{model.loss.name} needs a target with {len(values)} classes; {target!r} declares {levels or 'a number'}."

@@ -20,7 +20,7 @@ from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.labels import LabelInterval
 from sfumato.models.losses.protocol import LABELLED_ROW
 from sfumato.models.reading import model_from_json
-from sfumato.schema import Category, Schema
+from sfumato.schema import Schema
 from sfumato.schema.counts import Tally
 from sfumato.schema.design import Design
 from sfumato.schema.reading import open_source
@@ -46,7 +46,7 @@ class Regression:
         if isinstance(self.model.loss.label_domain, LabelInterval):
             return None
         column = self.schema.columns[self.schema.target or ""]
-        return tuple(column.levels) if isinstance(column, Category) else (False, True)
+        return column.levels
 
 
 def read(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any]) -> Regression:

@@ -22,7 +22,7 @@ from sfumato.models.networks._columns import words
 from sfumato.models.networks._elimination import joint
 from sfumato.models.networks._tables import Factor, Tables
 from sfumato.models.networks.bayesian_network import BayesianNetwork
-from sfumato.schema import Boolean, Category, Schema
+from sfumato.schema import Schema
 
 Array = NDArray[np.float64]
 
@@ -95,10 +95,8 @@ def read(
 def _levels(model: Tables, schema: Schema, name: str) -> tuple[Any, ...]:
     """Levels of a column as the schema declares them; bins of a number in words."""
     column = schema.columns[name]
-    if isinstance(column, Category):
-        return tuple(column.levels)
-    if isinstance(column, Boolean) or not isinstance(model, BayesianNetwork):
-        return (False, True)
+    if column.levels is not None or not isinstance(model, BayesianNetwork):
+        return tuple(column.levels or ())
     return words(model, name)
 
 

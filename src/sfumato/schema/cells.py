@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from sfumato.schema.columns import Category
+from sfumato.schema.category import Category
 
 # Texts that count as yes and as no, in capitals or not; `Boolean` lists them for users.
 _YES = frozenset(("true", "t", "yes", "y"))

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sfumato.schema.columns import Boolean, Category, Column, Number
-
 if TYPE_CHECKING:
     from sfumato.schema.schema import Schema
 
@@ -38,8 +36,8 @@ class Design:
             names = tuple(f"x{i}" for i in range(schema.dimension))
             return cls(schema, names, float(schema.data_norm or math.inf))
         columns = [(name, schema.columns[name]) for name in schema.features]
-        features = tuple(feature for name, column in columns for feature in _features(name, column))
-        square = sum(1.0 if isinstance(column, Category) else 0.25 for _, column in columns)
+        features = tuple(feature for name, column in columns for feature in column.features(name))
+        square = sum(column.largest_square for _, column in columns)
         radius = math.sqrt(square)
         if Fraction(radius) ** 2 < Fraction(square):  # the root was rounded down
             radius = math.nextafter(radius, math.inf)
@@ -66,21 +64,10 @@ class Design:
         place = 0
         for name in names:
             column = self.schema.columns[name]
-            if isinstance(column, Category):
-                matrix[np.arange(count), place + block[name].astype(np.intp)] = 1.0
-                place += len(column.levels)
-            else:
-                lower, upper = (column.lower, column.upper) if isinstance(column, Number) else (0.0, 1.0)
-                scaled = (block[name] - lower) / (upper - lower) - 0.5
-                matrix[:, place] = np.clip(scaled, -0.5, 0.5)  # rounding may pass the end by one part in 2^53
-                place += 1
+            width = len(column.features(name))
+            column.write_features(block[name], matrix[:, place : place + width])
+            place += width
         # A table's norm is that of the encoded row, so it can only be bounded here.
         if self.schema.data_norm is not None:
             bound_rows(matrix, self.schema.data_norm, self.schema.rows)
         return matrix
-
-
-def _features(name: str, column: Column) -> list[str]:
-    if isinstance(column, Number | Boolean):
-        return [name]
-    return [f"{name}={level}" for level in column.levels]

@@ -21,14 +21,8 @@ if TYPE_CHECKING:
 # Version of the format; raised when a document could no longer be read by older code.
 VERSION = 1
 
-# Keys of a schema beside its columns, the facts of each column type, and those of them without a default.
+# Keys of a schema beside its columns.
 _HEAD = ("name", "unit", "target", "data_norm", "rows", "dimension")
-_FACTS = {
-    "number": ("lower", "upper", "missing", "integer"),
-    "category": ("levels", "missing"),
-    "boolean": ("missing",),
-}
-_NEEDED = {"number": ("lower", "upper"), "category": ("levels",), "boolean": ()}
 # What to write for a fact that is still to be declared, as the error shows it.
 _HINTS = {
     "lower": "<number>  # the smallest value to be told apart; smaller ones are clipped to it",
@@ -133,7 +127,7 @@ def toml_key(name: str) -> str:
 
 def _column(name: str, fields: Mapping[str, Any]) -> Column:
     kind = fields["type"]
-    facts = _known(fields, ("type", *_FACTS[kind]), f"column {name!r} (a {kind})")
+    facts = _known(fields, ("type", *COLUMNS[kind].facts), f"column {name!r} (a {kind})")
     try:
         return COLUMNS[kind](**{fact: value for fact, value in facts.items() if fact != "type"})
     except ArgumentError as error:
@@ -149,9 +143,9 @@ def _refuse_unfinished(head: Mapping[str, Any], columns: Mapping[str, Any]) -> N
         if not isinstance(fields, Mapping):
             raise FormatError(f"column {name!r} must be a table of facts; got {type(fields).__name__}.")
         kind = fields.get("type", REQUIRED)
-        if kind != REQUIRED and (not isinstance(kind, str) or kind not in _FACTS):
-            raise FormatError(f"column {name!r}: type must be one of {', '.join(_FACTS)}; got {kind!r}.")
-        absent = [fact for fact in ("type", *_NEEDED.get(kind, ())) if fact not in fields]
+        if kind != REQUIRED and (not isinstance(kind, str) or kind not in COLUMNS):
+            raise FormatError(f"column {name!r}: type must be one of {', '.join(COLUMNS)}; got {kind!r}.")
+        absent = [fact for fact in ("type", *(COLUMNS[kind].needed if kind in COLUMNS else ())) if fact not in fields]
         absent += [fact for fact, value in fields.items() if isinstance(value, str) and value == REQUIRED]
         lines += [f"[columns.{toml_key(str(name))}]  {fact} = {_HINTS.get(fact, '<value>')}" for fact in absent]
     if lines:

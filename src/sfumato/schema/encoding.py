@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.schema import cells as rules
-from sfumato.schema.columns import Boolean, Category, Column, Number
+from sfumato.schema.columns import Column
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -29,7 +29,9 @@ class Repeated:
 
 
 # What a reader hands over: plain numbers (NaN where there is none), or objects of any kind.
-Cells = Floats | Sequence[object] | Repeated
+Plain = Floats | Sequence[object]
+Cells = Plain | Repeated
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,53 +56,15 @@ def encode(column: Column, cells: Cells) -> Encoded:
         # The empty cell is put last, where the position -1 finds it.
         return encode(column, [*cells.distinct, None]).take(cells.index)
     with np.errstate(all="ignore"):
-        if isinstance(column, Number):
-            return _encode_numbers(column, to_floats(cells))
-        if isinstance(column, Category):
-            return _encode_levels(column, cells)
-        return _encode_truths(column, cells)
+        return column.encoded(cells)
 
 
-def to_floats(cells: Floats | Sequence[object]) -> Floats:
+def to_floats(cells: Plain) -> Floats:
     """Return numbers as they are and every other cell by the rule for one."""
     return cells if isinstance(cells, np.ndarray) else np.array(rules.numbers(cells), dtype=np.float64)
 
 
-def _encode_numbers(column: Number, numbers: Floats) -> Encoded:
-    whole = np.rint(numbers) if column.integer else numbers
-    # NaN passes np.clip, and an infinite cell is no measurement: both are replaced afterwards.
-    unusable = ~np.isfinite(numbers)
-    outside = ((whole < column.lower) | (whole > column.upper)) & ~unusable
-    values = np.clip(whole, column.lower, column.upper)
-    values[unusable] = column.missing
-    values += 0.0  # one zero: -0.0 becomes 0.0
-    return Encoded(values, unusable, outside)
-
-
-def _encode_levels(column: Category, cells: Floats | Sequence[object]) -> Encoded:
-    if isinstance(cells, np.ndarray):
-        places = np.full(len(cells), -1, dtype=np.int64)
-        levels = sorted(rules.numeric_levels(column))
-        if levels:
-            # Searched among sorted values: many cells are encoded at once.
-            known, codes = np.array([v for v, _ in levels]), np.array([c for _, c in levels], dtype=np.int64)
-            nearest = np.minimum(np.searchsorted(known, cells), len(known) - 1)
-            places = np.where(known[nearest] == cells, codes[nearest], places)
-    else:
-        places = np.array(rules.codes(cells, rules.level_finder(column)), dtype=np.int64)
-    fill = column.levels.index(column.missing)
-    return _filled(places, fill, np.min_scalar_type(len(column.levels) - 1))
-
-
-def _encode_truths(column: Boolean, cells: Floats | Sequence[object]) -> Encoded:
-    if isinstance(cells, np.ndarray):
-        places = np.where(cells == 1, 1, np.where(cells == 0, 0, -1))
-    else:
-        places = np.array(rules.codes(cells, rules.truth), dtype=np.int64)
-    return _filled(places, int(column.missing), np.dtype(np.uint8))
-
-
-def _filled(places: NDArray[np.int64], fill: int, dtype: np.dtype[Any]) -> Encoded:
+def filled(places: NDArray[np.int64], fill: int, dtype: np.dtype[Any]) -> Encoded:
     """Replace the position -1 of an unknown cell by that of the missing value."""
     unknown = places < 0
     values = np.where(unknown, fill, places).astype(dtype)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.schema import documents
-from sfumato.schema.columns import Boolean, Category, Column, Number, public_text
+from sfumato.schema.columns import COLUMNS, Column, public_text
 
 if TYPE_CHECKING:
     from sfumato.schema.counts import Counts
@@ -104,7 +104,7 @@ class Schema:
     ) -> None:
         for label, column in columns.items():
             public_text("the name of a column", label)
-            if not isinstance(column, Number | Category | Boolean):
+            if not isinstance(column, tuple(COLUMNS.values())):
                 raise ArgumentError(f"column {label!r} must be a sf.Number, sf.Category or sf.Boolean; got {column!r}.")
         if target is not None and target not in columns:
             raise ArgumentError(f"target must be one of the columns {', '.join(columns)}; got {target!r}.")

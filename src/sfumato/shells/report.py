@@ -235,7 +235,7 @@ def _obtained(release: Any, test: str | Path) -> str:
     """Share of right classes, or mean absolute error, on public rows."""
     import numpy as np
 
-    from sfumato.schema import Category, Number, Schema
+    from sfumato.schema import Schema
     from sfumato.schema.counts import Tally
     from sfumato.schema.reading import open_source
 
@@ -245,9 +245,9 @@ def _obtained(release: Any, test: str | Path) -> str:
     column = schema.columns[schema.target]
     truth = np.concatenate([block[schema.target] for block in open_source(test, None, schema, Tally())])
     guess = np.asarray(release.predict(test))
-    if isinstance(column, Number):
+    if column.levels is None:
         return f"Obtained on {len(truth):,} public rows: mean absolute error {np.mean(np.abs(guess - truth)):.4g}."
-    levels = np.array(column.levels if isinstance(column, Category) else [False, True], dtype=object)
+    levels = np.array(column.levels, dtype=object)
     share = np.mean(guess.astype(object) == levels[truth.astype(int)])
     return f"Obtained on {len(truth):,} public rows: {share:.1%} predicted rightly."
 

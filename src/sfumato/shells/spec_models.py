@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError, SfumatoError
 from sfumato.models.model import LOSSES
-from sfumato.schema import Boolean, Category, Number, Schema
+from sfumato.schema import Category, Number, Schema
 
 if TYPE_CHECKING:
     from sfumato.models.reading import AnyModel
@@ -89,7 +89,7 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[AnyModel,
     family = getattr(families, name)
     parameters = inspect.signature(family).parameters
     known_keys(file, facts, ("column", "by", *parameters), f"the family {name}")
-    if by is not None and by in schema.columns and isinstance(schema.columns[by], Number):
+    if by is not None and by in schema.columns and schema.columns[by].levels is None:
         raise FormatError(f"{file}: by = {by!r} is a Number; groups are the levels of a Category or a Boolean.")
     columns = [column] if column is not None else [each for each in schema.columns if each != by]
     if column is None and len(columns) > 1:
@@ -111,7 +111,7 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[AnyModel,
             raise
         given = ", ".join(f"{key} = {_validate.shown(value)}" for key, value in facts.items())
         raise FormatError(f"{file}: the family {name} cannot take these numbers: {given}.") from error
-    return (grouped(model, by=by, levels=_levels(part, by)) if by else model), part
+    return (grouped(model, by=by, levels=part.columns[by].levels or ()) if by else model), part
 
 
 def _declared(column: Any) -> dict[str, Any]:
@@ -122,13 +122,6 @@ def _declared(column: Any) -> dict[str, Any]:
         bound = int(column.upper) if column.integer else column.upper
         return {"lower": column.lower, "upper": column.upper, "bound": bound}
     return {}
-
-
-def _levels(schema: Schema, by: str) -> tuple[Any, ...]:
-    column = schema.columns[by]
-    if isinstance(column, Category):
-        return tuple(column.levels)
-    return (False, True) if isinstance(column, Boolean) else ()
 
 
 def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[AnyModel, Schema]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.networks._tables import size_of
-from sfumato.schema import Boolean, Category, Number, Schema
+from sfumato.schema import Number, Schema
 
 if TYPE_CHECKING:
     from sfumato.models.networks.bayesian_network import BayesianNetwork
@@ -64,10 +64,8 @@ def edges_of(schema: Schema, bins: Mapping[str, Any], named: set[str]) -> dict[s
 def levels_of(schema: Schema, name: str, edges: Mapping[str, Edges]) -> Any:
     """Levels of a column as the schema declares them, or the number of its bins."""
     column = schema.columns[name]
-    if isinstance(column, Category):
-        return tuple(column.levels)
-    if isinstance(column, Boolean):
-        return (False, True)
+    if column.levels is not None:
+        return column.levels
     if name not in edges:
         raise ArgumentError(f"column {name!r} is a Number: give bins={{{name!r}: [public edges]}} or a number of bins.")
     return len(edges[name]) - 1
@@ -87,7 +85,7 @@ def check(schema: Schema, name: str, levels: int | tuple[Any, ...], edges: Edges
                 f"{column.lower:g} to {column.upper:g}: the bins must contain them."
             )
         return
-    declared: tuple[Any, ...] = tuple(column.levels) if isinstance(column, Category) else (False, True)
+    declared: tuple[Any, ...] = column.levels
     if size_of(levels) != len(declared) or (isinstance(levels, tuple) and levels != declared):
         raise ArgumentError(
             f"the levels of column {name!r} in the schema are not the network's, in the same order. "
