@@ -198,8 +198,5 @@ def _stochastic(
     h: Hypotheses, concentration: float, offset: float, log_ratio: float, power: float
 ) -> tuple[float, float, float]:
     """Check (c, L0, ln C) and return them for the likelihood raised to the power."""
-    c = h.number(concentration, "concentration")
-    shift = h.number(offset, "offset")
-    log_c = h.number(log_ratio, "log-ratio")
-    r = h.number(power, "power")
+    c, shift, log_c, r = h.numbers(concentration=concentration, offset=offset, log_ratio=log_ratio, power=power)
     return c / r, shift * r, log_c * max(1.0, r)

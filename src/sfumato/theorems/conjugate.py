@@ -59,7 +59,7 @@ def largest_order(cells: Sequence[float], power: float = 1.0, strength: float = 
 def _with_error(h: Hypotheses, values: dict[str, float | int], log_error: float) -> dict[str, float | int]:
     """The numbers of a profile, and the stated error of a draw's log probability where there is one."""
     if log_error != 0:
-        values["error"] = h.drawing_error(log_error)
+        values["error"] = h.number(log_error, "log-error")
     return values
 
 
@@ -90,10 +90,8 @@ def beta_bernoulli(
     `power` is r, `strength` s; N `draws` are priced as one convolved profile. Source: Geumlek et al. 2017, section 3.
     """
     h = Hypotheses("conjugate.beta_bernoulli")
-    a = h.number(alpha, "alpha")
-    b = h.number(beta, "beta")
-    count = h.count(n, "records")
-    bits = h.count(trials, "trials")
+    a, b = h.numbers(alpha=alpha, beta=beta)
+    count, bits = h.counts(records=n, trials=trials)
     r, s, k = h.tempering(power, strength, draws)
     values: dict[str, float | int] = {"alpha": a * s, "beta": b * s, "n": count, "power": r, "draws": k}
     if bits > 1:
@@ -118,8 +116,7 @@ def beta_any_n(
     Source: docs/proofs/conjugate.md.
     """
     h = Hypotheses("conjugate.beta_any_n")
-    a = h.number(alpha, "alpha")
-    b = h.number(beta, "beta")
+    a, b = h.numbers(alpha=alpha, beta=beta)
     r, s, k = h.tempering(power, strength, draws)
     return h.guarantee(_beta_pair(a * s, b * s, r, k), unit=unit, draws=k)
 
@@ -187,8 +184,7 @@ def gamma_poisson(
     Source: Geumlek et al. 2017, section 3.
     """
     h = Hypotheses("conjugate.gamma_poisson")
-    a = h.number(shape, "shape")
-    top = h.number(bound, "bound")
+    a, top = h.numbers(shape=shape, bound=bound)
     r, s, k = h.tempering(power, strength, draws)
     values: dict[str, float | int] = {"shape": a * s, "shift": r * top, "draws": k}
     return h.guarantee(Profile("gamma-shape", _with_error(h, values, log_error)), unit=unit, draws=k)
@@ -221,11 +217,9 @@ def gamma_rate(
     Source: docs/proofs/conjugate.md.
     """
     h = Hypotheses("conjugate.gamma_rate")
-    a = h.number(shape, "shape")
-    b = h.number(rate, "rate")
+    a, b = h.numbers(shape=shape, rate=rate)
     count = h.count(n, "records")
-    top = h.number(bound, "bound")
-    q = h.number(shape_per_record, "shape-per-record")
+    top, q = h.numbers(bound=bound, shape_per_record=shape_per_record)
     r, s, k = h.tempering(power, strength, draws)
     values: dict[str, float | int] = {"shape": a * s + r * count * q, "rate": b * s, "shift": r * top, "draws": k}
     return h.guarantee(Profile("gamma-rate", _with_error(h, values, log_error)), unit=unit, draws=k)

@@ -29,6 +29,7 @@ def gaussian_mechanism(*, noise: float, sensitivity: float = 1.0, draws: int = 1
 
     `noise` is the standard deviation sigma of each coordinate and `sensitivity` Delta, in the same unit. The price does not
     grow with `draws`, which are made from one set of noisy totals; the number is recorded with the guarantee.
+    Source: Dong, Roth and Su 2022, Theorem 2.7.
     """
     h = Hypotheses("gaussian.gaussian_mechanism")
     sigma, width = h.number(noise, "noise"), h.number(sensitivity, "sensitivity")

@@ -101,16 +101,13 @@ def beta(
     moves a log ratio by at most twice itself.
     """
     h = Hypotheses("truncated.beta")
-    a = h.number(alpha, "alpha")
-    b = h.number(beta, "beta")
+    a, b = h.numbers(alpha=alpha, beta=beta)
     count = h.count(n, "records")
-    r = h.number(power, "power")
-    f = h.number(floor, "floor")
+    r, f = h.numbers(power=power, floor=floor)
     h.holds(f < 0.5, "floor-below-half", given=f)
     h.holds(form in ("pure", "bounded range"), "form", given=form)
-    k = h.count(draws, "draws")
-    bits = h.count(trials, "trials")
-    off = h.drawing_error(log_error)
+    k, bits = h.counts(draws=draws, trials=trials)
+    off = h.number(log_error, "log-error")
     half = math.log1p(-f) - math.log(f)
     move, everyone = r * bits, r * bits * count
     if form == "bounded range":
@@ -152,11 +149,10 @@ def dirichlet(
     """
     h = Hypotheses("truncated.dirichlet")
     size = h.count(categories, "categories", minimum=2)
-    r = h.number(power, "power")
-    f = h.number(floor, "floor")
+    r, f = h.numbers(power=power, floor=floor)
     h.holds(f * size < 1, "floor-below-share", given=f)
     k = h.count(draws, "draws")
-    off = h.drawing_error(log_error)
+    off = h.number(log_error, "log-error")
     curve: Curve = BoundedRange(2 * r * math.log((1 - (size - 1) * f) / f) * (1 + 1e-14) + 4 * off)
     return h.guarantee(k * curve, unit=unit, draws=k)
 
@@ -199,17 +195,14 @@ def gamma(
     and Laplace data (Lemmas 19 and 20); q = 1/2: the precision of a normal with known mean (Lemma 22). `log_error` as for `beta`.
     """
     h = Hypotheses("truncated.gamma")
-    a = h.number(shape, "shape")
-    b = h.number(rate, "rate")
+    a, b = h.numbers(shape=shape, rate=rate)
     count = h.count(n, "records")
-    top = h.number(bound, "bound")
-    low = h.number(lower, "lower")
-    high = h.number(upper, "upper")
+    top, low, high = h.numbers(bound=bound, lower=lower, upper=upper)
     h.holds(low < high, "range", given=high)
     q = h.number(shape_per_record, "shape-per-record")
     r, s, k = h.tempering(power, strength, draws)
     h.holds(form in ("pure", "bounded range"), "form", given=form)
-    off = h.drawing_error(log_error)
+    off = h.number(log_error, "log-error")
     move = r * top
     # The ends of the drawn range are floats: each may be off by a few of its last digits.
     most = move * (high - low) * (1 + 1e-15) + 2.0**-49 * move * high
