@@ -9,6 +9,7 @@ COUNT = "a whole number of at least 1"
 
 RECORDS = Hypothesis("records", "number of records", "n", COUNT, "State the public number of records.")
 DRAWS = Hypothesis("draws", "number of draws", "N", COUNT, "Ask for at least one draw.")
+TRIALS = Hypothesis("trials", "trials per record", "m", COUNT, "State the public number of trials.")
 LIKELIHOOD_POWER = Hypothesis(
     "power", "power of the likelihood", "r", POSITIVE,
     "Choose a positive power; 1 is the true posterior.",

@@ -55,9 +55,8 @@ def stochastic_divergence(
 
 
 theorem(
-    "metric.stochastic_draws", "stochastic Lipschitz theorem", _PAPER + "Theorem 8(2)",
-    *_STOCHASTIC, DISTANCE, DRAWS,
-)  # fmt: skip
+    "metric.stochastic_draws", "stochastic Lipschitz theorem", _PAPER + "Theorem 8(2)", *_STOCHASTIC, DISTANCE, DRAWS
+)
 
 
 def stochastic_draws(

@@ -24,7 +24,6 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.theorems._common import (
     ALPHA,
     BETA,
-    COUNT,
     DRAWS,
     GAMMA,
     LIKELIHOOD_POWER,
@@ -32,10 +31,12 @@ from sfumato.theorems._common import (
     POSITIVE,
     RECORDS,
     TEMPERING,
+    TRIALS,
 )
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 SOURCE = "Dimitrakakis et al. 2017, Theorem 8(1), at the exact supremum"
+_FORM = Hypothesis("form", "form", "form", "'pure' or 'bounded range'", "Name one of the two.")
 _TRIM = "Keep theta in [lower, upper], 0 < lower < upper."
 
 
@@ -51,17 +52,19 @@ def log_mean_exp_shift(first: float, second: float, power: float, half_width: fl
         value: Array = -first * np.logaddexp(0.0, -x) - second * np.logaddexp(0.0, x)
         return value
 
-    plain = _log_integral(log_density, math.log(first) - math.log(second), half_width)
+    ends = (-half_width, half_width)
+    plain = _log_integral(log_density, ends, math.log(first) - math.log(second))
     # The tilted density first falls where theta = (first + power)/(first + second), at the edge if that is beyond 1.
     peak = math.log(first + power) - math.log(second - power) if second > power else half_width
-    return _log_integral(lambda x: log_density(x) + power * x, peak, half_width) - plain
+    return _log_integral(lambda x: log_density(x) + power * x, ends, peak) - plain
 
 
-def _log_integral(log_density: Callable[[Array], Array], mode: float, half_width: float) -> float:
-    """Log of the integral of exp(log_density) over [-half_width, half_width]."""
-    one = np.ones(1)
+def _log_integral(
+    log_density: Callable[[Array], Array], ends: tuple[float, float], mode: float, origin: float = 0.0
+) -> float:
+    """Log of the integral of exp(log_density) between the ends; `origin` is that of the panels (`_quadrature`)."""
     with np.errstate(under="ignore", over="ignore", invalid="ignore"):
-        points, weights = log_concave_panels(log_density, -half_width * one, half_width * one, mode * one, 0 * one)
+        points, weights = log_concave_panels(log_density, *(np.array([x]) for x in (*ends, mode, origin)))
         logs = log_density(points)
         top = float(logs.max())
         return top + math.log(float((np.exp(logs - top) * weights).sum()))
@@ -69,15 +72,11 @@ def _log_integral(log_density: Callable[[Array], Array], mode: float, half_width
 
 theorem(
     "truncated.beta", "truncated posterior (Beta)", SOURCE,
-    ALPHA, BETA,
-    RECORDS, LIKELIHOOD_POWER,
+    ALPHA, BETA, RECORDS, LIKELIHOOD_POWER,
     Hypothesis("floor", "truncation", "f", "in (0, 1)", "Keep theta in [f, 1 - f] with 0 < f < 1/2.", "prior"),
     Hypothesis("floor-below-half", "truncation", "f", "less than 1/2", "Keep theta in [f, 1 - f] with 0 < f < 1/2.",
                "prior"),
-    Hypothesis("form", "form", "form", "'pure' or 'bounded range'", "Name one of the two."),
-    DRAWS,
-    Hypothesis("trials", "trials per record", "m", COUNT, "State the public number of trials."),
-    LOG_ERROR,
+    _FORM, DRAWS, TRIALS, LOG_ERROR,
 )  # fmt: skip
 
 
@@ -164,8 +163,7 @@ theorem(
     Hypothesis("upper", "truncation", "upper", POSITIVE, _TRIM, "prior"),
     Hypothesis("range", "truncation", "upper", "greater than lower", _TRIM, "prior"),
     *TEMPERING,
-    Hypothesis("form", "form", "form", "'pure' or 'bounded range'", "Name one of the two."),
-    LOG_ERROR,
+    _FORM, LOG_ERROR,
 )  # fmt: skip
 
 
@@ -242,11 +240,5 @@ def _log_gamma_integral(shape: float, rate: float, centre: float, lower: float, 
         value: Array = shape * (u - grown) - beyond * grown
         return value
 
-    low, high = (np.array([math.log1p((end - centre) / centre)]) for end in (lower, upper))
-    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
-        points, weights = log_concave_panels(
-            log_density, low, high, np.zeros(1), np.array([-math.log(rate) - math.log(centre)])
-        )
-        logs = log_density(points)
-        peak = float(logs.max())
-        return peak + math.log(float((np.exp(logs - peak) * weights).sum()))
+    ends = (math.log1p((lower - centre) / centre), math.log1p((upper - centre) / centre))
+    return _log_integral(log_density, ends, 0.0, -math.log(rate) - math.log(centre))
