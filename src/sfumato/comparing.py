@@ -83,8 +83,9 @@ def compare(model: AnyModel, n: int, epsilon: float, delta: float, *, steps: Ite
     """
     count = _validate.records("n", n)
     target = target_of(epsilon, delta)
-    kind = getattr(model, "summed", None)
-    if kind not in _REFERENCE or (model.summed == TOTALS and (model.bounded or not model.drawn)):
+    if getattr(model, "summed", None) not in _REFERENCE or (
+        model.summed == TOTALS and (model.bounded or not model.drawn)
+    ):
         raise ArgumentError(f"model must be an sf.Gibbs or a conjugate family that is not truncated; got {model!r}.")
     if model.summed == LOSSES:
         rows = _gibbs_rows(model, count, target, [_validate.whole("steps", s) for s in steps])
@@ -171,8 +172,8 @@ def _largest_by_renyi(price: Callable[[float], Guarantee], target: Target, highe
     low, high = 1e-12, highest
 
     def fits(power: float) -> bool:
-        curve = price(power).curve
-        return minimise_over_orders(lambda a: renyi_to_epsilon(a, curve.renyi(a), delta)) <= epsilon
+        priced = price(power)
+        return minimise_over_orders(lambda a: renyi_to_epsilon(a, priced.renyi(a), delta)) <= epsilon
 
     if not fits(low):
         raise CalibrationError(f"no power meets the target ({epsilon:g}, {delta:g}) through Renyi orders.")

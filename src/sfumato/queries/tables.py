@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from sfumato.models.networks._columns import words
 from sfumato.models.networks._elimination import joint
 from sfumato.models.networks._tables import Factor, Tables
 from sfumato.models.networks.bayesian_network import BayesianNetwork
+from sfumato.queries.convert import needed
 from sfumato.schema import Boolean, Category, Schema
 
 Array = NDArray[np.float64]
@@ -153,10 +153,7 @@ def _named(network: Network, columns: str | Sequence[str]) -> tuple[str, ...]:
 
 def to_pgmpy(network: Network) -> Any:
     """The network as pgmpy's, with its tables."""
-    try:
-        models, discrete = import_module("pgmpy.models"), import_module("pgmpy.factors.discrete")
-    except ImportError as error:
-        raise ImportError("to_pgmpy needs pgmpy, which is not installed: pip install pgmpy") from error
+    models, discrete = (needed(f"pgmpy.{part}", "to_pgmpy") for part in ("models", "factors.discrete"))
     if any(parent not in {f.column for f in network.factors} for f in network.factors for parent in f.parents):
         raise ArgumentError("a chain of single transitions has no law of its first state, so it is no pgmpy network.")
     # The class was renamed in pgmpy 1.0.

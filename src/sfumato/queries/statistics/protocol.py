@@ -61,10 +61,8 @@ def numbers_of(plan: Mapping[str, Any]) -> Numbers:
     return float(numbers.get("power", 1.0)), float(numbers.get("strength", 1.0)), float(numbers.get("noise", 0.0))
 
 
-def clipped_noise(deviation: float) -> Callable[[Array, Array], Array] | None:
-    """P(S + deviation Z <= x) for standard normal Z, before clipping; None without noise."""
+def normal_noise(deviation: float) -> Callable[[Array, Array], Array]:
+    """P(S + deviation Z <= x) for standard normal Z, before clipping."""
     from scipy.special import ndtr
 
-    if deviation == 0:
-        return None
     return lambda held, x: np.asarray(ndtr((x[None, :] - held[:, None]) / deviation), dtype=np.float64)
