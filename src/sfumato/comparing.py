@@ -32,7 +32,7 @@ _REFERENCE = {LOSSES: "sharp theorem", TOTALS: "exact profile"}
 
 @dataclass(frozen=True)
 class Row:
-    """One theorem: the largest power it allows, or why it says nothing here."""
+    """One theorem: the largest power it allows, or why it does not apply."""
 
     name: str
     source: str

@@ -49,10 +49,10 @@ def plan(
     """Plan a release of `model` fitted to `n` records at a price fixed beforehand.
 
     Give exactly one of (epsilon, delta) and `target`, a curve: `sf.Renyi([2], [0.5])` is Geumlek's (2, 0.5)-RDP. For
-    mechanism "exact" the target may be left out: then the plan says what the true posterior costs. The price is for all
+    mechanism "exact" the target may be left out: then the plan holds the price of the true posterior. The price is for all
     draws together; `goal` is "draws" or "estimate"; `steps` fixes the length of a Langevin chain. `trust` is "proved", slack
     included; "assumes converged" plans "exponential" or "exact" draws of a Gibbs model at their exact price by a chain that
-    no theorem certifies, and every printed form says so.
+    no theorem certifies; every printed form includes that.
     """
     count = _validate.records("n", n)
     number = _validate.whole("draws", draws, maximum=MOST_NUMBERS, why=_HELD)

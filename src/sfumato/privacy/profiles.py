@@ -39,7 +39,7 @@ class Registered:
 
 
 def _lookup(name: str) -> Registered:
-    """Find a named profile; those of posterior draws live in their own module, imported when first asked for."""
+    """The named profile; those of posterior draws are in their own module, which is imported at the first use of one."""
     if name in _BASIC:
         return _BASIC[name]
     from sfumato.privacy.posterior_profiles import REGISTERED
@@ -89,7 +89,7 @@ class Profile(Curve):
 
     @property
     def answers_at_once(self) -> bool:
-        """Whether many epsilons cost little more than one; where not, composition asks at fewer points."""
+        """Whether many epsilons cost little more than one; where not, composition evaluates fewer points."""
         return _lookup(self.name).deltas is not None
 
     def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:

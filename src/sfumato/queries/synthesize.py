@@ -78,7 +78,7 @@ def _values(network: Network, name: str, codes: NDArray[np.int64], rng: np.rando
 def _spread(
     column: Number, edges: NDArray[np.float64], codes: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[Any]:
-    """Numbers spread evenly over their bins, whole where the schema says so."""
+    """Numbers spread evenly over their bins, whole where the schema declares whole numbers."""
     low, high = np.clip(edges[:-1], column.lower, column.upper), np.clip(edges[1:], column.lower, column.upper)
     if not column.integer:
         return np.asarray(low[codes] + (high - low)[codes] * rng.random(len(codes)))

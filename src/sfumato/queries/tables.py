@@ -1,7 +1,7 @@
 """Marginals and conditionals of a released network: exact sums over its drawn tables.
 
-Tables drawn under a strengthened prior or a tempered likelihood lie around shrunk frequencies. The reader knows prior,
-strength, power and n, so with `debias` (the default) the prior's pull is undone, which costs nothing: it is post-processing.
+Tables drawn under a strengthened prior or a tempered likelihood lie around shrunk frequencies. Prior, strength,
+power and n are public, so with `debias` (the default) the prior's pull is undone, which costs nothing: it is post-processing.
 """
 
 from __future__ import annotations

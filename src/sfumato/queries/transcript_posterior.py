@@ -1,7 +1,7 @@
 """Intervals for the coefficients of a regression from the published gradients of its path: noise and sampling included.
 
-A reader of a transcript knows every noisy mean gradient g_t, the deviation of its noise, and the parameter theta_t at which it
-was taken. Two unknowns lie between these and the truth:
+A transcript holds every noisy mean gradient g_t; the deviation of its noise and the parameter theta_t at which it was taken
+follow from the plan. Two unknowns lie between these and the truth:
 
 - privacy: the optimum of the penalised mean loss, hat, which solves g(hat) + grad(-log pi)(hat)/n = 0. Its posterior is
   that of the function g (`pseudo_records`), pushed through the equation.

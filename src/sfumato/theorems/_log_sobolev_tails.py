@@ -110,7 +110,7 @@ def tail_bound(
     """Theorem 7, bound (6): (eps, delta) with delta = exp(-(eps - k)^2/(4k)), k = 2 L^2 beta^2/m, for eps > k.
 
     `strong_convexity` is m of U_D for every D (the prior's m_pi suffices), `lipschitz` is L of one record's loss. The
-    paper's beta <= 1 and non-negative loss are not used by its proof and not asked for.
+    paper's beta <= 1 and non-negative loss are not used by its proof and not required.
     `power` is beta; `convex` is declared by the loss. Source: Minami et al. 2016, Theorem 7 with Theorem 5.
     """
     h = Hypotheses("log_sobolev.tail_bound")
@@ -152,7 +152,7 @@ def largest_power_tail_bound(
 
 
 def tail_of(epsilon: float, k: float) -> float:
-    """The right side of (6), rounded up; 1 where it says nothing."""
+    """The right side of (6), rounded up; 1 where it bounds nothing."""
     if epsilon <= k:
         return 1.0
     gap = (epsilon - k) * (1 - 2 * UNIT)

@@ -105,7 +105,7 @@ def stochastic_draws_within(
 
     Total variation v nearly linear in rho for small rho, where Theorem 8(2) has its square root.
     `concentration` is c, `offset` L0, `log_ratio` ln C of Assumption 2 for the whole data set; `rho` is the largest distance
-    of two data sets that differ as `adjacency` says. Source: Dimitrakakis et al. 2017, Theorem 8(2), sharpened.
+    of two data sets that are neighbours by `adjacency`. Source: Dimitrakakis et al. 2017, Theorem 8(2), sharpened.
     """
     h = Hypotheses("metric.stochastic_draws_within")
     c, shift, log_c = _stochastic(h, concentration, offset, log_ratio, power)

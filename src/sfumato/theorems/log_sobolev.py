@@ -8,7 +8,7 @@ A hinge is allowed: convolving a convex loss with a smooth bump (Lemma 20) keeps
 bounds do not see the width of the bump, so they hold in its limit 0. No bump is ever computed.
 
 Source: Minami, Arai, Sato and Nakagawa, "Differential Privacy without Sensitivity", NIPS 2016, with its supplement; the
-workshop version for Corollary 8(i). Where the printed statements are false they are refused or narrowed, and say so.
+workshop version for Corollary 8(i). Where the printed statements are false they are refused or narrowed, with a reason.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def corollary_8(*, epsilon: float, delta: float, lipschitz: float, strong_convex
 def corollary_8_workshop(*, epsilon: float) -> NoReturn:
     """Corollary 8(i) of the workshop version: refused, it is false.
 
-    It claims (eps, exp(-(1 + eps)/4)) at beta = sqrt(m_pi eps/(2 L^2)). There k = eps, where (6) says nothing; linear
+    It claims (eps, exp(-(1 + eps)/4)) at beta = sqrt(m_pi eps/(2 L^2)). There k = eps, where (6) bounds nothing; linear
     losses have mu = sqrt(2 eps) and break the claim from eps = 3.11 on (at 5: claimed 0.223, true 0.384).
     Source: the workshop version of Minami et al. 2016, Corollary 8(i).
     """

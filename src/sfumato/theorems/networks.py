@@ -103,8 +103,8 @@ def truncated_draws(
     h.inherit(exact)
     k = h.count(draws, "draws")
     off = h.number(log_error, "log-error")
-    reach = exact.curve.renyi(math.inf)
-    return h.guarantee(k * BoundedRange(reach + 4 * off), adjacency, unit, draws=k)
+    span = exact.curve.renyi(math.inf)
+    return h.guarantee(k * BoundedRange(span + 4 * off), adjacency, unit, draws=k)
 
 
 theorem(

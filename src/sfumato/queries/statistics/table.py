@@ -17,7 +17,7 @@ from sfumato.queries.statistics.posterior import one_statistic
 from sfumato.queries.statistics.protocol import Method, Reader
 from sfumato.queries.statistics.rates import rate_statistic
 
-# A subclass uses the line of its nearest base class; a sentence says why there is no interval.
+# A subclass uses the line of its nearest base class; a sentence is the reason for no interval.
 METHODS: dict[type, Method | str] = {
     Rate: Method(one_statistic(rate_statistic)),
     families.DirichletCategorical: Method(shares.read),
