@@ -175,13 +175,13 @@ def test_a_power_through_renyi_orders_is_admitted_and_the_largest():
         lambda a: comparing.renyi_to_epsilon(a, power**2 * a / 2, delta)
     )
     for wanted in (0.1, 1.0, 8.0):
-        found = comparing._largest_by_renyi(Gaussian, wanted, delta, 1e6)
+        found = comparing._largest_by_renyi(Gaussian, Target(wanted, delta), 1e6)
         assert epsilon(found) <= wanted < epsilon(found * (1 + 1e-8))
         # No worse than by the textbook's conversion, mu^2/2 + mu sqrt(2 ln(1/delta)), and no better than the exact price.
         assert found**2 / 2 + found * math.sqrt(2 * math.log(1 / delta)) >= wanted * (1 - 1e-9)
         assert Gaussian(found).delta(wanted) <= delta
     with pytest.raises(CalibrationError, match="no power"):
-        comparing._largest_by_renyi(lambda power: Gaussian(10.0), 0.1, delta, 1e6)
+        comparing._largest_by_renyi(lambda power: Gaussian(10.0), Target(0.1, delta), 1e6)
 
 
 def test_every_power_of_the_table_meets_its_target_and_none_above_does():

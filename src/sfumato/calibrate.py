@@ -20,13 +20,13 @@ from sfumato.privacy.profiles import Profile, number
 from sfumato.privacy.renyi import Renyi
 
 Price = Callable[[float], Guarantee]
-# What a price above its target exceeds it by at least: the difference of two logarithms may round to 0.
+# Least excess of a price above its target, the smallest positive float: the difference of two logarithms may round to 0.
 _ABOVE = 5e-324
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a release may cost: a point (epsilon, delta), or a whole curve that must not be exceeded."""
+    """The largest price of a release: a point (epsilon, delta), or a whole curve that must not be exceeded."""
 
     epsilon: float | None = None
     delta: float | None = None
@@ -87,11 +87,11 @@ def _is_revealing(curve: Curve) -> bool:
 
 
 def _point_excess(guarantee: Guarantee, epsilon: float, delta: float) -> float:
-    found = guarantee.delta(epsilon)
-    if found <= delta:
-        return -math.inf if found == 0 else math.log(found) - math.log(delta)
+    price = guarantee.delta(epsilon)
+    if price <= delta:
+        return -math.inf if price == 0 else math.log(price) - math.log(delta)
     if delta > 0:
-        return max(_ABOVE, math.log(found) - math.log(delta))
+        return max(_ABOVE, math.log(price) - math.log(delta))
     limit = guarantee.curve.renyi(math.inf)
     return math.inf if limit == math.inf else max(_ABOVE, math.log(limit) - math.log(epsilon))
 
@@ -100,22 +100,22 @@ def _curve_excess(curve: Curve, target: Curve) -> float:
     """Log ratio of the price to the target in the target's own currency."""
     if isinstance(target, Renyi):
         pairs = [(curve.renyi(a), value) for a, value in zip(target.orders, target.values, strict=True)]
-        return max(_log_ratio(found, allowed) for found, allowed in pairs)
+        return max(_log_ratio(price, allowed) for price, allowed in pairs)
     if isinstance(target, Gaussian):
         return math.inf if curve.mu is None else _log_ratio(curve.mu, target.mu)
     if isinstance(target, Profile):
         allowed = {key: number(value) for key, value in target.parameters.items()}
-        found = covering_mu(curve, allowed["delta"])
-        return math.inf if found is None else _log_ratio(found, allowed["mu"])
+        mu = covering_mu(curve, allowed["delta"])
+        return math.inf if mu is None else _log_ratio(mu, allowed["mu"])
     if isinstance(target, BoundedRange):
         return _log_ratio(curve.epsilon_value, target.epsilon_value) if isinstance(curve, BoundedRange) else math.inf
     return _log_ratio(curve.renyi(math.inf), target.renyi(math.inf))
 
 
-def _log_ratio(found: float, allowed: float) -> float:
-    if found <= allowed:
-        return -math.inf if found == 0 else math.log(found) - math.log(allowed)
-    return math.inf if allowed == 0 or found == math.inf else max(_ABOVE, math.log(found) - math.log(allowed))
+def _log_ratio(price: float, allowed: float) -> float:
+    if price <= allowed:
+        return -math.inf if price == 0 else math.log(price) - math.log(allowed)
+    return math.inf if allowed == 0 or price == math.inf else max(_ABOVE, math.log(price) - math.log(allowed))
 
 
 def largest_admitted(
@@ -145,12 +145,11 @@ def smallest(
     price: Price, target: Target, lower: float, upper: float, what: str = "parameter", tolerance: float = 1e-10
 ) -> float:
     """Smallest value in [lower, upper] whose price the target admits, for a price that falls with the value."""
-    inverse = largest(lambda x: price(1.0 / x), target, 1.0 / upper, 1.0 / lower, what, tolerance)
-    found = 1.0 / inverse
+    value = 1.0 / largest(lambda x: price(1.0 / x), target, 1.0 / upper, 1.0 / lower, what, tolerance)
     # The reciprocal rounds: step up to a value that was itself admitted.
-    while not target.admits(price(found)):
-        found = math.nextafter(found * (1 + 1e-15), math.inf)
-    return found
+    while not target.admits(price(value)):
+        value = math.nextafter(value * (1 + 1e-15), math.inf)
+    return value
 
 
 def largest_count(

@@ -17,8 +17,9 @@ from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.model import LOSSES, TOTALS, Model
+from sfumato.models.reading import AnyModel
 from sfumato.privacy.convert import minimise_over_orders, renyi_to_epsilon
-from sfumato.privacy.curves import Curve
+from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import last_iterate, lattice, law
 from sfumato.procedures.chains import sharp_price
 from sfumato.theorems import conjugate, log_sobolev
@@ -31,7 +32,7 @@ _REFERENCE = {LOSSES: "sharp theorem", TOTALS: "exact profile"}
 
 @dataclass(frozen=True)
 class Row:
-    """One theorem: the largest power it allows, or why it says nothing here."""
+    """One theorem: the largest power it allows, or why it does not apply."""
 
     name: str
     source: str
@@ -74,7 +75,7 @@ class Comparison:
         return "\n".join([head, *rows])
 
 
-def compare(model: Model, n: int, epsilon: float, delta: float, *, steps: Iterable[int] = (20, 200)) -> Comparison:
+def compare(model: AnyModel, n: int, epsilon: float, delta: float, *, steps: Iterable[int] = (20, 200)) -> Comparison:
     """Return the power that each theorem allows at (epsilon, delta), which apply, and why the others do not.
 
     For Gibbs models: the exponential mechanism, Minami's Corollary 8 and bound (6), the Renyi curve, the sharp theorem and
@@ -82,12 +83,14 @@ def compare(model: Model, n: int, epsilon: float, delta: float, *, steps: Iterab
     """
     count = _validate.records("n", n)
     target = target_of(epsilon, delta)
-    if isinstance(model, Gibbs):
-        rows = _gibbs_rows(model, count, target, [_validate.whole("steps", s) for s in steps])
-    elif isinstance(model, Family) and model.drawn and not model.bounded:
-        rows = _family_rows(model, count, target)
-    else:
+    if getattr(model, "summed", None) not in _REFERENCE or (
+        model.summed == TOTALS and (model.bounded or not model.drawn)
+    ):
         raise ArgumentError(f"model must be an sf.Gibbs or a conjugate family that is not truncated; got {model!r}.")
+    if model.summed == LOSSES:
+        rows = _gibbs_rows(model, count, target, [_validate.whole("steps", s) for s in steps])
+    else:
+        rows = _family_rows(model, count, target)
     return Comparison(model, count, float(epsilon), float(delta), tuple(rows))
 
 
@@ -104,40 +107,33 @@ def _row(name: str, source: str, find: Callable[[], float], note: str = "") -> R
 
 
 def _gibbs_rows(model: Gibbs, n: int, target: Target, steps: list[int]) -> list[Row]:
-    eps, delta = target.epsilon or 0.0, target.delta or 0.0
     at: dict[str, Any] = {
-        "epsilon": eps,
-        "delta": delta,
+        "epsilon": target.epsilon,
+        "delta": target.delta,
         "lipschitz": model.constants.lipschitz,
         "strong_convexity": model.prior.strong_convexity,
         "convex": model.constants.convex,
     }
 
-    def sharp_guarantee(power: float) -> Any:
+    def sharp_guarantee(power: float) -> Guarantee:
         """Price of one exact draw at this power."""
         return sharp_price(model, n, power, 1)
 
+    search = partial(largest, target=target, lower=_LOWEST, upper=_HIGHEST, what="power")
     rows = [
         _exponential_row(model, n, target),
         _row("Corollary 8(ii)", "Minami Cor 8", lambda: log_sobolev.corollary_8(**at)),
         _row("bound (6)", "Minami Thm 7", lambda: log_sobolev.largest_power_tail_bound(**at)),
-        _row(
-            "Renyi curve",
-            "Geumlek Thm 16/17",
-            lambda: _largest_by_renyi(lambda p: sharp_guarantee(p).curve, eps, delta, _HIGHEST),
-        ),
-        _row(
-            "sharp theorem", "Gopi-Lee-Liu 2022", lambda: largest(sharp_guarantee, target, _LOWEST, _HIGHEST, "power")
-        ),
+        _row("Renyi curve", "Geumlek Thm 16/17", lambda: _largest_by_renyi(sharp_guarantee, target, _HIGHEST)),
+        _row("sharp theorem", "Gopi-Lee-Liu 2022", lambda: search(sharp_guarantee)),
     ]
     for count in steps:
 
-        def chain_price(power: float, count: int = count) -> Any:
+        def chain_price(power: float, count: int = count) -> Guarantee:
             return last_iterate.price(model, n, 1, last_iterate.at(model, n, 1, power, None, count))
 
         note = f"the chain as it runs: step 1/M, last of {count} iterates, converged or not"
-        search = partial(largest, chain_price, target, _LOWEST, _HIGHEST, "power")
-        rows.append(_row(f"finite-step, {count} steps", "Bok-Su-Altschuler 2024", search, note))
+        rows.append(_row(f"finite-step, {count} steps", "Bok-Su-Altschuler 2024", partial(search, chain_price), note))
     return rows
 
 
@@ -146,46 +142,38 @@ def _exponential_row(model: Gibbs, n: int, target: Target) -> Row:
     reason = exponential.refuses(model, "draws", PROVED)
     if reason is not None:
         return Row(name, source, None, reason)
-    at_power = lattice.Parameters  # the price is the same for every number of points
 
-    return _row(
-        name,
-        source,
-        lambda: largest(lambda p: lattice.price(model, n, 1, at_power(p, 1)), target, _LOWEST, _HIGHEST, "power"),
-    )
+    def price(power: float) -> Guarantee:
+        """The same for every number of points."""
+        return lattice.price(model, n, 1, lattice.Parameters(power, 1))
+
+    return _row(name, source, lambda: largest(price, target, _LOWEST, _HIGHEST, "power"))
 
 
 def _family_rows(model: Family, n: int, target: Target) -> list[Row]:
-    eps, delta = target.epsilon or 0.0, target.delta or 0.0
-    rows = [
-        _row(
-            "Renyi curve",
-            "Geumlek Alg 2, worst pairs corrected",
-            lambda: _largest_by_renyi(lambda p: law.price(model, n, 1, law.Parameters(p, 1.0)).curve, eps, delta, 1e3),
-        ),
-        _row(
-            "exact profile",
-            "certified over all neighbours",
-            lambda: largest(lambda p: law.price(model, n, 1, law.Parameters(p, 1.0)), target, 1e-9, 1e3, "power"),
-        ),
-    ]
+    def exact(power: float) -> Guarantee:
+        """Price of one draw at this power."""
+        return law.price(model, n, 1, law.Parameters(power, 1.0))
+
+    search = partial(largest, target=target, lower=1e-9, upper=1e3, what="power")
+    renyi = "Geumlek Alg 2, worst pairs corrected"
+    rows = [_row("Renyi curve", renyi, lambda: _largest_by_renyi(exact, target, 1e3))]
     if isinstance(model, BetaBernoulli):
-
-        def any_n(power: float) -> Any:
-            return conjugate.beta_any_n(alpha=model.alpha, beta=model.beta, power=power)
-
-        row = _row("exact profile, any n", "one pair for every n", lambda: largest(any_n, target, 1e-9, 1e3, "power"))
-        rows.insert(1, row)
-    return rows
+        any_n = partial(conjugate.beta_any_n, alpha=model.alpha, beta=model.beta)
+        rows.append(
+            _row("exact profile, any n", "one pair for every n", lambda: search(lambda power: any_n(power=power)))
+        )
+    return [*rows, _row("exact profile", "certified over all neighbours", lambda: search(exact))]
 
 
-def _largest_by_renyi(curve: Callable[[float], Curve], epsilon: float, delta: float, highest: float) -> float:
+def _largest_by_renyi(price: Callable[[float], Guarantee], target: Target, highest: float) -> float:
     """Largest power whose Renyi curve, converted at its best order, stays within epsilon."""
+    epsilon, delta = target.epsilon or 0.0, target.delta or 0.0
     low, high = 1e-12, highest
 
     def fits(power: float) -> bool:
-        found = curve(power)
-        return minimise_over_orders(lambda a: renyi_to_epsilon(a, found.renyi(a), delta)) <= epsilon
+        priced = price(power)
+        return minimise_over_orders(lambda a: renyi_to_epsilon(a, priced.renyi(a), delta)) <= epsilon
 
     if not fits(low):
         raise CalibrationError(f"no power meets the target ({epsilon:g}, {delta:g}) through Renyi orders.")

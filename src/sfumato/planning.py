@@ -27,6 +27,7 @@ TRUSTED = (PROVED, CONVERGED)
 MOST_NUMBERS = 2**27
 # A step is a pass over the records; usual paths have 128 to 1,000 of them.
 MOST_STEPS = 1_000_000
+# Each price of a list is planned anew, which can take seconds.
 MOST_PRICES = 100
 _HELD = "a release is held in memory and in one file of at most 1 GiB"
 
@@ -48,10 +49,10 @@ def plan(
     """Plan a release of `model` fitted to `n` records at a price fixed beforehand.
 
     Give exactly one of (epsilon, delta) and `target`, a curve: `sf.Renyi([2], [0.5])` is Geumlek's (2, 0.5)-RDP. For
-    mechanism "exact" the target may be left out: then the plan says what the true posterior costs. The price is for all
+    mechanism "exact" the target may be left out: then the plan holds the price of the true posterior. The price is for all
     draws together; `goal` is "draws" or "estimate"; `steps` fixes the length of a Langevin chain. `trust` is "proved", slack
     included; "assumes converged" plans "exponential" or "exact" draws of a Gibbs model at their exact price by a chain that
-    no theorem certifies, and every printed form says so.
+    no theorem certifies; every printed form includes that.
     """
     count = _validate.records("n", n)
     number = _validate.whole("draws", draws, maximum=MOST_NUMBERS, why=_HELD)
@@ -99,7 +100,7 @@ def _check_size(model: Model, draws: int, steps: int) -> None:
 
 @dataclass(frozen=True)
 class PriceList:
-    """One plan per epsilon; prints as a table and iterates as plans. A price that cannot be met says why."""
+    """One plan per epsilon, or None and the reason; prints as a table and iterates as plans."""
 
     epsilons: tuple[float, ...]
     delta: float
@@ -114,15 +115,15 @@ class PriceList:
 
     def __str__(self) -> str:
         rows = [("epsilon", "mechanism", "power", "mu", "expected")]
-        for epsilon, found, reason in zip(self.epsilons, self.plans, self.reasons, strict=True):
-            if found is None:
+        for epsilon, planned, reason in zip(self.epsilons, self.plans, self.reasons, strict=True):
+            if planned is None:
                 rows.append((f"{epsilon:g}", "none", "", "", reason))
                 continue
-            names = dict(found.parameters)
-            mu = found.guarantee.curve.mu
+            names = dict(planned.parameters)
+            mu = planned.guarantee.curve.mu
             shown = "-" if mu is None else f"{mu:.4g}"
             power = f"{names['power']:.4g}" if "power" in names else "-"
-            rows.append((f"{epsilon:g}", found.mechanism, power, shown, str(found.expected)))
+            rows.append((f"{epsilon:g}", planned.mechanism, power, shown, str(planned.expected)))
         widths = [max(len(row[i]) for row in rows) for i in range(4)]
         lines = [
             "  ".join([c.rjust(w) for c, w in zip(row[:4], widths, strict=True)] + [row[4]]).rstrip() for row in rows
@@ -176,8 +177,8 @@ def plan_for_width(
 ) -> WidthPlan:
     """The cheapest release whose intervals (privacy and sampling) are expected to be at most `width` wide, from the prior.
 
-    Without `epsilon` the smallest epsilon in the range `epsilons` is found for this number of `draws`; with `epsilon` and
-    `draws=None` the fewest draws that do, among powers of two. `found.plan` is the plan. No record is read.
+    Without `epsilon` the smallest epsilon in the range `epsilons` is searched for this number of `draws`; with `epsilon` and
+    `draws=None` the fewest draws that do, among powers of two. The answer holds the plan as `.plan`. No record is read.
     """
     wanted, share = _validate.positive("width", width), _validate.between("level", level, 0.0, 1.0)
 

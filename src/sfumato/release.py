@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from sfumato import release_file, signing, storage
 from sfumato.draws import Draws
-from sfumato.errors import ArgumentError
 from sfumato.privacy.guarantee import Guarantee
 
 _NARROWEST = 0.01  # level of an interval so narrow that its middle is the posterior median
@@ -65,14 +64,7 @@ class Release:
         """
         from sfumato.queries import intervals
 
-        if self.plan["model"].get("model") == "gibbs":
-            from sfumato.queries.transcript_posterior import regression_interval
-
-            if prior is not None:
-                raise ArgumentError("prior is for families; the prior of a regression is part of its plan.")
-            ends = regression_interval(self.draws, self.plan, self.schema, level, include)
-            return np.stack(ends).reshape(2, *self.draws.shape[2:])
-        return intervals.interval(self.draws, self.plan, level, include, prior)
+        return intervals.interval(self.draws, self.plan, level, include, prior, self.schema)
 
     def estimate(self, include: str = "privacy and sampling", prior: Any = None) -> NDArray[np.float64]:
         """The posterior median given the release: the middle of a very narrow interval.
@@ -97,8 +89,6 @@ class Release:
         """A sentence naming the coefficients of a regression whose intervals are hardly narrower than the prior's, or ""."""
         from sfumato.queries.transcript_posterior import prior_dominated
 
-        if self.plan["model"].get("model") != "gibbs":
-            return ""
         return prior_dominated(self.plan, self.schema, self.draws.labels, ends, level)
 
     def synthesize(

@@ -74,8 +74,8 @@ def test_what_a_composition_costs_is_never_rounded_below_its_parts():
 @pytest.mark.parametrize("mu", [0.4, 3.0])
 def test_between_the_points_that_are_asked_a_chord_lies_above_the_curve(monkeypatch, mu):
     """Chords are taken in exp(eps), where profiles are convex; in eps they would cut below a wide profile."""
-    monkeypatch.setattr(composing, "_ASKED", 4)
-    monkeypatch.setattr(composing, "_ASKED_AT_ONCE", 4)
+    monkeypatch.setattr(composing, "_POINTS", 4)
+    monkeypatch.setattr(composing, "_POINTS_AT_ONCE", 4)
     curve = sf.Profile("revealing-gaussian", {"mu": mu, "delta": 1e-7})
     found = composing._deltas_on_grid(curve, mu / 20, 60)
     truth = curve.deltas(mu / 20 * np.arange(61))
@@ -118,7 +118,7 @@ def test_a_cover_is_tested_at_its_points_on_its_chords_and_up_to_its_reach(monke
         assert not cover._above_chord(1.0, start, delta(start), start + 0.2, delta(start + 0.2))
         assert cover._above_chord(1.01, start, delta(start), start + 0.01, delta(start + 0.01))
     for delta0 in (1e-3, 1e-6):
-        assert delta(cover._reach(delta, delta0)) <= delta0
+        assert delta(cover._last_epsilon(delta, delta0)) <= delta0
     passed, covers = [], cover._covers
     monkeypatch.setattr(cover, "_covers", lambda mu, *rest: covers(mu, *rest) and not passed.append(mu))
     assert cover.covering_mu_of(delta, 1e-3) == min(passed)

@@ -61,13 +61,28 @@ def test_a_release_is_read_by_the_line_of_its_family(monkeypatch):
     assert expected_width(plan, 0.5) == 20.5
 
 
+def test_a_regression_is_read_by_the_line_of_its_models(monkeypatch):
+    rows = {"x": np.linspace(-1, 1, 40), "y": np.arange(40) % 3 > 0}
+    schema = sf.Schema({"x": sf.Number(-1, 1), "y": sf.Boolean()}, target="y", data_norm=1.0)
+    model = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(precision=2.0), 1)
+    plan = sf.plan(model, 40, 1.0, 1e-6, goal="estimate", steps=3, keep=("transcript",))
+    release = sf.publish(plan, sf.Dataset.from_table(rows, schema=schema), randomness=sf.seeded(1))
+    low, high = release.interval(0.9)
+    assert low < high
+    monkeypatch.setitem(table.METHODS, sf.Gibbs, Method(constant_reader))
+    assert release.interval(0.8, include="privacy").tolist() == [[0.8], [40.0]]
+    monkeypatch.setitem(table.METHODS, sf.Gibbs, "regressions have none.")
+    with pytest.raises(ArgumentError, match="regressions have none"):
+        release.interval()
+
+
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
         (F.Quantile(0.5, [1.0, 2.0]), "rank error"),
         (sf.networks.BayesianNetwork({"a": (), "b": ("a",)}, {"a": 2, "b": 2}), "marginal"),
         (sf.grouped(F.GammaPoisson(1.0, 1.0, 4), "g", (0, 1)), "one by one"),
-        (sf.Gibbs(sf.losses.LogitBernoulli(), sf.priors.Gaussian(precision=2.0)), "worked out for Gibbs"),
+        (sf.Gibbs(sf.losses.LogitBernoulli(), sf.priors.Gaussian(precision=2.0)), "convex, smooth losses"),
     ],
 )
 def test_a_model_without_an_interval_is_refused_with_a_sentence(model, sentence):
@@ -94,4 +109,6 @@ class Narrow:
 def test_expected_widths_refuse_before_anything_is_simulated():
     with pytest.raises(ArgumentError, match="one by one"):
         expected_width(Narrow(sf.grouped(F.GammaPoisson(1.0, 1.0, 4), "g", (0, 1))), 0.9)
+    with pytest.raises(ArgumentError, match="known after the release"):
+        expected_width(Narrow(sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(precision=2.0), 2)), 0.9)
     assert 0 < expected_width(Narrow(F.BetaBernoulli(1, 1)), 0.9) < 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sfumato.errors import FormatError
@@ -22,6 +22,10 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "profile": ("name", "parameters"),
     "composed": ("parts",),
 }
+# Curves whose keys are the arguments of their class.
+_PLAIN: dict[str, Callable[..., Curve]] = {
+    "gaussian": Gaussian, "pure": Pure, "bounded-range": BoundedRange, "metric": Metric
+}  # fmt: skip
 
 
 def refuse_unknown(document: object, keys: tuple[str, ...], what: str) -> Mapping[str, Any]:
@@ -30,9 +34,9 @@ def refuse_unknown(document: object, keys: tuple[str, ...], what: str) -> Mappin
         raise FormatError(f"{what} must be a JSON object; got {type(document).__name__}.")
     extra, missing = sorted(set(document) - set(keys)), sorted(set(keys) - set(document))
     if extra or missing:
-        said = [f"unknown {', '.join(map(repr, extra))}"] if extra else []
-        said += [f"missing {', '.join(map(repr, missing))}"] if missing else []
-        raise FormatError(f"{what} must have exactly the keys {', '.join(keys)}; {'; '.join(said)}.")
+        differences = [f"unknown {', '.join(map(repr, extra))}"] if extra else []
+        differences += [f"missing {', '.join(map(repr, missing))}"] if missing else []
+        raise FormatError(f"{what} must have exactly the keys {', '.join(keys)}; {'; '.join(differences)}.")
     return document
 
 
@@ -49,17 +53,11 @@ def curve_from_json(document: object) -> Curve:
 
 
 def _build(kind: str, fields: Mapping[str, Any]) -> Curve:
-    if kind == "gaussian":
-        return Gaussian(mu=fields["mu"])
-    if kind == "pure":
-        return Pure(epsilon=fields["epsilon"])
-    if kind == "bounded-range":
-        return BoundedRange(epsilon=fields["epsilon"])
+    if kind in _PLAIN:
+        return _PLAIN[kind](**{key: fields[key] for key in _KEYS[kind]})
     if kind == "renyi":
         listed = [_listed(fields[key], key) for key in ("orders", "values")]
         return Renyi(*([math.inf if v == "inf" else v for v in values] for values in listed))
-    if kind == "metric":
-        return Metric(epsilon=fields["epsilon"], delta=fields["delta"], distance=fields["distance"])
     if kind == "profile":
         if not isinstance(fields["parameters"], Mapping):
             raise FormatError(f"parameters must be a JSON object; got {type(fields['parameters']).__name__}.")

@@ -2,8 +2,8 @@
 
 A composition is kept as a normal form (distinct curves with counts), so that k-fold equals k singles and the order of
 addition cannot matter. Closed forms are used where they exist (Gaussian: sqrt of the sum of mu^2, also adaptively;
-equal pure curves: the binomial formula of Kairouz, Oh and Viswanath 2015). Otherwise every sound route is asked and
-the smallest answer is taken: the Gaussian curve that covers all parts, the sum of Renyi curves, the sum of pure
+equal pure curves: the binomial formula of Kairouz, Oh and Viswanath 2015). Otherwise the smallest of several
+upper bounds is taken: the Gaussian curve that covers all parts, the sum of Renyi curves, the sum of pure
 epsilons, and the privacy loss distribution.
 """
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 # Dots per side of 0 for the part with the widest loss; the narrowest part gets at least a hundredth of its width.
 _DOTS, _MOST_DOTS = 1000, 1 << 17
-# Points at which a profile is asked at most: it costs much more than a closed form.
-_ASKED, _ASKED_AT_ONCE = 400, 4000
+# Most points at which a profile is evaluated, one by one and all at once: an integral costs much more than a closed form.
+_POINTS, _POINTS_AT_ONCE = 400, 4000
 
 
 def compose(parts: Iterable[tuple[Curve, int]]) -> Curve:
@@ -209,20 +209,20 @@ def _loss(parts: tuple[tuple[Curve, int], ...]) -> ComposedLoss | None:
 
 
 def _deltas_on_grid(curve: Curve, interval: float, top: int) -> NDArray[np.float64]:
-    """Delta at 0, interval, ..., top * interval; a dear profile is asked at some of them and its chords taken.
+    """Delta at 0, interval, ..., top * interval; a costly profile is evaluated at some of them and its chords are used.
 
     Between two points a profile lies below its chord in exp(eps), so the chord is an upper bound at every dot.
     """
     import numpy as np
 
     grid = interval * np.arange(top + 1, dtype=np.float64)
-    points = _ASKED_AT_ONCE if isinstance(curve, Profile) and curve.answers_at_once else _ASKED
+    points = _POINTS_AT_ONCE if isinstance(curve, Profile) and curve.answers_at_once else _POINTS
     if not isinstance(curve, Profile) or top <= points:
         return curve.deltas(grid)
-    asked = np.unique(np.round(np.linspace(0, top, points + 1)).astype(int))
-    known = curve.deltas(grid[asked])
-    right = np.searchsorted(asked, np.arange(top + 1)).clip(1)
-    e0, e1, d0, d1 = grid[asked[right - 1]], grid[asked[right]], known[right - 1], known[right]
+    places = np.unique(np.round(np.linspace(0, top, points + 1)).astype(int))
+    known = curve.deltas(grid[places])
+    right = np.searchsorted(places, np.arange(top + 1)).clip(1)
+    e0, e1, d0, d1 = grid[places[right - 1]], grid[places[right]], known[right - 1], known[right]
     share = (np.exp(grid - e1) - np.exp(e0 - e1)) / -np.expm1(e0 - e1)
     chords: NDArray[np.float64] = np.minimum(1.0, (d0 + (d1 - d0) * share) * (1 + 1e-14))
     return chords

@@ -3,7 +3,7 @@
 A mechanism with delta(eps) <= delta0 + (1 - delta0) delta_mu(eps) for every eps is a post-processing of "with probability
 delta0 reveal the data, else release a mu-Gaussian". `covering_mu` finds the smallest such mu. Between two known points a
 profile lies below its chord in x = exp(eps), so it is enough that the Gaussian side stays above every chord; that side is
-convex in x with slope -Phi(-eps/mu - mu/2), so its smallest distance from a chord is found where the slopes agree.
+convex in x with slope -Phi(-eps/mu - mu/2), so its smallest distance from a chord lies where the slopes agree.
 
 This is how a ledger charges curves that have no mu of their own (every conjugate draw): docs/proofs/ledger.md.
 """
@@ -18,13 +18,14 @@ from statistics import NormalDist
 from sfumato.privacy.curves import Curve
 from sfumato.privacy.gaussian_tail import bisect_down, gaussian_delta
 
-# Points at which the curve is asked; more points, tighter chords. Relative loss in mu is about the square of the spacing.
+# Points at which the curve is evaluated; more points, tighter chords. Relative loss in mu is about the square of the spacing.
 _POINTS = 64
+# Relative width at which the bisection for mu stops.
 _RELATIVE = 1e-9
 
 
 def covering_mu(curve: Curve, delta0: float) -> float | None:
-    """Smallest mu found with delta(eps) <= delta0 + (1 - delta0) delta_mu(eps) for all eps; None if there is none.
+    """Smallest mu of the search with delta(eps) <= delta0 + (1 - delta0) delta_mu(eps) for all eps; None if there is none.
 
     Sound whatever the grid: the returned mu was itself tested on every chord.
     """
@@ -39,7 +40,7 @@ def covering_mu_of(delta: Callable[[float], float], delta0: float) -> float | No
     """The same for a profile given as a function of eps >= 0."""
     if delta0 <= 0 or delta0 >= 1:
         return None
-    limit = _reach(delta, delta0)
+    limit = _last_epsilon(delta, delta0)
     if limit is None or limit == 0:
         return limit
     if limit > 700:  # exp(eps) has no float there, and no ledger would admit such a curve
@@ -59,7 +60,7 @@ def covering_mu_of(delta: Callable[[float], float], delta0: float) -> float | No
     return high
 
 
-def _reach(delta: Callable[[float], float], delta0: float) -> float | None:
+def _last_epsilon(delta: Callable[[float], float], delta0: float) -> float | None:
     """An eps with delta(eps) <= delta0, close to the smallest: from there on the revealing part covers everything."""
     if delta(0.0) <= delta0:
         return 0.0

@@ -1,4 +1,4 @@
-"""Privacy curves: what a mechanism costs, as a function and not as one number.
+"""Privacy curves: the price of a mechanism as a function, not as one number.
 
 A curve is the function delta(eps), the largest hockey-stick divergence over ordered neighbouring pairs. The relation
 "neighbour" is symmetric here, so the values at eps >= 0 fix the curve on the whole line:

@@ -7,32 +7,20 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from sfumato import _validate
+from sfumato._validate import positive, whole
 from sfumato.privacy.loss_distribution import ComposedLoss
 from sfumato.privacy.pair_losses import FINE, Array, Direction, composed_pair, one, safe_order
 from sfumato.privacy.pairs import gamma_rate_delta, gamma_shape_delta, log_gamma_ratio
-from sfumato.privacy.profiles import Parameters, Registered, number, require_keys
-
-
-def _check_gamma(name: str, keys: tuple[str, ...], parameters: Parameters) -> None:
-    require_keys(name, parameters, (*keys, "draws"))
-    for key in keys:
-        _validate.positive(key, parameters[key])
-    _validate.whole("draws", parameters["draws"])
+from sfumato.privacy.profiles import Parameters, Registered, number, takes
 
 
 def _gamma_directions(parameters: Parameters) -> tuple[Direction, Direction]:
     shape, shift = one(number(parameters["shape"])), one(number(parameters["shift"]))
     if "rate" in parameters:
-        rate = one(number(parameters["rate"]))
-        return (
-            lambda eps: gamma_rate_delta(shape, rate, shift, eps, slower=True),
-            lambda eps: gamma_rate_delta(shape, rate, shift, eps, slower=False),
-        )
-    return (
-        lambda eps: gamma_shape_delta(shape, shift, eps, upward=True),
-        lambda eps: gamma_shape_delta(shape, shift, eps, upward=False),
-    )
+        by_rate = partial(gamma_rate_delta, shape, one(number(parameters["rate"])), shift)
+        return partial(by_rate, slower=True), partial(by_rate, slower=False)
+    by_shape = partial(gamma_shape_delta, shape, shift)
+    return partial(by_shape, upward=True), partial(by_shape, upward=False)
 
 
 @lru_cache(maxsize=64)
@@ -88,27 +76,25 @@ def gamma_rate_renyi(shape: float, rate: float, shift: float, order: float) -> f
 
 GAMMA: dict[str, Registered] = {
     "gamma-shape": Registered(
-        partial(_check_gamma, "gamma-shape", ("shape", "shift")),
+        takes("gamma-shape", shape=positive, shift=positive, draws=whole),
         _gamma_delta,
-        _gamma_deltas,
         lambda p, order: number(p["draws"]) * gamma_shape_renyi(number(p["shape"]), number(p["shift"]), order),
-        lambda p: 0.0,
         lambda p: (
             f"{int(number(p['draws']))} draw(s) of Gamma({number(p['shape']):g}+{number(p['shift']):g}) against"
             f" Gamma({number(p['shape']):g})"
         ),
+        _gamma_deltas,
     ),
     "gamma-rate": Registered(
-        partial(_check_gamma, "gamma-rate", ("shape", "rate", "shift")),
+        takes("gamma-rate", shape=positive, rate=positive, shift=positive, draws=whole),
         _gamma_delta,
-        _gamma_deltas,
         lambda p, order: (
             number(p["draws"]) * gamma_rate_renyi(number(p["shape"]), number(p["rate"]), number(p["shift"]), order)
         ),
-        lambda p: 0.0,
         lambda p: (
             f"{int(number(p['draws']))} draw(s) of Gamma({number(p['shape']):g}, rate {number(p['rate']):g}) against"
             f" rate {number(p['rate']):g}+{number(p['shift']):g}"
         ),
+        _gamma_deltas,
     ),
 }

@@ -13,14 +13,7 @@ from sfumato import _validate
 from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.gaussian_tail import UNIT, gaussian_delta
 from sfumato.privacy.inflation import inflated
-from sfumato.privacy.profiles import Parameters, Registered, number, require_keys
-
-
-def _check(parameters: Parameters) -> None:
-    require_keys("perturbed-gaussian", parameters, ("mu", "draws", "error"))
-    _validate.positive("mu", parameters["mu"])
-    _validate.whole("draws", parameters["draws"])
-    _validate.non_negative("error", parameters["error"])
+from sfumato.privacy.profiles import Parameters, Registered, number, takes
 
 
 def _totals(parameters: Parameters) -> tuple[float, float]:
@@ -44,11 +37,9 @@ def _renyi(parameters: Parameters, order: float) -> float:
 
 PERTURBED: dict[str, Registered] = {
     "perturbed-gaussian": Registered(
-        _check,
+        takes("perturbed-gaussian", mu=_validate.positive, draws=_validate.whole, error=_validate.non_negative),
         _delta,
-        None,
         _renyi,
-        lambda p: 0.0,
         lambda p: (
             f"{int(number(p['draws']))} draw(s), each {number(p['mu']):.6g}-Gaussian but for a stated error of"
             f" {number(p['error']):.3g} in its log mass"

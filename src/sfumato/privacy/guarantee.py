@@ -95,7 +95,7 @@ class Guarantee:
 
     @property
     def vacuous(self) -> bool:
-        """True where the promise says nothing: delta is 1 at every epsilon up to 100."""
+        """True where nothing is promised: delta is 1 at every epsilon up to 100."""
         if self.slack == 0:
             return self.delta(100.0) >= 1
         return self.delta(min(100.0, self._cheapest(0.0))) >= 1  # with slack delta rises again
@@ -189,7 +189,7 @@ class Guarantee:
         return "\n".join(lines)
 
     def to_dp_event(self) -> Any:
-        """Return the dp_accounting event that says the same; raises ArgumentError where that library has none."""
+        """Return the dp_accounting event of the same curve; raises ArgumentError where that library has none."""
         from sfumato.privacy.events import to_dp_event
 
         return to_dp_event(self.curve, self.slack)

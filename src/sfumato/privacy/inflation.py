@@ -75,11 +75,5 @@ def tolerant(exact: Registered) -> Registered:
         bare, error = parts(parameters)
         return exact.renyi(bare, order) + number(bare["draws"]) * renyi_extra(error, order)
 
-    return Registered(
-        check,
-        delta,
-        None if exact.deltas is None else deltas,
-        renyi,
-        exact.floor,
-        lambda p: exact.sentence(parts(p)[0]),
-    )
+    many_at_once = None if exact.deltas is None else deltas
+    return Registered(check, delta, renyi, lambda p: exact.sentence(parts(p)[0]), many_at_once, exact.floor)

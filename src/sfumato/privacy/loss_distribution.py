@@ -1,8 +1,8 @@
-"""Privacy loss distributions through dp_accounting: the one place that knows that library's names.
+"""Privacy loss distributions through dp_accounting; no other module uses that library's classes for them.
 
 A profile known at a grid of eps gives a pessimistic discrete distribution by connecting the dots (Doroshenko et al.
-2022): between dots the true profile is convex in exp(eps), so the chord lies above it; beyond the last dot what is
-left is put on the infinite loss. Rounding that makes a chord non-convex only adds mass, which is again pessimistic.
+2022): between dots the true profile is convex in exp(eps), so the chord lies above it; the mass beyond the last dot
+is put on the infinite loss. Rounding that makes a chord non-convex only adds mass, which is again pessimistic.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# What one FFT convolution of probability vectors may add or lose in absolute mass, with margin. A k-fold power loses in
+# Bound on the absolute mass that one FFT convolution of probability vectors adds or loses, with margin. A k-fold power loses in
 # proportion to k (about 2e-16 a fold at k = 1e5), and so do the roundings of the dots.
 FFT_ERROR, FOLD_ERROR = 1e-14, 2e-15
 

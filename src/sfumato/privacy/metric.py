@@ -51,7 +51,7 @@ class Metric(Curve):
 
     @property
     def vacuous(self) -> bool:
-        """True where the claim at distance 1 says nothing (delta of 1 or more)."""
+        """True where nothing is claimed at distance 1 (delta of 1 or more)."""
         return self.delta_value >= 1
 
     @property

@@ -54,7 +54,7 @@ def log_gamma_ratio(x: Array, shift: Array) -> Array:
     x, shift = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(shift, dtype=np.float64))
     small = np.minimum(x, x + shift) < 16.0
     # Gamma(x + s)/Gamma(x) = Gamma(x + 16 + s)/Gamma(x + 16) divided by the product of (1 + s/(x + k)), k < 16: a
-    # difference of two log-Gammas would lose digits that the charge on epsilon does not know of.
+    # difference of two log-Gammas would lose digits that the charge on epsilon does not cover.
     steps = np.log1p(shift[..., None] / (x[..., None] + np.arange(16.0))).sum(axis=-1)
     base = np.where(small, x + 16.0, x)
     top = base + shift
@@ -170,8 +170,8 @@ def gamma_rate_delta(shape: Array, rate: Array, shift: Array, epsilon: Array, sl
 
     def evaluate(k: Array, b: Array, s: Array, eps: Array) -> Array:
         """The same integral, 0 where the log ratio never exceeds epsilon."""
-        reach = k * np.log1p(s / b)
-        cut = (reach + sign * _charged(eps, reach)) / s
+        most = k * np.log1p(s / b)  # the largest log ratio of the bounded direction
+        cut = (most + sign * _charged(eps, most)) / s
         inside = cut > 0
         cut = np.where(inside, cut, 1.0)
         start = sign * (np.log(cut * (b if slower else b + s)) - np.log(k))

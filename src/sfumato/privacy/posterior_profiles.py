@@ -11,14 +11,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from sfumato import _validate
+from sfumato._validate import positive, whole
 from sfumato.privacy.gamma_profiles import GAMMA
 from sfumato.privacy.gaussian_profiles import PERTURBED
 from sfumato.privacy.inflation import tolerant
 from sfumato.privacy.loss_distribution import ComposedLoss
 from sfumato.privacy.pair_losses import COARSE, FINE, Array, composed_pair, one, safe_order
 from sfumato.privacy.pairs import RATIO_ERROR, beta_delta, log_gamma_ratio
-from sfumato.privacy.profiles import Parameters, Registered, number, require_keys
+from sfumato.privacy.profiles import Parameters, Registered, number, takes
 
 # --- one Beta pair: Beta(a + power, b) against Beta(a, b + power), both directions -----------------------------------
 
@@ -66,20 +66,9 @@ def beta_renyi(a: float, b: float, power: float, order: float) -> float:
     return max(0.0, float(terms.sum() + error))
 
 
-def _check_beta_pair(parameters: Parameters) -> None:
-    require_keys("beta-pair", parameters, ("a", "b", "power", "draws"))
-    for key in ("a", "b", "power"):
-        _validate.positive(key, parameters[key])
-    _validate.whole("draws", parameters["draws"])
-
-
 def _pair_values(parameters: Parameters) -> tuple[float, float, float, int]:
-    return (
-        number(parameters["a"]),
-        number(parameters["b"]),
-        number(parameters["power"]),
-        int(number(parameters["draws"])),
-    )
+    p = {key: number(value) for key, value in parameters.items()}
+    return p["a"], p["b"], p["power"], int(p["draws"])
 
 
 def _pair_delta(parameters: Parameters, epsilon: float) -> float:
@@ -165,16 +154,6 @@ def _block_bounds(blocks: list[tuple[int, int]], cells: Array, power: float, dra
     ]
 
 
-def _check_beta_bernoulli(parameters: Parameters) -> None:
-    named = {key: value for key, value in parameters.items() if key != "trials"}
-    require_keys("beta-bernoulli", named, ("alpha", "beta", "n", "power", "draws"))
-    for key in ("alpha", "beta", "power"):
-        _validate.positive(key, parameters[key])
-    _validate.whole("trials", parameters.get("trials", 1))
-    _validate.whole("n", parameters["n"])
-    _validate.whole("draws", parameters["draws"])
-
-
 def _bernoulli_values(parameters: Parameters) -> tuple[float, float, int, float, int, int]:
     p = {key: number(value) for key, value in parameters.items()}
     return p["alpha"], p["beta"], int(p["n"]), p["power"], int(p["draws"]), int(p.get("trials", 1))
@@ -193,24 +172,25 @@ def _bernoulli_renyi(parameters: Parameters, order: float) -> float:
     return draws * exact
 
 
+_CHECK_BITS = takes(
+    "beta-bernoulli", ("trials",), alpha=positive, beta=positive, n=whole, power=positive, draws=whole, trials=whole
+)
+
 _EXACT: dict[str, Registered] = {
     "beta-pair": Registered(
-        _check_beta_pair,
+        takes("beta-pair", a=positive, b=positive, power=positive, draws=whole),
         _pair_delta,
-        _pair_deltas,
         _pair_renyi,
-        lambda p: 0.0,
         lambda p: (
             f"{int(number(p['draws']))} draw(s) of Beta({number(p['a']):g}+{number(p['power']):g}, {number(p['b']):g})"
             f" against Beta({number(p['a']):g}, {number(p['b']):g}+{number(p['power']):g})"
         ),
+        _pair_deltas,
     ),
     "beta-bernoulli": Registered(
-        _check_beta_bernoulli,
+        _CHECK_BITS,
         _bernoulli_delta,
-        None,
         _bernoulli_renyi,
-        lambda p: 0.0,
         lambda p: (
             f"{int(number(p['draws']))} draw(s) of the Beta({number(p['alpha']):g}, {number(p['beta']):g}) posterior of"
             f" {int(number(p['n'])):,} bits at power {number(p['power']):.6g}"

@@ -28,18 +28,18 @@ Parameters = Mapping[str, Value]
 
 @dataclass(frozen=True)
 class Registered:
-    """What a named profile must answer. `delta` takes eps >= 0; `check` refuses impossible parameters."""
+    """A named profile. `delta` takes eps >= 0, `deltas` many of them at once; `check` refuses impossible parameters."""
 
     check: Callable[[Parameters], None]
     delta: Callable[[Parameters, float], float]
-    deltas: Callable[[Parameters, NDArray[np.float64]], NDArray[np.float64]] | None
     renyi: Callable[[Parameters, float], float]
-    floor: Callable[[Parameters], float]
     sentence: Callable[[Parameters], str]
+    deltas: Callable[[Parameters, NDArray[np.float64]], NDArray[np.float64]] | None = None
+    floor: Callable[[Parameters], float] = lambda parameters: 0.0
 
 
 def _lookup(name: str) -> Registered:
-    """Find a named profile; those of posterior draws live in their own module, imported when first asked for."""
+    """The named profile; those of posterior draws are in their own module, which is imported at the first use of one."""
     if name in _BASIC:
         return _BASIC[name]
     from sfumato.privacy.posterior_profiles import REGISTERED
@@ -89,7 +89,7 @@ class Profile(Curve):
 
     @property
     def answers_at_once(self) -> bool:
-        """Whether many epsilons cost little more than one; where not, composition asks at fewer points."""
+        """Whether many epsilons cost little more than one; where not, composition evaluates fewer points."""
         return _lookup(self.name).deltas is not None
 
     def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -137,6 +137,19 @@ def require_keys(name: str, parameters: Parameters, keys: Iterable[str]) -> None
         )
 
 
+def takes(
+    name: str, optional: tuple[str, ...] = (), **rules: Callable[[str, Value], object]
+) -> Callable[[Parameters], None]:
+    """A check that the parameters of a profile are exactly these, the optional ones aside, each within its rule."""
+
+    def check(parameters: Parameters) -> None:
+        require_keys(name, parameters, (key for key in rules if key in parameters or key not in optional))
+        for key, value in parameters.items():
+            rules[key](key, value)
+
+    return check
+
+
 def number(value: Value) -> float:
     """Return a scalar parameter as a float."""
     if isinstance(value, tuple):
@@ -145,12 +158,6 @@ def number(value: Value) -> float:
 
 
 # --- (eps, delta) by itself: reveal with probability delta, else randomised response -------------------------------
-
-
-def _check_approximate(parameters: Parameters) -> None:
-    require_keys("approximate", parameters, ("epsilon", "delta"))
-    _validate.non_negative("epsilon", parameters["epsilon"])
-    _validate.probability("delta", parameters["delta"])
 
 
 def _approximate_delta(parameters: Parameters, epsilon: float) -> float:
@@ -164,12 +171,6 @@ def _approximate_renyi(parameters: Parameters, order: float) -> float:
 
 
 # --- reveal with probability delta, else a mu-Gaussian: what a ledger has left ---------------------------------------
-
-
-def _check_revealing(parameters: Parameters) -> None:
-    require_keys("revealing-gaussian", parameters, ("mu", "delta"))
-    _validate.non_negative("mu", parameters["mu"])
-    _validate.probability("delta", parameters["delta"])
 
 
 def _revealing_delta(parameters: Parameters, epsilon: float) -> float:
@@ -187,11 +188,17 @@ def _revealing_renyi(parameters: Parameters, order: float) -> float:
 # --- a user's table ------------------------------------------------------------------------------------------------
 
 
-def _check_tabulated(parameters: Parameters) -> None:
-    require_keys("tabulated", parameters, ("epsilons", "deltas"))
+def _tables(parameters: Parameters) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The listed epsilons and deltas."""
     epsilons, deltas = parameters["epsilons"], parameters["deltas"]
     if not isinstance(epsilons, tuple) or not isinstance(deltas, tuple) or len(epsilons) != len(deltas) or not deltas:
         raise ArgumentError("epsilons and deltas must be lists of the same length, at least 1.")
+    return epsilons, deltas
+
+
+def _check_tabulated(parameters: Parameters) -> None:
+    require_keys("tabulated", parameters, ("epsilons", "deltas"))
+    epsilons, deltas = _tables(parameters)
     if not 0 <= epsilons[0] < math.inf or not epsilons[-1] < math.inf or any(not b > a for a, b in pairwise(epsilons)):
         raise ArgumentError("epsilons must ascend strictly from 0 or more and be finite.")
     if any(not 0 <= d <= 1 for d in deltas):
@@ -219,9 +226,7 @@ def _from_certainty(e1: float, d1: float, epsilon: float) -> float:
 
 
 def _tabulated_delta(parameters: Parameters, epsilon: float) -> float:
-    epsilons, deltas = parameters["epsilons"], parameters["deltas"]
-    if not isinstance(epsilons, tuple) or not isinstance(deltas, tuple):
-        raise ArgumentError("epsilons and deltas must be lists.")
+    epsilons, deltas = _tables(parameters)
     if epsilon >= epsilons[-1]:
         return deltas[-1]
     if epsilon <= epsilons[0]:
@@ -231,42 +236,32 @@ def _tabulated_delta(parameters: Parameters, epsilon: float) -> float:
     return min(1.0, value + 16 * UNIT * deltas[high - 1])
 
 
-def _tabulated_floor(parameters: Parameters) -> float:
-    deltas = parameters["deltas"]
-    return deltas[-1] if isinstance(deltas, tuple) else 1.0
-
-
 def _tabulated_renyi(parameters: Parameters, order: float) -> float:
     """Renyi divergence of the discrete pair that the connected dots describe; infinite if mass is left at the end."""
-    epsilons, deltas = parameters["epsilons"], parameters["deltas"]
-    if not isinstance(epsilons, tuple) or not isinstance(deltas, tuple) or deltas[-1] > 0:
-        return math.inf
-    return min(epsilons[-1], Pure(epsilons[-1]).renyi(order))
+    epsilons, deltas = _tables(parameters)
+    return math.inf if deltas[-1] > 0 else min(epsilons[-1], Pure(epsilons[-1]).renyi(order))
 
 
 _BASIC: dict[str, Registered] = {
     "approximate": Registered(
-        _check_approximate,
+        takes("approximate", epsilon=_validate.non_negative, delta=_validate.probability),
         _approximate_delta,
-        None,
         _approximate_renyi,
-        lambda p: number(p["delta"]),
         lambda p: f"({number(p['epsilon'])!r}, {number(p['delta'])!r})-differential privacy",
+        floor=lambda p: number(p["delta"]),
     ),
     "revealing-gaussian": Registered(
-        _check_revealing,
+        takes("revealing-gaussian", mu=_validate.non_negative, delta=_validate.probability),
         _revealing_delta,
-        None,
         _revealing_renyi,
-        lambda p: number(p["delta"]),
         lambda p: f"{number(p['mu']):.6g}-Gaussian differential privacy but for probability {number(p['delta']):.3g}",
+        floor=lambda p: number(p["delta"]),
     ),
     "tabulated": Registered(
         _check_tabulated,
         _tabulated_delta,
-        None,
         _tabulated_renyi,
-        _tabulated_floor,
-        lambda p: f"a tabulated profile of {len(p['deltas']) if isinstance(p['deltas'], tuple) else 0} points",
+        lambda p: f"a tabulated profile of {len(_tables(p)[0])} points",
+        floor=lambda p: _tables(p)[1][-1],
     ),
 }

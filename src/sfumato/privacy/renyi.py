@@ -46,7 +46,7 @@ class Renyi(Curve):
 
     @property
     def composable_as_profile(self) -> bool:
-        """A Renyi bound does not say what the profile is."""
+        """A Renyi bound does not determine the profile."""
         return False
 
     def _delta(self, epsilon: float) -> float:

@@ -22,7 +22,7 @@ _ID = re.compile(r"([a-z_]+)\.[a-z_]+")
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A condition of a theorem: an id that is unique within the theorem, words, and who usually says its value.
+    """A condition of a theorem: an id that is unique within the theorem, words, and the usual origin of its value.
 
     A "{}" in `required` stands for a number that depends on the case; `former` lists earlier (name, symbol, required).
     """
@@ -69,7 +69,7 @@ def declared(id: str) -> Theorem | None:
 
 @dataclass(frozen=True)
 class Assumption:
-    """One checked hypothesis: its words, its value, and who said so ("assumed": nothing can check it).
+    """One checked hypothesis: its words, its value, and the value's origin ("assumed": nothing can check it).
 
     `id` is "theorem/hypothesis" where the hypothesis is declared, and `bound` the number that its requirement depends on.
     """
@@ -118,19 +118,19 @@ def _hypothesis(id: str) -> Hypothesis | None:
 
 
 class Words(str):
-    """A text made from the words of declared theorems; `id` is what files hold in its place."""
+    """A text made from the words of declared theorems; files hold its `id` instead."""
 
     id: str
 
     def __new__(cls, text: str, id: str = "") -> Words:
-        """Return the text, which remembers its id."""
+        """Return the text with its id as an attribute."""
         made = super().__new__(cls, text)
         made.id = id
         return made
 
 
 def id_of(text: str) -> str:
-    """What a file holds for a theorem or a source: the id of declared ones; any other text stands for itself."""
+    """The id of a theorem or a source, which files hold; a text without an id is its own."""
     return getattr(text, "id", "") or str(text)
 
 
@@ -142,7 +142,7 @@ def in_words(id: str, part: str) -> str:
 
 
 def joined(first: str, second: str) -> str:
-    """Two theorems or two sources as one text, and their ids as one id; what is the same is named once."""
+    """Two theorems or two sources as one text, and their ids as one id; equal parts are named once."""
     id = unite(id_of(first), id_of(second))
     text = unite(first, second)
     return text if id == text else Words(text, id)

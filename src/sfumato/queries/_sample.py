@@ -18,7 +18,7 @@ class Sample:
     """`values` (draw, ...) with their `labels`; `law` names the law that they are draws of.
 
     `independent`: given the data they are independent with one law, as Hoeffding's inequality requires. All bounds are under
-    that law, which is the posterior itself only where `law` says so.
+    that law, which is the posterior itself only where `law` is that.
     """
 
     values: Array

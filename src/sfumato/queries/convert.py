@@ -30,12 +30,18 @@ def facts(plan: Mapping[str, Any], promise: str, trust: str, kind: str, digest: 
     }
 
 
+def needed(module: str, by: str, install: str = "") -> Any:
+    """An optional library; where it is missing, the error says what needs it and how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        name = module.partition(".")[0]
+        raise ImportError(f"{by} needs {name}, which is not installed: pip install {install or name}") from error
+
+
 def to_pandas(draws: Draws, attributes: Mapping[str, Any]) -> Any:
     """One row per draw, indexed by (chain, draw); one column per label. The promise is in `attrs`."""
-    try:
-        pandas = import_module("pandas")
-    except ImportError as error:
-        raise ImportError("to_pandas needs pandas, which is not installed: pip install pandas") from error
+    pandas = needed("pandas", "to_pandas")
     chains, count = draws.shape[:2]
     index = pandas.MultiIndex.from_product([range(chains), range(count)], names=["chain", "draw"])
     frame = pandas.DataFrame(draws.pooled().reshape(chains * count, -1), index=index, columns=list(draws.labels))
@@ -66,9 +72,6 @@ def to_arviz(draws: Draws, attributes: Mapping[str, Any]) -> Any:
 
 def _arviz() -> Any:
     """ArviZ, without the notice about its rewriting that version 0.23 prints on import."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return import_module("arviz")
-    except ImportError as error:
-        raise ImportError("to_arviz needs ArviZ, which is not installed: pip install 'sfumato[arviz]'") from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return needed("arviz", "to_arviz", "'sfumato[arviz]'")

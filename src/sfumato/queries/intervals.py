@@ -1,8 +1,8 @@
 """Intervals that include the privacy noise: quantiles of the posterior given the released draws.
 
 One draw is enough, because the law of a draw given the hidden statistic is public. With `include` "privacy and sampling" an
-interval is for the true parameter, with "privacy" for the posterior mean that the rows would give without privacy. How the
-interval of a family is worked out is in `queries.statistics`, one file a family.
+interval is for the true parameter, with "privacy" for the posterior mean that the rows would give without privacy. The
+methods are in `queries.statistics`, one file a family; those of regressions in `queries.transcript_posterior`.
 """
 
 from __future__ import annotations
@@ -17,20 +17,24 @@ from sfumato._quadrature import Array
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.models.families.family import Family
-from sfumato.models.reading import model_from_json
-from sfumato.queries.statistics.protocol import Released, numbers_of
+from sfumato.models.model import LOSSES
+from sfumato.models.reading import AnyModel, model_from_json
+from sfumato.queries.statistics.protocol import BOTH, INCLUDED, Released, numbers_of
 from sfumato.queries.statistics.table import reader_of
-
-BOTH, PRIVACY = "privacy and sampling", "privacy"
-INCLUDED = (BOTH, PRIVACY)
 
 
 def interval(
-    draws: Draws, plan: Mapping[str, Any], level: float = 0.9, include: str = BOTH, prior: Family | None = None
+    draws: Draws,
+    plan: Mapping[str, Any],
+    level: float = 0.9,
+    include: str = BOTH,
+    prior: Family | None = None,
+    schema: Mapping[str, Any] | None = None,
 ) -> Array:
     """Equal-tailed intervals of every released coordinate: lower ends and upper ends, shaped (2, *shape of a draw).
 
-    `prior` is the reader's own, a family of the same kind whose prior numbers replace the model's.
+    `prior` is the reader's own, a family of the same kind whose prior numbers replace the model's. `schema` is the release's
+    document, which a regression needs.
     """
     share = _validate.between("level", level, 0.0, 1.0)
     sampling = _validate.one_of("include", include, INCLUDED) == BOTH
@@ -38,12 +42,15 @@ def interval(
     read = reader_of(model)
     held = model if prior is None else _checked_prior(model, prior)
     pooled = draws.pooled().reshape(draws.shape[0] * draws.shape[1], -1)
-    ends = read(model, held, Released(int(plan["n"]), numbers_of(plan), pooled, draws.totals))
+    released = Released(int(plan["n"]), numbers_of(plan), pooled, draws.totals, (draws, plan, schema or {}))
+    ends = read(model, held, released)
     return np.asarray(ends(share, sampling), dtype=np.float64).reshape(2, *draws.shape[2:])
 
 
-def _checked_prior(model: Family, prior: Family) -> Family:
+def _checked_prior(model: AnyModel, prior: Family) -> Family:
     """The reader's prior, which must be of the released family: of the same inner family for groups, with the same floor."""
+    if model.summed == LOSSES:
+        raise ArgumentError("prior is for families; the prior of a regression is part of its plan.")
     inner = [getattr(each, "model", each) for each in (model, prior)]
     alike = [(type(each), type(within)) for each, within in zip((model, prior), inner, strict=True)]
     floors = {getattr(within, "floor", 0.0) for within in inner}

@@ -19,6 +19,7 @@ from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.labels import LabelInterval
 from sfumato.models.losses.protocol import LABELLED_ROW
+from sfumato.models.model import LOSSES
 from sfumato.models.reading import model_from_json
 from sfumato.schema import Schema
 from sfumato.schema.counts import Tally
@@ -52,7 +53,7 @@ class Regression:
 def read(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any]) -> Regression:
     """The regression of a release; any other model is refused."""
     model = model_from_json(plan["model"])
-    if not isinstance(model, Gibbs) or model.loss.record != LABELLED_ROW:
+    if model.summed != LOSSES or model.loss.record != LABELLED_ROW:
         what = getattr(model, "name", None) or f"a model with the {model.loss.name} loss"
         raise ArgumentError(
             f"predictions for rows need a released regression; this release is of {what}, which reads no features. "

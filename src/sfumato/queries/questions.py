@@ -108,14 +108,10 @@ class Questions:
         answer = respond(self.sample, utility, list(actions), terms=Terms(failure=failure), **more)
         expected = high - answer.utility * (high - low)
         error = None if answer.loss is None else answer.loss * (high - low)
-        within = (
-            ""
-            if error is None
-            else f"; no action costs less by more than {digits_up(error)} (probability {1 - failure:g})"
-        )
-        return Reply(
-            answer.response, f"{answer.response}: expected loss {expected:.4g}{within}, {self._of()}.", error, answer
-        )
+        sentence = f"{answer.response}: expected loss {expected:.4g}"
+        if error is not None:
+            sentence += f"; no action costs less by more than {digits_up(error)} (probability {1 - failure:g})"
+        return Reply(answer.response, f"{sentence}, {self._of()}.", error, answer)
 
     def top(self, k: int, failure: float = 0.05) -> Reply:
         """The k categories that hold the largest share together, largest first; `error` bounds the share that is missed.
@@ -132,13 +128,10 @@ class Questions:
         error = None
         if self.sample.independent:
             error = Terms(failure=failure).response_loss(self.sample.size, math.comb(shares.shape[1], count))
-        named = ", ".join(f"{names[i]} {means[i]:.4g}" for i in order)
-        within = (
-            ""
-            if error is None
-            else f"; no {count} hold more by more than {digits_up(error)} (probability {1 - failure:g})"
-        )
-        return Reply(tuple(names[i] for i in order), f"{named}{within}, {self._of()}.", error)
+        sentence = ", ".join(f"{names[i]} {means[i]:.4g}" for i in order)
+        if error is not None:
+            sentence += f"; no {count} hold more by more than {digits_up(error)} (probability {1 - failure:g})"
+        return Reply(tuple(names[i] for i in order), f"{sentence}, {self._of()}.", error)
 
     def prediction(self, X: Any) -> Reply:
         """Predictions for public rows of a regression."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.networks.bayesian_network import BayesianNetwork
+from sfumato.queries.convert import needed
 from sfumato.queries.tables import Network
 from sfumato.schema import Boolean, Category, Number
 
@@ -37,11 +37,7 @@ def synthesize(network: Network, rows: int, randomness: Any = None, to: str = "m
         import pyarrow
 
         return pyarrow.table(columns)
-    try:
-        pandas = import_module("pandas")
-    except ImportError as error:
-        raise ImportError("to='pandas' needs pandas, which is not installed: pip install pandas") from error
-    return pandas.DataFrame(columns)
+    return needed("pandas", "to='pandas'").DataFrame(columns)
 
 
 def sampled(network: Network, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
@@ -82,7 +78,7 @@ def _values(network: Network, name: str, codes: NDArray[np.int64], rng: np.rando
 def _spread(
     column: Number, edges: NDArray[np.float64], codes: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[Any]:
-    """Numbers spread evenly over their bins, whole where the schema says so."""
+    """Numbers spread evenly over their bins, whole where the schema declares whole numbers."""
     low, high = np.clip(edges[:-1], column.lower, column.upper), np.clip(edges[1:], column.lower, column.upper)
     if not column.integer:
         return np.asarray(low[codes] + (high - low)[codes] * rng.random(len(codes)))

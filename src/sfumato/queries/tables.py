@@ -1,14 +1,13 @@
 """Marginals and conditionals of a released network: exact sums over its drawn tables.
 
-Tables drawn under a strengthened prior or a tempered likelihood lie around shrunk frequencies. The reader knows prior,
-strength, power and n, so with `debias` (the default) the prior's pull is undone, which costs nothing: it is post-processing.
+Tables drawn under a strengthened prior or a tempered likelihood lie around shrunk frequencies. Prior, strength,
+power and n are public, so with `debias` (the default) the prior's pull is undone, which costs nothing: it is post-processing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from sfumato.models.networks._columns import words
 from sfumato.models.networks._elimination import joint
 from sfumato.models.networks._tables import Factor, Tables
 from sfumato.models.networks.bayesian_network import BayesianNetwork
+from sfumato.queries.convert import needed
 from sfumato.schema import Schema
 
 Array = NDArray[np.float64]
@@ -151,10 +151,7 @@ def _named(network: Network, columns: str | Sequence[str]) -> tuple[str, ...]:
 
 def to_pgmpy(network: Network) -> Any:
     """The network as pgmpy's, with its tables."""
-    try:
-        models, discrete = import_module("pgmpy.models"), import_module("pgmpy.factors.discrete")
-    except ImportError as error:
-        raise ImportError("to_pgmpy needs pgmpy, which is not installed: pip install pgmpy") from error
+    models, discrete = (needed(f"pgmpy.{part}", "to_pgmpy") for part in ("models", "factors.discrete"))
     if any(parent not in {f.column for f in network.factors} for f in network.factors for parent in f.parents):
         raise ArgumentError("a chain of single transitions has no law of its first state, so it is no pgmpy network.")
     # The class was renamed in pgmpy 1.0.

@@ -1,7 +1,7 @@
 """Intervals for the coefficients of a regression from the published gradients of its path: noise and sampling included.
 
-A reader of a transcript knows every noisy mean gradient g_t, the deviation of its noise, and the parameter theta_t at which it
-was taken. Two unknowns lie between these and the truth:
+A transcript holds every noisy mean gradient g_t; the deviation of its noise and the parameter theta_t at which it was taken
+follow from the plan. Two unknowns lie between these and the truth:
 
 - privacy: the optimum of the penalised mean loss, hat, which solves g(hat) + grad(-log pi)(hat)/n = 0. Its posterior is
   that of the function g (`pseudo_records`), pushed through the equation.
@@ -31,14 +31,15 @@ from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.labels import LabelSet
 from sfumato.models.losses.protocol import LABELLED_ROW, ScalarLinkLoss
-from sfumato.models.reading import model_from_json
+from sfumato.models.model import LOSSES
+from sfumato.models.reading import AnyModel, model_from_json
 from sfumato.queries.pseudo_records import PseudoRecords, draw_weights, spread_records
+from sfumato.queries.statistics.protocol import BOTH, INCLUDED, Ends, Released
 from sfumato.samplers.langevin import Recursion
 from sfumato.schema import Category, Number, Schema
 
 Array = NDArray[np.float64]
 
-INCLUDED = ("privacy and sampling", "privacy")
 # Most coefficients: the pseudo-records grow with their square, and the cost with its cube.
 _WIDEST = 30
 # Posterior draws behind an interval: quantiles at 5 % have a standard error of 1.1 % in level.
@@ -54,30 +55,55 @@ def regression_interval(
     plan: Mapping[str, Any],
     schema: Mapping[str, Any],
     level: float = 0.9,
-    include: str = "privacy and sampling",
+    include: str = BOTH,
 ) -> tuple[Array, Array]:
     """Lower and upper ends of a central interval for every coefficient, in the order of the release's labels.
 
     "privacy and sampling" is for the true coefficient; "privacy" for the penalised optimum on the rows, which is what a fit
     without privacy would have printed. The same release gives the same interval.
     """
-    _validate.one_of("include", include, INCLUDED)
+    sampling = _validate.one_of("include", include, INCLUDED) == BOTH
     share = _validate.between("level", level, 0.0, 1.0)
-    optimum, truth = coefficient_draws(draws, plan, schema)
-    target = truth if include == "privacy and sampling" else optimum
-    lower, upper = np.quantile(target, [(1 - share) / 2, (1 + share) / 2], axis=0)
-    return np.asarray(lower), np.asarray(upper)
+    lower, upper = _ends((draws, plan, schema), share, sampling)
+    return lower, upper
+
+
+def read(model: Gibbs, prior: Gibbs, released: Released) -> Ends:
+    """Intervals of every coefficient; the prior is that of the plan."""
+    if released.record is None:
+        raise ArgumentError("the width of a regression's interval depends on its rows: it is known after the release.")
+    record = released.record
+    return lambda level, sampling: _ends(record, level, sampling)
+
+
+def _ends(record: tuple[Draws, Mapping[str, Any], Mapping[str, Any]], level: float, sampling: bool) -> Array:
+    """Quantiles (2, d) of the posterior draws of the true coefficients or, without sampling, of the optimum."""
+    optimum, truth = coefficient_draws(*record)
+    ends = np.quantile(truth if sampling else optimum, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return np.asarray(ends, dtype=np.float64)
+
+
+def refusal(model: Gibbs) -> str | None:
+    """A sentence for losses whose gradients do not determine the mean gradient elsewhere."""
+    loss = model.loss
+    plain = loss.record == LABELLED_ROW and isinstance(loss, ScalarLinkLoss)
+    if plain and model.constants.convex and model.constants.smooth:
+        return None
+    return (
+        "intervals from a transcript are for convex, smooth losses of one score per row (Logistic, Huber, the clipped and "
+        f"the smoothed ones); {loss.name} is none."
+    )
 
 
 def prior_dominated(
     plan: Mapping[str, Any], schema: Mapping[str, Any], labels: Sequence[str], ends: Array, level: float
 ) -> str:
-    """A sentence on the coefficients whose interval is not much narrower than the prior's own, or nothing."""
+    """A sentence on the coefficients whose interval is not much narrower than the prior's own; empty for other models."""
     from scipy.special import ndtri
 
-    model = model_from_json(plan["model"])
-    precision = getattr(model.prior, "precision", None)
-    if not isinstance(precision, float | int):
+    model: AnyModel = model_from_json(plan["model"])
+    precision = getattr(model.prior, "precision", None) if model.summed == LOSSES else None
+    if model.summed != LOSSES or not isinstance(precision, float | int):
         return ""
     own = 2 * float(ndtri(0.5 + 0.5 * level)) / precision**0.5
     names = [label for label, (low, high) in zip(labels, ends.T, strict=True) if high - low > _NEARLY * own]
@@ -132,11 +158,11 @@ def path_of(model: Gibbs, plan: Mapping[str, Any], transcript: Array) -> Array:
 
 def _readable(draws: Draws, plan: Mapping[str, Any]) -> Gibbs:
     """The model of a release whose gradients can be read, or the reason why not."""
-    if plan["model"].get("model") != "gibbs":
+    model: AnyModel = model_from_json(plan["model"])
+    if model.summed != LOSSES:
         raise ArgumentError(
             "this interval is read from the gradients of a regression; the release is of another model."
         )
-    model: Gibbs = model_from_json(plan["model"])
     if draws.transcript is None or plan["mechanism"] != "langevin-path":
         raise ArgumentError(
             "an honest interval for a regression is read from the noisy gradients of its path, and this release has none. "
@@ -144,13 +170,8 @@ def _readable(draws: Draws, plan: Mapping[str, Any]) -> Gibbs:
         )
     if draws.transcript.shape[1] != int(plan["parameters"]["steps"]):
         raise ArgumentError("the transcript is not as long as its plan says: check the file with release.verify().")
-    loss = model.loss
-    plain = loss.record == LABELLED_ROW and isinstance(loss, ScalarLinkLoss)
-    if not (plain and model.constants.convex and model.constants.smooth):
-        raise ArgumentError(
-            "intervals from a transcript are for convex, smooth losses of one score per row (Logistic, Huber, the clipped and "
-            f"the smoothed ones); {loss.name} is none."
-        )
+    if (reason := refusal(model)) is not None:
+        raise ArgumentError(reason)
     if draws.transcript.shape[2] > _WIDEST:
         raise ArgumentError(
             f"intervals from a transcript are for at most {_WIDEST} coefficients; the release has {draws.transcript.shape[2]}."

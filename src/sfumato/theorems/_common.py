@@ -9,10 +9,13 @@ COUNT = "a whole number of at least 1"
 
 RECORDS = Hypothesis("records", "number of records", "n", COUNT, "State the public number of records.")
 DRAWS = Hypothesis("draws", "number of draws", "N", COUNT, "Ask for at least one draw.")
+TRIALS = Hypothesis("trials", "trials per record", "m", COUNT, "State the public number of trials.")
 LIKELIHOOD_POWER = Hypothesis(
     "power", "power of the likelihood", "r", POSITIVE,
     "Choose a positive power; 1 is the true posterior.",
 )  # fmt: skip
+POWER = Hypothesis("power", "power", "beta", POSITIVE, "Choose a positive power.")
+FAILURE = Hypothesis("", "failure probability", "delta", "in (0, 1)", "Choose a probability such as 0.05.")
 # Cells, shape and rate of conjugate priors, and the bound on what a record adds to a Gamma's rate.
 ALPHA = Hypothesis("alpha", "prior cell", "alpha", POSITIVE, "Use a proper prior: alpha > 0.", "prior")
 BETA = Hypothesis("beta", "prior cell", "beta", POSITIVE, "Use a proper prior: beta > 0.", "prior")
@@ -24,6 +27,15 @@ GAMMA = (
     Hypothesis("bound", "bound on a record's statistic", "B", POSITIVE, "Declare it; records are clipped.", "schema"),
     Hypothesis("shape-per-record", "shape per record", "q", POSITIVE, "1 for exponential data, 1/2 for a precision."),
 )
+# Constants of Gibbs posteriors.
+STRONG_CONVEXITY = Hypothesis(
+    "strong-convexity", "strong convexity of the potential", "m", POSITIVE,
+    "Give the prior a positive precision: sf.priors.Gaussian(precision=...).", "prior and loss",
+)  # fmt: skip
+PRECISION_PER_RECORD = Hypothesis(
+    "precision-per-record", "prior precision per record", "b", POSITIVE,
+    "Give the prior a positive precision: its covariance is I/(n b).", "prior",
+)  # fmt: skip
 # How a chain is run.
 RUN = (
     Hypothesis("public-start", "public start", "theta_0", "True", "Start at the prior mean or another public point.",

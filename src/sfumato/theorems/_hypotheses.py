@@ -6,7 +6,7 @@ A theorem that ends in a guarantee is declared once, above its function, and its
 
     h = Hypotheses("sharp.gibbs_draw")
     h.flag(convex, "convex")
-    count = h.count(draws, "draws")
+    m, g = h.numbers(strong_convexity=strong_convexity, difference=difference)
     return h.guarantee(curve)
 
 Files hold the ids; the words may be changed (`sfumato.privacy.statements`). A calculation that gives a number and no
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 from sfumato.errors import ArgumentError, AssumptionError
 from sfumato.privacy.curves import Curve
@@ -38,20 +38,22 @@ _RULES: dict[str, Callable[[float], bool]] = {
 
 
 class Hypotheses:
-    """The conditions of one theorem, checked one after the other."""
+    """The conditions of one theorem, checked one after the other.
+
+    Each check names its condition by the id of a hypothesis that the theorem declares, by a `Hypothesis`, or in words.
+    """
 
     def __init__(self, theorem: str, source: str | None = None) -> None:
-        """Start with nothing checked: `theorem` is the id of a declared theorem or, with a `source`, words of its own."""
+        """Start with nothing checked: `theorem` is the id of a declared theorem or, with a `source`, a name in words."""
         if source is None and theorem not in THEOREMS:
             raise ArgumentError(f"theorem must be the id of a declared theorem, or have a source; got {theorem!r}.")
         self.entry = THEOREMS[theorem] if source is None else Theorem("", theorem, source)
-        self.id = self.entry.id
         self.checked: list[tuple[str, ...]] = []  # the fields of an `Assumption` each
 
     def holds(
         self,
         condition: bool,
-        name: str,
+        name: str | Hypothesis,
         symbol: str = "",
         required: str = "",
         given: object = None,
@@ -61,64 +63,73 @@ class Hypotheses:
     ) -> None:
         """Record a condition that is true, or raise AssumptionError with all its parts.
 
-        `name` is the id of a declared hypothesis, whose words are then used, or a name in words. `bound` is the number that
-        a declared requirement such as "at most {}" depends on.
+        `bound` is the number that a requirement such as "at most {}" depends on.
         """
-        about = self._about(name, *((symbol, required, remedy, origin) if symbol else ()))
+        self._record(condition, self._about(name, symbol, required, remedy, origin), given, bound)
+
+    def _about(self, name: str | Hypothesis, symbol: str, required: str, remedy: str, origin: str) -> Hypothesis:
+        """The hypothesis that a check names; without a symbol `name` is the id of one that the theorem declares."""
+        if isinstance(name, Hypothesis):
+            return replace(name, id="")  # it is not among those that the theorem declares
+        if symbol:
+            return Hypothesis("", name, symbol, required, remedy, origin)
+        for about in self.entry.hypotheses:
+            if about.id == name:
+                return about
+        raise ArgumentError(f"name must be the id of a hypothesis that {self.entry.id!r} declares; got {name!r}.")
+
+    def _record(self, condition: bool, about: Hypothesis, given: object, bound: str = "") -> None:
         shown = f"{given:.6g}" if isinstance(given, float) else str(given)
         needed = about.required.replace("{}", bound)
         if not condition:
             raise AssumptionError(self.entry.name, about.name, about.symbol, needed, shown, about.remedy)
-        id = f"{self.id}/{about.id}" if about.id else ""
+        id = f"{self.entry.id}/{about.id}" if about.id else ""
         self.checked.append((about.name, about.symbol, needed, shown, about.origin, id, bound))
 
-    def _about(self, name: str, *words: str) -> Hypothesis:
-        """The declared hypothesis with this id; where words are given (symbol, required, remedy, origin), these."""
-        if words:
-            return Hypothesis("", name, words[0], words[1], words[2], words[3])
-        for about in self.entry.hypotheses:
-            if about.id == name:
-                return about
-        raise ArgumentError(f"name must be the id of a hypothesis that {self.id!r} declares; got {name!r}.")
-
     def number(
-        self, value: object, name: str, symbol: str = "", rule: str = "", remedy: str = "", origin: str = "argument"
-    ) -> float:
-        """Check a real number against one of the named rules ("finite and greater than 0", ...) and return it."""
-        real = isinstance(value, (int, float)) or hasattr(value, "__float__")
-        number = float(value) if real and not isinstance(value, bool) and value is not None else math.nan  # type: ignore[arg-type]
-        fits = _RULES[rule or self._about(name).required](number)
-        self.holds(fits, name, symbol, rule, value if math.isnan(number) else number, remedy, origin)
-        return number
-
-    def count(
-        self, value: object, name: str, symbol: str = "", minimum: int = 1, remedy: str = "", origin: str = "argument"
-    ) -> int:
-        """Check a whole number of at least `minimum` and return it."""
-        whole = hasattr(value, "__index__") and not isinstance(value, bool)
-        ok = whole and int(value) >= minimum  # type: ignore[call-overload]
-        self.holds(ok, name, symbol, f"a whole number of at least {minimum}", value, remedy, origin)
-        return int(value)  # type: ignore[call-overload, no-any-return]
-
-    def flag(
         self,
         value: object,
-        name: str,
+        name: str | Hypothesis,
         symbol: str = "",
-        required: str = "True",
+        rule: str = "",
         remedy: str = "",
-        origin: str = "declared",
-    ) -> None:
+        origin: str = "argument",
+    ) -> float:
+        """Check a real number against one of the named rules ("finite and greater than 0", ...) and return it."""
+        about = self._about(name, symbol, rule, remedy, origin)
+        real = isinstance(value, (int, float)) or hasattr(value, "__float__")
+        number = float(value) if real and not isinstance(value, bool) and value is not None else math.nan  # type: ignore[arg-type]
+        self._record(_RULES[about.required](number), about, value if math.isnan(number) else number)
+        return number
+
+    def count(self, value: object, name: str | Hypothesis, symbol: str = "", minimum: int = 1, remedy: str = "") -> int:
+        """Check a whole number of at least the number that ends its requirement and return it."""
+        about = self._about(name, symbol, f"a whole number of at least {minimum}", remedy, "argument")
+        whole = hasattr(value, "__index__") and not isinstance(value, bool)
+        least = int(about.required.rpartition(" ")[2])
+        self._record(whole and int(value) >= least, about, value)  # type: ignore[call-overload]
+        return int(value)  # type: ignore[call-overload, no-any-return]
+
+    def flag(self, value: object, name: str | Hypothesis) -> None:
         """Check a declared property: it must be exactly True."""
-        self.holds(value is True, name, symbol, required, value, remedy, origin)
+        self.holds(value is True, name, given=value)
+
+    def numbers(self, **values: object) -> list[float]:
+        """Check several numbers by the ids of their hypotheses, written with "_" for "-", and return them."""
+        return [self.number(value, id.replace("_", "-")) for id, value in values.items()]
+
+    def counts(self, **values: object) -> list[int]:
+        """The same for whole numbers."""
+        return [self.count(value, id.replace("_", "-")) for id, value in values.items()]
+
+    def flags(self, **values: object) -> None:
+        """The same for declared properties."""
+        for id, value in values.items():
+            self.flag(value, id.replace("_", "-"))
 
     def tempering(self, power: float, strength: float, draws: int) -> tuple[float, float, int]:
         """Check TEMPERING: how a posterior is tempered and strengthened, and how often it is drawn."""
         return self.number(power, "power"), self.number(strength, "strength"), self.count(draws, "draws")
-
-    def drawing_error(self, log_error: float) -> float:
-        """Check LOG_ERROR: the bound on how far the log of a drawn point's mass is from the exact one."""
-        return self.number(log_error, "log-error")
 
     def distance(self, name: str) -> str:
         """Check DISTANCE: the distance between data sets has a name."""
@@ -132,11 +143,7 @@ class Hypotheses:
         """
         error = self.number(bound, "float-error")
         if error > 0:
-            noise = self._about("float-noise")
-            value = "float64 normals (53 bits)"
-            self.checked.append(
-                (noise.name, noise.symbol, noise.required, value, "assumed", f"{self.id}/{noise.id}", "")
-            )
+            self.holds(True, "float-noise", given="float64 normals (53 bits)")
         return error
 
     def inherit(self, *claims: Guarantee) -> None:
@@ -144,7 +151,7 @@ class Hypotheses:
         self.checked += [astuple(each) for claim in claims for each in claim.assumptions]
 
     def stated(self) -> tuple[str, str, tuple[Assumption, ...]]:
-        """Name and source of the theorem, and what was checked."""
+        """Name and source of the theorem, and what was checked, in order."""
         return stated(self.entry, self.checked)
 
     def guarantee(

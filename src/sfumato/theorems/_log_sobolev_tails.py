@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from sfumato.errors import ArgumentError
 from sfumato.privacy.gaussian_tail import TINY, UNIT
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.profiles import Profile
-from sfumato.theorems._common import POSITIVE
+from sfumato.theorems._common import POSITIVE, POWER, STRONG_CONVEXITY
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 PAPER = "Minami et al. 2016"
@@ -25,25 +26,22 @@ SHARP = "Use sharp.gibbs_draw, whose curve holds at every epsilon and is never w
 _SHRINKS = tuple(10.0**-k for k in range(15, 5, -1))
 
 
+EPSILON = Hypothesis("epsilon", "epsilon", "eps", POSITIVE, "Ask for a positive epsilon.")
 CONSTANTS = (
     Hypothesis("convex", "convexity of every loss", "convex", "True",
                "Use a convex loss; without it the posterior need not be log-concave.", "loss"),
     Hypothesis("lipschitz", "Lipschitz constant of the loss", "L", POSITIVE,
                "Declare a bound on the rows (data_norm, radius) or use a clipped loss.", "loss"),
-    Hypothesis("strong-convexity", "strong convexity of the potential", "m", POSITIVE,
-               "Give the prior a positive precision: sf.priors.Gaussian(precision=...).", "prior"),
+    replace(STRONG_CONVEXITY, origin="prior"),
 )  # fmt: skip
-DIVERGENCE = (
-    *CONSTANTS,
-    Hypothesis("power", "power", "beta", POSITIVE, "Choose a positive power."),
-)  # fmt: skip
+DIVERGENCE = (*CONSTANTS, POWER)
 
 
 theorem(
     "log_sobolev.tail_condition", "tail of the log ratio (Theorem 5)", f"{PAPER}, Theorem 5",
     Hypothesis("every-ordered-pair", "tail bound for every ordered pair", "D, D'", "True", "Bound both directions.",
                "declared"),
-    Hypothesis("epsilon", "epsilon", "eps", POSITIVE, "Ask for a positive epsilon."),
+    EPSILON,
     Hypothesis("tail", "tail of the log ratio", "delta", "in [0, 1]", "Give a probability."),
 )  # fmt: skip
 
@@ -59,8 +57,7 @@ def tail_condition(
     """
     h = Hypotheses("log_sobolev.tail_condition")
     h.flag(every_ordered_pair, "every-ordered-pair")
-    eps = h.number(epsilon, "epsilon")
-    delta = h.number(tail, "tail")
+    eps, delta = h.numbers(epsilon=epsilon, tail=tail)
     return h.guarantee(Profile("approximate", {"epsilon": eps, "delta": delta}), adjacency, unit)
 
 
@@ -94,8 +91,7 @@ def kl_bound(*, power: float, lipschitz: float, strong_convexity: float, convex:
 
 theorem(
     "log_sobolev.tail_bound", "tail bound (Theorem 7)", f"{PAPER}, Theorem 7 with Theorem 5",
-    *DIVERGENCE,
-    Hypothesis("epsilon", "epsilon", "eps", POSITIVE, "Ask for a positive epsilon."),
+    *DIVERGENCE, EPSILON,
     Hypothesis("epsilon-beyond", "epsilon beyond the divergence bound", "eps > 2 L^2 beta^2/m", "greater than {}",
                f"Lower the power: (6) says nothing here. {SHARP}"),
 )  # fmt: skip
@@ -114,7 +110,7 @@ def tail_bound(
     """Theorem 7, bound (6): (eps, delta) with delta = exp(-(eps - k)^2/(4k)), k = 2 L^2 beta^2/m, for eps > k.
 
     `strong_convexity` is m of U_D for every D (the prior's m_pi suffices), `lipschitz` is L of one record's loss. The
-    paper's beta <= 1 and non-negative loss are not used by its proof and not asked for.
+    paper's beta <= 1 and non-negative loss are not used by its proof and not required.
     `power` is beta; `convex` is declared by the loss. Source: Minami et al. 2016, Theorem 7 with Theorem 5.
     """
     h = Hypotheses("log_sobolev.tail_bound")
@@ -156,7 +152,7 @@ def largest_power_tail_bound(
 
 
 def tail_of(epsilon: float, k: float) -> float:
-    """The right side of (6), rounded up; 1 where it says nothing."""
+    """The right side of (6), rounded up; 1 where it bounds nothing."""
     if epsilon <= k:
         return 1.0
     gap = (epsilon - k) * (1 - 2 * UNIT)
@@ -178,15 +174,14 @@ def _exp_up(exponent: float) -> float:
 
 def check_target(h: Hypotheses, epsilon: float, delta: float) -> tuple[float, float]:
     """Check (eps, delta) and return eps and log(1/delta)."""
-    eps = h.number(epsilon, "epsilon", "eps", "finite and greater than 0", "Ask for a positive epsilon.")
+    eps = h.number(epsilon, EPSILON)
     return eps, -math.log(h.number(delta, "delta", "delta", "in (0, 1)", "Ask for a delta strictly between 0 and 1."))
 
 
 def check_constants(h: Hypotheses, lipschitz: float, strong_convexity: float, convex: bool) -> tuple[float, float]:
     """Check Assumption 6 as far as the proof uses it, and return L and m."""
     h.flag(convex, "convex")
-    big_l = h.number(lipschitz, "lipschitz")
-    m = h.number(strong_convexity, "strong-convexity")
+    big_l, m = h.numbers(lipschitz=lipschitz, strong_convexity=strong_convexity)
     return big_l, m
 
 

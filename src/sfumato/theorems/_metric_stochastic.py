@@ -55,9 +55,8 @@ def stochastic_divergence(
 
 
 theorem(
-    "metric.stochastic_draws", "stochastic Lipschitz theorem", _PAPER + "Theorem 8(2)",
-    *_STOCHASTIC, DISTANCE, DRAWS,
-)  # fmt: skip
+    "metric.stochastic_draws", "stochastic Lipschitz theorem", _PAPER + "Theorem 8(2)", *_STOCHASTIC, DISTANCE, DRAWS
+)
 
 
 def stochastic_draws(
@@ -106,7 +105,7 @@ def stochastic_draws_within(
 
     Total variation v nearly linear in rho for small rho, where Theorem 8(2) has its square root.
     `concentration` is c, `offset` L0, `log_ratio` ln C of Assumption 2 for the whole data set; `rho` is the largest distance
-    of two data sets that differ as `adjacency` says. Source: Dimitrakakis et al. 2017, Theorem 8(2), sharpened.
+    of two data sets that are neighbours by `adjacency`. Source: Dimitrakakis et al. 2017, Theorem 8(2), sharpened.
     """
     h = Hypotheses("metric.stochastic_draws_within")
     c, shift, log_c = _stochastic(h, concentration, offset, log_ratio, power)
@@ -198,8 +197,5 @@ def _stochastic(
     h: Hypotheses, concentration: float, offset: float, log_ratio: float, power: float
 ) -> tuple[float, float, float]:
     """Check (c, L0, ln C) and return them for the likelihood raised to the power."""
-    c = h.number(concentration, "concentration")
-    shift = h.number(offset, "offset")
-    log_c = h.number(log_ratio, "log-ratio")
-    r = h.number(power, "power")
+    c, shift, log_c, r = h.numbers(concentration=concentration, offset=offset, log_ratio=log_ratio, power=power)
     return c / r, shift * r, log_c * max(1.0, r)

@@ -15,14 +15,26 @@ condition (iii) has the sign of the second derivative of a log likelihood where 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import POSITIVE, POWER, RECORDS
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis
 
 THEOREM = "Bernstein-von Mises for power posteriors"
 SOURCE = "Minami et al. 2016, supplement Theorem 16"
 Matrix = NDArray[np.float64]
+_ROWS = Hypothesis(
+    "", "rows from the model", "p_0 = p(.|theta_0)", "True",
+    "Under a wrong model both variances are sandwiches, and these formulas do not hold.", "model",
+)  # fmt: skip
+_INFORMATION = Hypothesis(
+    "", "Fisher information", "I_0", POSITIVE,
+    "Give the Fisher information of one row; a singular model has no normal limit.",
+)  # fmt: skip
+_MATRIX = replace(_INFORMATION, required="a symmetric positive definite matrix")
 
 
 def variance_given_data(
@@ -57,40 +69,24 @@ def inflation(*, power: float) -> float:
     Source: Minami et al. 2016, supplement Theorem 16.
     """
     h = Hypotheses(THEOREM, SOURCE)
-    return 1.0 / h.number(power, "power", "beta", "finite and greater than 0", "Choose a positive power.")
+    return 1.0 / h.number(power, POWER)
 
 
 def _run(n: int, power: float, well_specified: bool) -> tuple[int, float]:
     """Check the sample and the power, and return them."""
     h = Hypotheses(THEOREM, SOURCE)
-    h.flag(
-        well_specified,
-        "rows from the model",
-        "p_0 = p(.|theta_0)",
-        "True",
-        "Under a wrong model both variances are sandwiches, and these formulas do not hold.",
-        origin="model",
-    )
-    count = h.count(n, "number of records", "n", 1, "State the number of records.")
-    return count, h.number(power, "power", "beta", "finite and greater than 0", "Choose a positive power.")
+    h.flag(well_specified, _ROWS)
+    return h.count(n, RECORDS), h.number(power, POWER)
 
 
 def _inverse(information: float | ArrayLike, scale: float) -> float | Matrix:
     """Return scale * I_0^-1 for a positive number or a symmetric positive definite matrix."""
     h = Hypotheses(THEOREM, SOURCE)
     array = np.asarray(information, dtype=np.float64)
-    remedy = "Give the Fisher information of one row; a singular model has no normal limit."
     if array.ndim == 0:
-        return scale / h.number(float(array), "Fisher information", "I_0", "finite and greater than 0", remedy)
+        return scale / h.number(float(array), _INFORMATION)
     square = array.ndim == 2 and array.shape[0] == array.shape[1] and bool(np.all(np.isfinite(array)))
     symmetric = square and bool(np.allclose(array, array.T, rtol=1e-10, atol=0.0))
     definite = symmetric and float(np.linalg.eigvalsh(array)[0]) > 0
-    h.holds(
-        definite,
-        "Fisher information",
-        "I_0",
-        "a symmetric positive definite matrix",
-        f"shape {array.shape}",
-        remedy,
-    )
+    h.holds(definite, _MATRIX, given=f"shape {array.shape}")
     return np.asarray(scale * np.linalg.inv(array), dtype=np.float64)

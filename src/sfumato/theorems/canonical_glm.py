@@ -18,7 +18,7 @@ import math
 from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._common import DRAWS, NOT_NEGATIVE, POSITIVE, RECORDS
+from sfumato.theorems._common import DRAWS, NOT_NEGATIVE, POSITIVE, PRECISION_PER_RECORD, RECORDS
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 PAPER = "Geumlek, Song and Chaudhuri 2017"
@@ -32,11 +32,7 @@ _MODEL = (
                "Declare a bound on the rows (data_norm); append the intercept before taking it.", "schema"),
     Hypothesis("bound", "bound on response minus mean", "B", NOT_NEGATIVE, "Take it from response_bound.",
                "schema and model"),
-    RECORDS,
-)  # fmt: skip
-_PRECISION = (
-    Hypothesis("precision-per-record", "prior precision per record", "b", POSITIVE,
-               "Give the prior a positive precision: its covariance is I/(n b).", "prior"),
+    RECORDS, PRECISION_PER_RECORD,
 )  # fmt: skip
 
 
@@ -62,7 +58,7 @@ def response_bound(*, y_min: float, y_max: float, mean_min: float, mean_max: flo
 theorem(
     "canonical_glm.posterior_draw", "canonical GLM with Gaussian prior",
     f"{PAPER}, Theorems 16 and 17, by Gopi, Lee and Liu 2022",
-    *_MODEL, *_PRECISION,
+    *_MODEL,
     Hypothesis("power", "power", "rho", POSITIVE, "Choose a positive power."),
     DRAWS,
 )  # fmt: skip
@@ -86,8 +82,7 @@ def posterior_draw(
     `canonical` declares that the link is canonical, without which the gradients are unbounded.
     """
     h = Hypotheses("canonical_glm.posterior_draw")
-    c, big_b, count = _model(h, radius, bound, n, canonical)
-    b = _precision(h, precision_per_record)
+    c, big_b, count, b = _model(h, radius, bound, n, precision_per_record, canonical)
     rho = h.number(power, "power")
     k = h.count(draws, "draws")
     mu = 2 * c * big_b * rho / math.sqrt(count * b) * math.sqrt(k)
@@ -95,9 +90,8 @@ def posterior_draw(
 
 
 theorem(
-    "canonical_glm.concentrated_precision", "concentrated posterior (Algorithm 4)", f"{PAPER}, Algorithm 4",
-    *_MODEL, *_PRECISION,
-)  # fmt: skip
+    "canonical_glm.concentrated_precision", "concentrated posterior (Algorithm 4)", f"{PAPER}, Algorithm 4", *_MODEL
+)
 
 
 def concentrated_precision(
@@ -110,16 +104,12 @@ def concentrated_precision(
     Source: Geumlek et al. 2017, Algorithm 4.
     """
     h = Hypotheses("canonical_glm.concentrated_precision")
-    c, big_b, count = _model(h, radius, bound, n, canonical)
-    b_0 = _precision(h, precision_per_record)
+    c, big_b, count, b_0 = _model(h, radius, bound, n, precision_per_record, canonical)
     lam, eps = _target(h, order, epsilon)
     return max(2 * (c * big_b) * (c * big_b) * lam / (count * eps) * (1 + 96 * UNIT), b_0)
 
 
-theorem(
-    "canonical_glm.diffused_power", "diffused posterior (Algorithm 5)", f"{PAPER}, Algorithm 5",
-    *_MODEL, *_PRECISION,
-)  # fmt: skip
+theorem("canonical_glm.diffused_power", "diffused posterior (Algorithm 5)", f"{PAPER}, Algorithm 5", *_MODEL)
 
 
 def diffused_power(
@@ -132,24 +122,20 @@ def diffused_power(
     Arguments as for `concentrated_precision`. Source: Geumlek et al. 2017, Algorithm 5.
     """
     h = Hypotheses("canonical_glm.diffused_power")
-    c, big_b, count = _model(h, radius, bound, n, canonical)
-    b = _precision(h, precision_per_record)
+    c, big_b, count, b = _model(h, radius, bound, n, precision_per_record, canonical)
     lam, eps = _target(h, order, epsilon)
     if big_b == 0:
         return 1.0
     return min(1.0, math.sqrt(eps * count * b / (2 * lam)) / (c * big_b) * (1 - 48 * UNIT))
 
 
-def _model(h: Hypotheses, radius: float, bound: float, n: int, canonical: bool) -> tuple[float, float, int]:
-    """Check what the model promises, and return c, B and n."""
+def _model(
+    h: Hypotheses, radius: float, bound: float, n: int, precision: float, canonical: bool
+) -> tuple[float, float, int, float]:
+    """Check the constants of the model, and return c, B, n and b."""
     h.flag(canonical, "canonical")
-    c = h.number(radius, "radius")
-    big_b = h.number(bound, "bound")
-    return c, big_b, h.count(n, "records")
-
-
-def _precision(h: Hypotheses, value: float) -> float:
-    return h.number(value, "precision-per-record")
+    c, big_b = h.numbers(radius=radius, bound=bound)
+    return c, big_b, h.count(n, "records"), h.number(precision, "precision-per-record")
 
 
 def _target(h: Hypotheses, order: float, epsilon: float) -> tuple[float, float]:

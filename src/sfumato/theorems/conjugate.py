@@ -24,7 +24,7 @@ from sfumato.errors import ArgumentError
 from sfumato.privacy.curves import Curve
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.profiles import Profile
-from sfumato.theorems._common import ALPHA, BETA, COUNT, GAMMA, LOG_ERROR, POSITIVE, RECORDS, SHAPE, TEMPERING
+from sfumato.theorems._common import ALPHA, BETA, GAMMA, LOG_ERROR, POSITIVE, RECORDS, SHAPE, TEMPERING, TRIALS
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 SOURCE = "Geumlek et al. 2017, section 3, with the exact profile"
@@ -56,18 +56,16 @@ def largest_order(cells: Sequence[float], power: float = 1.0, strength: float = 
     return 1.0 + strength * min(cells) / power
 
 
-def _with_error(h: Hypotheses, values: dict[str, float | int], log_error: float) -> dict[str, float | int]:
-    """The numbers of a profile, and the stated error of a draw's log probability where there is one."""
+def _profile(h: Hypotheses, name: str, log_error: float, **values: float) -> Profile:
+    """A registered profile, with the stated error of a draw's log probability where there is one."""
     if log_error != 0:
-        values["error"] = h.drawing_error(log_error)
-    return values
+        values["error"] = h.number(log_error, "log-error")
+    return Profile(name, values)
 
 
 theorem(
     "conjugate.beta_bernoulli", "exact profile (Beta-Bernoulli)", SOURCE,
-    ALPHA, BETA, RECORDS,
-    Hypothesis("trials", "trials per record", "m", COUNT, "State the public number of trials."),
-    *TEMPERING, LOG_ERROR,
+    ALPHA, BETA, RECORDS, TRIALS, *TEMPERING, LOG_ERROR,
 )  # fmt: skip
 
 
@@ -90,22 +88,15 @@ def beta_bernoulli(
     `power` is r, `strength` s; N `draws` are priced as one convolved profile. Source: Geumlek et al. 2017, section 3.
     """
     h = Hypotheses("conjugate.beta_bernoulli")
-    a = h.number(alpha, "alpha")
-    b = h.number(beta, "beta")
-    count = h.count(n, "records")
-    bits = h.count(trials, "trials")
+    a, b = h.numbers(alpha=alpha, beta=beta)
+    count, bits = h.counts(records=n, trials=trials)
     r, s, k = h.tempering(power, strength, draws)
-    values: dict[str, float | int] = {"alpha": a * s, "beta": b * s, "n": count, "power": r, "draws": k}
-    if bits > 1:
-        values["trials"] = bits
-    return h.guarantee(Profile("beta-bernoulli", _with_error(h, values, log_error)), unit=unit, draws=k)
+    several = {"trials": bits} if bits > 1 else {}
+    curve = _profile(h, "beta-bernoulli", log_error, alpha=a * s, beta=b * s, n=count, power=r, draws=k, **several)
+    return h.guarantee(curve, unit=unit, draws=k)
 
 
-theorem(
-    "conjugate.beta_any_n", "exact profile (Beta-Bernoulli, any n)", SOURCE,
-    ALPHA, BETA,
-    *TEMPERING,
-)  # fmt: skip
+theorem("conjugate.beta_any_n", "exact profile (Beta-Bernoulli, any n)", SOURCE, ALPHA, BETA, *TEMPERING)
 
 
 def beta_any_n(
@@ -118,14 +109,9 @@ def beta_any_n(
     Source: docs/proofs/conjugate.md.
     """
     h = Hypotheses("conjugate.beta_any_n")
-    a = h.number(alpha, "alpha")
-    b = h.number(beta, "beta")
+    a, b = h.numbers(alpha=alpha, beta=beta)
     r, s, k = h.tempering(power, strength, draws)
-    return h.guarantee(_beta_pair(a * s, b * s, r, k), unit=unit, draws=k)
-
-
-def _beta_pair(a: float, b: float, power: float, draws: int) -> Profile:
-    return Profile("beta-pair", {"a": a, "b": b, "power": power, "draws": draws})
+    return h.guarantee(_profile(h, "beta-pair", 0.0, a=a * s, b=b * s, power=r, draws=k), unit=unit, draws=k)
 
 
 theorem(
@@ -157,8 +143,8 @@ def dirichlet(
         h.number(cell, "cell")
     r, s, k = h.tempering(power, strength, draws)
     small, next_small = sorted(map(float, cells))[:2]
-    values: dict[str, float | int] = {"a": small * s, "b": next_small * s, "power": r, "draws": k}
-    return h.guarantee(Profile("beta-pair", _with_error(h, values, log_error)), unit=unit, draws=k)
+    curve = _profile(h, "beta-pair", log_error, a=small * s, b=next_small * s, power=r, draws=k)
+    return h.guarantee(curve, unit=unit, draws=k)
 
 
 theorem(
@@ -187,18 +173,13 @@ def gamma_poisson(
     Source: Geumlek et al. 2017, section 3.
     """
     h = Hypotheses("conjugate.gamma_poisson")
-    a = h.number(shape, "shape")
-    top = h.number(bound, "bound")
+    a, top = h.numbers(shape=shape, bound=bound)
     r, s, k = h.tempering(power, strength, draws)
-    values: dict[str, float | int] = {"shape": a * s, "shift": r * top, "draws": k}
-    return h.guarantee(Profile("gamma-shape", _with_error(h, values, log_error)), unit=unit, draws=k)
+    curve = _profile(h, "gamma-shape", log_error, shape=a * s, shift=r * top, draws=k)
+    return h.guarantee(curve, unit=unit, draws=k)
 
 
-theorem(
-    "conjugate.gamma_rate", "exact profile (Gamma rate)", SOURCE,
-    *GAMMA,
-    *TEMPERING, LOG_ERROR,
-)  # fmt: skip
+theorem("conjugate.gamma_rate", "exact profile (Gamma rate)", SOURCE, *GAMMA, *TEMPERING, LOG_ERROR)
 
 
 def gamma_rate(
@@ -221,14 +202,12 @@ def gamma_rate(
     Source: docs/proofs/conjugate.md.
     """
     h = Hypotheses("conjugate.gamma_rate")
-    a = h.number(shape, "shape")
-    b = h.number(rate, "rate")
+    a, b = h.numbers(shape=shape, rate=rate)
     count = h.count(n, "records")
-    top = h.number(bound, "bound")
-    q = h.number(shape_per_record, "shape-per-record")
+    top, q = h.numbers(bound=bound, shape_per_record=shape_per_record)
     r, s, k = h.tempering(power, strength, draws)
-    values: dict[str, float | int] = {"shape": a * s + r * count * q, "rate": b * s, "shift": r * top, "draws": k}
-    return h.guarantee(Profile("gamma-rate", _with_error(h, values, log_error)), unit=unit, draws=k)
+    curve = _profile(h, "gamma-rate", log_error, shape=a * s + r * count * q, rate=b * s, shift=r * top, draws=k)
+    return h.guarantee(curve, unit=unit, draws=k)
 
 
 theorem(
@@ -266,6 +245,5 @@ def network(
     for cell, times in counts.items():
         # Different cells enter as single draws, counted, so that all of them are convolved at once.
         alike, repeats = (k * times, 1) if len(counts) == 1 else (1, k * times)
-        values: dict[str, float | int] = {"a": cell, "b": cell, "power": r, "draws": alike}
-        curves.append(repeats * Profile("beta-pair", _with_error(h, values, log_error)))
+        curves.append(repeats * _profile(h, "beta-pair", log_error, a=cell, b=cell, power=r, draws=alike))
     return h.guarantee(reduce(lambda x, y: x + y, curves), unit=unit, draws=k)

@@ -17,10 +17,16 @@ from statistics import NormalDist
 from sfumato.privacy.curves import Curve
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.metric import Metric
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import DRAWS, FAILURE
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis
 
 _PAPER = "Dimitrakakis et al. 2017, "
+# More than the roundings of the few operations behind each number.
 _UP, _DOWN = 1 + 1e-12, 1 - 1e-12
+_ORDINARY = Hypothesis("", "ordinary curve", "curve", "not a metric curve",
+                       "Say how far apart the two data sets are: curve.within(rho).")  # fmt: skip
+_SMALL = Hypothesis("", "small partition", "m <= log2 sqrt(1/delta)", "at most {}",
+                    "Use fewer cells, a smaller delta, or partition_error, which has no condition.")  # fmt: skip
 
 
 def best_success(*, divergence: float, draws: int = 1) -> float:
@@ -32,7 +38,7 @@ def best_success(*, divergence: float, draws: int = 1) -> float:
     """
     h = Hypotheses("success of every adversary", "Pinsker; Bretagnolle and Huber 1979")
     one = h.number(divergence, "divergence of one draw", "KL", "finite and 0 or greater", "Give a finite bound.")
-    total = one * h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    total = one * h.count(draws, DRAWS)
     variation = min(math.sqrt(total / 2), math.sqrt(-math.expm1(-total)))
     return min(1.0, (1 + variation) / 2 * _UP)
 
@@ -46,14 +52,7 @@ def best_success_under(*, promise: Curve | Guarantee, prior: float = 0.5) -> flo
     """
     h = Hypotheses("success under a privacy curve", "the definition of the hockey-stick divergence")
     curve = promise.curve if isinstance(promise, Guarantee) else promise
-    h.holds(
-        not isinstance(curve, Metric),
-        "ordinary curve",
-        "curve",
-        "not a metric curve",
-        "a Metric",
-        "Say how far apart the two data sets are: curve.within(rho).",
-    )
+    h.holds(not isinstance(curve, Metric), _ORDINARY, given="a Metric")
     p = h.number(prior, "prior probability", "p", "in (0, 1)", "Choose a probability such as 0.5.")
     q = min(p, 1 - p)
     return min(1.0, (1 - q + q * promise.delta(math.log((1 - q) / q))) * _UP)
@@ -110,9 +109,9 @@ def partition_error(*, draws: int, cells: int, delta: float) -> float:
     Source: Weissman et al. 2003.
     """
     h = Hypotheses("empirical measure on a partition", "Weissman et al. 2003")
-    n = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    n = h.count(draws, DRAWS)
     m = h.count(cells, "number of cells", "m", 2, "A partition has at least two cells.")
-    risk = h.number(delta, "failure probability", "delta", "in (0, 1)", "Choose a probability such as 0.05.")
+    risk = h.number(delta, FAILURE)
     log_subsets = m * math.log(2) + math.log1p(-(2.0 ** (1 - m)))
     return min(2.0, math.sqrt(2 * (log_subsets - math.log(risk)) / n) * _UP)
 
@@ -147,16 +146,9 @@ def necessary_distance_stochastic(
 
 
 def _small_partition(h: Hypotheses, draws: int, cells: int, delta: float) -> float:
-    n = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
-    risk = h.number(delta, "failure probability", "delta", "in (0, 1)", "Choose a probability such as 0.05.")
+    n = h.count(draws, DRAWS)
+    risk = h.number(delta, FAILURE)
     m = h.count(cells, "number of cells", "m", 1, "A partition has at least one cell.")
     limit = -math.log2(risk) / 2
-    h.holds(
-        m <= limit,
-        "small partition",
-        "m <= log2 sqrt(1/delta)",
-        f"at most {limit:.6g}",
-        m,
-        "Use fewer cells, a smaller delta, or partition_error, which has no condition.",
-    )
+    h.holds(m <= limit, _SMALL, given=m, bound=f"{limit:.6g}")
     return math.sqrt(-3 * math.log(risk) / n)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -25,13 +26,17 @@ from sfumato.models.losses.logistic import map_radius
 from sfumato.privacy.curves import BoundedRange
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._common import DRAWS, NOT_NEGATIVE, POSITIVE
+from sfumato.theorems._common import DRAWS, NOT_NEGATIVE, POSITIVE, POWER, PRECISION_PER_RECORD
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
+
+_CONVEX = Hypothesis("", "convexity of the loss", "convex", "True", "Choose the ball by other means.", "loss")
+_RADIUS = Hypothesis("radius", "bound on the rows", "c", POSITIVE, "Declare data_norm.", "schema")
+_BALL = Hypothesis("ball", "radius of the ball", "R_T", POSITIVE, "Truncate the prior.", "prior")
 
 theorem(
     "exponential.exponential_mechanism", "exponential mechanism (Theorem 3)",
     "Minami et al. 2016, Theorem 3; Cesar and Rogers 2021",
-    Hypothesis("power", "power", "beta", POSITIVE, "Choose a positive power."),
+    POWER,
     Hypothesis("sensitivity", "sensitivity of the summed loss", "Delta", NOT_NEGATIVE,
                "Bound the loss or truncate the prior to a ball; an unbounded loss needs the sharp theorem.", "loss"),
     DRAWS,
@@ -48,8 +53,7 @@ def exponential_mechanism(
     Source: Minami et al. 2016, Theorem 3; bounded range by Cesar and Rogers 2021.
     """
     h = Hypotheses("exponential.exponential_mechanism")
-    beta = h.number(power, "power")
-    delta = h.number(sensitivity, "sensitivity")
+    beta, delta = h.numbers(power=power, sensitivity=sensitivity)
     k = h.count(draws, "draws")
     return h.guarantee(k * BoundedRange(2 * beta * delta * (1 + 4 * UNIT)), adjacency, unit, draws=k)
 
@@ -78,7 +82,7 @@ def lipschitz_composition(*, sensitivity: float, power: float, distance: int = 1
     """
     h = Hypotheses("composition of two Lipschitz maps (A.2)", "Minami et al. 2016, supplement A")
     delta = h.number(sensitivity, "sensitivity of the summed loss", "Delta", "finite and 0 or greater", "Bound it.")
-    beta = h.number(power, "power", "beta", "finite and greater than 0", "Choose a positive power.")
+    beta = h.number(power, POWER)
     k = h.count(distance, "Hamming distance", "d_H", 0, "Count the replaced records.")
     return k * delta * 2 * beta * (1 + 4 * UNIT)
 
@@ -100,8 +104,7 @@ def dp_distance(p: ArrayLike, q: ArrayLike) -> float:
 theorem(
     "exponential.ops_draw", "one posterior sample on a ball",
     "Wang, Fienberg and Smola 2015; Minami et al. 2016, Theorem 4(b)",
-    Hypothesis("radius", "bound on the rows", "c", POSITIVE, "Declare data_norm.", "schema"),
-    Hypothesis("ball", "radius of the ball", "R_T", POSITIVE, "Truncate the prior.", "prior"),
+    _RADIUS, _BALL,
 )  # fmt: skip
 
 
@@ -116,8 +119,7 @@ def ops_draw(
     with the intercept included. On a ball with a Gaussian prior the sharp theorem applies as well.
     """
     h = Hypotheses("exponential.ops_draw")
-    h.number(radius, "radius")
-    h.number(ball, "ball")
+    h.numbers(radius=radius, ball=ball)
     claim = exponential_mechanism(power=power, sensitivity=difference, draws=draws, unit=unit)
     h.inherit(claim)
     return h.guarantee(claim.curve, unit=unit, draws=claim.draws)
@@ -133,10 +135,9 @@ def scalar_link_difference(
     `loss` is phi, `radius` c, `ball` R_T; `convex` is declared. Source: Wang, Fienberg and Smola 2015.
     """
     h = Hypotheses("difference of a scalar-link loss", "Wang, Fienberg and Smola 2015")
-    h.flag(convex, "convexity of the loss", "convex", "True", "Use bounded_loss_sensitivity.", "loss")
-    c = h.number(radius, "bound on the rows", "c", "finite and greater than 0", "Declare data_norm.", origin="schema")
-    r = h.number(ball, "radius of the ball", "R_T", "finite and greater than 0", "Truncate the prior.", origin="prior")
-    a = c * r * (1 + 2 * UNIT)
+    h.flag(convex, replace(_CONVEX, remedy="Use bounded_loss_sensitivity."))
+    c = h.number(radius, _RADIUS)
+    a = c * h.number(ball, _BALL) * (1 + 2 * UNIT)
     left, right = float(loss(-a)), float(loss(a))
     least = right if minimum is None else h.number(minimum, "smallest loss", "minimum", "finite", "Give a lower bound.")
     top = max(left, right)
@@ -173,7 +174,7 @@ def scalar_link_map_radius(
     by cell using that phi' is monotone, so the answer is never too small, and 0.3 % too large at the default `cells`.
     """
     h = Hypotheses("ball that holds the MAP", "stationarity of the penalised likelihood")
-    h.flag(convex, "convexity of the loss", "convex", "True", "Choose the ball by other means.", "loss")
+    h.flag(convex, _CONVEX)
     bound = h.number(slope_bound, "bound on the slope", "B", "finite and greater than 0", "Use a clipped loss.", "loss")
     rho, c, b = _map_constants(h, power, radius, precision_per_record)
     count = h.count(cells, "number of cells", "cells", 1, "Use at least one cell.")
@@ -190,13 +191,5 @@ def scalar_link_map_radius(
 
 def _map_constants(h: Hypotheses, power: float, radius: float, precision: float) -> tuple[float, float, float]:
     rho = h.number(power, "power", "rho", "finite and greater than 0", "Choose a positive power.")
-    c = h.number(radius, "bound on the rows", "c", "finite and greater than 0", "Declare data_norm.", origin="schema")
-    b = h.number(
-        precision,
-        "prior precision per record",
-        "b",
-        "finite and greater than 0",
-        "Give the prior a positive precision: its covariance is I/(n b).",
-        origin="prior",
-    )
-    return rho, c, b
+    c = h.number(radius, _RADIUS)
+    return rho, c, h.number(precision, PRECISION_PER_RECORD)

@@ -84,7 +84,7 @@ def posterior_draws(
     r = h.number(power, "power")
     k = h.count(draws, "draws")
     h.holds(form in ("best", "pure", "bounded range"), "form", given=form)
-    off = h.drawing_error(log_error)
+    off = h.number(log_error, "log-error")
     interval = r * largest_range(log_likelihood=table) * (1 + 4 * UNIT)
     possible = enumerable(levels=table.shape[1], parameters=len(table), n=count)
     if form == "pure":
@@ -163,7 +163,7 @@ def finite_metric(
     h.holds(named, "distance", given=distance)
     r = h.number(power, "power")
     k = h.count(draws, "draws")
-    off = h.drawing_error(log_error)
+    off = h.number(log_error, "log-error")
     far = [(x, y) for x, y in pairs if rho[x, y] > 0]
     slope = max((_range(table, x, y) / rho[x, y] for x, y in far), default=0.0)
     nearest = min((rho[x, y] for x, y in far), default=1.0)

@@ -56,9 +56,7 @@ def contraction_factor(step: float, strong_convexity: float, steps: int) -> floa
 
 def _check_run(h: Hypotheses, convex: bool, public_start: bool, full_batch: bool, momentum: float) -> None:
     """Check what is declared about the loss and the run, before any number."""
-    h.flag(convex, "convex")
-    h.flag(public_start, "public-start")
-    h.flag(full_batch, "full-batch")
+    h.flags(convex=convex, public_start=public_start, full_batch=full_batch)
     h.holds(momentum == 0, "momentum", given=momentum)
 
 
@@ -109,16 +107,12 @@ def last_iterate(
     """
     h = Hypotheses("finite_step.last_iterate")
     _check_run(h, convex, public_start, full_batch, momentum)
-    m = h.number(strong_convexity, "strong-convexity")
-    big_m = h.number(smoothness, "smoothness")
+    m, big_m = h.numbers(strong_convexity=strong_convexity, smoothness=smoothness)
     h.holds(m <= big_m, "smoothness-order", given=m, bound=f"{big_m:.6g}")
-    g = h.number(difference, "difference")
-    eta = h.number(step, "step")
+    g, eta = h.numbers(difference=difference, step=step)
     limit = 2.0 / (m + big_m)
     h.holds(eta <= limit, "contracting-step", given=eta, bound=f"{limit:.9g}")
-    t = h.count(steps, "steps")
-    k = h.count(chains, "chains")
-    s = h.count(states, "states")
+    t, k, s = h.counts(steps=steps, chains=chains, states=states)
     e = h.float_error(float_error)
     mu = (eta * g + 2 * e) / math.sqrt(2 * eta) * math.sqrt(contraction_factor(eta, m, t) * k * s)
     return h.guarantee(Gaussian(mu * (1 + 16 * UNIT)), adjacency, unit, draws=k * s)

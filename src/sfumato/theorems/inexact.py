@@ -20,9 +20,13 @@ from dataclasses import dataclass, replace
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import TRUST, Guarantee
 from sfumato.privacy.statements import joined
+from sfumato.theorems._common import POSITIVE, STRONG_CONVEXITY
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 SOURCE = "Minami et al. 2016, Proposition 12"
+_SMOOTHNESS = Hypothesis(
+    "", "smoothness of the potential", "M", POSITIVE, "Use a smooth loss (a smoothed hinge or quantile).", "prior and loss"
+)  # fmt: skip
 
 
 theorem(
@@ -80,22 +84,7 @@ def langevin_schedule(
     """
     source = "Minami et al. 2016, Proposition 13; Dalalyan 2014, Corollary 1"
     h = Hypotheses("Langevin schedule (Proposition 13)", source)
-    m = h.number(
-        strong_convexity,
-        "strong convexity of the potential",
-        "m",
-        "finite and greater than 0",
-        "Give the prior a positive precision: sf.priors.Gaussian(precision=...).",
-        origin="prior and loss",
-    )
-    big_m = h.number(
-        smoothness,
-        "smoothness of the potential",
-        "M",
-        "finite and greater than 0",
-        "Use a smooth loss (a smoothed hinge or quantile).",
-        origin="prior and loss",
-    )
+    m, big_m = h.number(strong_convexity, STRONG_CONVEXITY), h.number(smoothness, _SMOOTHNESS)
     h.holds(m <= big_m, "smoothness at least strong convexity", "m <= M", f"at most M = {big_m:.6g}", m, "Check them.")
     d = h.count(dimension, "dimension", "d", 2, "The theorem is stated for two dimensions or more; add a dummy one.")
     gamma = h.number(total_variation, "total variation", "gamma", "in (0, 1)", "Ask for a distance below 1/2.")

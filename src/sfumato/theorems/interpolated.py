@@ -53,11 +53,9 @@ def grid_draw(
     `difference` is G; `convex` and `convex_domain` are declared. Source: Gopi, Lee and Liu 2022, Theorem 4.
     """
     h = Hypotheses("interpolated.grid_draw")
-    h.flag(convex, "convex")
-    h.flag(convex_domain, "convex-domain")
-    m = h.number(strong_convexity, "strong-convexity")
-    g = h.number(difference, "difference")
-    error = h.drawing_error(log_error)
+    h.flags(convex=convex, convex_domain=convex_domain)
+    m, g = h.numbers(strong_convexity=strong_convexity, difference=difference)
+    error = h.number(log_error, "log-error")
     count = h.count(draws, "draws")
     mu = g / math.sqrt(m) * (1 + 8 * UNIT)
     curve = Profile("perturbed-gaussian", {"mu": mu, "draws": count, "error": error})

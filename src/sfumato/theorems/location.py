@@ -69,7 +69,7 @@ def gaussian_location(
     count = h.count(n, "records")
     width = h.number(sensitivity, "sensitivity")
     r, s, k = h.tempering(power, strength, draws)
-    h.drawing_error(log_error)
+    h.number(log_error, "log-error")
     steepest = max(a / math.sqrt(s * prior + r * count * a) for a, prior in zip(curvatures, precisions, strict=True))
     # Ten operations, each rounded once, make the product.
     return h.guarantee(_curve(r * width * steepest * (1 + 16 * UNIT), k, log_error), unit=unit, draws=k)
@@ -105,5 +105,5 @@ def logit_draw(
     h = Hypotheses("location.logit_draw")
     prior = h.number(precision, "precision")
     r, s, k = h.tempering(power, strength, draws)
-    h.drawing_error(log_error)
+    h.number(log_error, "log-error")
     return h.guarantee(_curve(r / math.sqrt(s * prior) * (1 + 8 * UNIT), k, log_error), unit=unit, draws=k)

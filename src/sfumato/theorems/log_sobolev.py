@@ -8,7 +8,7 @@ A hinge is allowed: convolving a convex loss with a smooth bump (Lemma 20) keeps
 bounds do not see the width of the bump, so they hold in its limit 0. No bump is ever computed.
 
 Source: Minami, Arai, Sato and Nakagawa, "Differential Privacy without Sensitivity", NIPS 2016, with its supplement; the
-workshop version for Corollary 8(i). Where the printed statements are false they are refused or narrowed, and say so.
+workshop version for Corollary 8(i). Where the printed statements are false they are refused or narrowed, with a reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import NoReturn
 
 from sfumato.errors import AssumptionError
 from sfumato.privacy.gaussian_tail import UNIT, gaussian_mu
-from sfumato.theorems._hypotheses import Hypotheses, theorem
+from sfumato.theorems._common import RECORDS
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 from sfumato.theorems._log_sobolev_tails import (
     CONSTANTS,
     DIVERGENCE,
@@ -36,7 +37,16 @@ from sfumato.theorems._log_sobolev_tails import kl_bound as kl_bound
 from sfumato.theorems._log_sobolev_tails import largest_power_tail_bound as largest_power_tail_bound
 from sfumato.theorems._log_sobolev_tails import tail_bound as tail_bound
 from sfumato.theorems._log_sobolev_tails import tail_condition as tail_condition
-from sfumato.theorems.sharp import gaussian_mean
+from sfumato.theorems.sharp import ROWS, gaussian_mean
+
+_WITHIN_THEOREM_7 = Hypothesis(
+    "", "epsilon within the reach of Theorem 7", "eps <= 2(1+2l-sqrt(2l(1+2l)))", "at most {}",
+    f"Use largest_power_tail_bound, which inverts (6) at every epsilon. {SHARP}",
+)  # fmt: skip
+_CLASSICAL = Hypothesis(
+    "", "epsilon within the classical range", "eps <= 4 log 2", "at most 2.77259",
+    "Use gaussian_mean_power or sharp.gaussian_mean, which hold at every epsilon.",
+)  # fmt: skip
 
 
 def corollary_8_limit(*, delta: float) -> float:
@@ -65,32 +75,20 @@ def corollary_8(*, epsilon: float, delta: float, lipschitz: float, strong_convex
     big_l, m = check_constants(h, lipschitz, strong_convexity, convex)
     eps, log_inverse = check_target(h, epsilon, delta)
     limit = corollary_8_limit(delta=delta)
-    h.holds(
-        eps <= limit,
-        "epsilon within the reach of Theorem 7",
-        "eps <= 2(1+2l-sqrt(2l(1+2l)))",
-        f"at most {limit:.9g}",
-        eps,
-        f"Use largest_power_tail_bound, which inverts (6) at every epsilon. {SHARP}",
-    )
+    h.holds(eps <= limit, _WITHIN_THEOREM_7, given=eps, bound=f"{limit:.9g}")
     return eps / (2 * big_l) * math.sqrt(m / (1 + 2 * log_inverse)) * (1 - 16 * UNIT)
 
 
 def corollary_8_workshop(*, epsilon: float) -> NoReturn:
     """Corollary 8(i) of the workshop version: refused, it is false.
 
-    It claims (eps, exp(-(1 + eps)/4)) at beta = sqrt(m_pi eps/(2 L^2)). There k = eps, where (6) says nothing; linear
+    It claims (eps, exp(-(1 + eps)/4)) at beta = sqrt(m_pi eps/(2 L^2)). There k = eps, where (6) bounds nothing; linear
     losses have mu = sqrt(2 eps) and break the claim from eps = 3.11 on (at 5: claimed 0.223, true 0.384).
     Source: the workshop version of Minami et al. 2016, Corollary 8(i).
     """
-    raise AssumptionError(
-        "Corollary 8(i), workshop version",
-        "a statement with a proof",
-        "delta = exp(-(1 + eps)/4)",
-        "proved",
-        f"a claim at eps = {epsilon:.6g} that is false from 3.11 on",
-        f"At its power the bound (6) is void. {SHARP}",
-    )
+    name, remedy = "Corollary 8(i), workshop version", f"At its power the bound (6) is void. {SHARP}"
+    claim = f"a claim at eps = {epsilon:.6g} that is false from 3.11 on"
+    raise AssumptionError(name, "a statement with a proof", "delta = exp(-(1 + eps)/4)", "proved", claim, remedy)
 
 
 theorem("log_sobolev.theorem_10", "Theorem 10", f"{PAPER}, Theorem 10", *DIVERGENCE)
@@ -105,14 +103,8 @@ def theorem_10(*, power: float, lipschitz: float, strong_convexity: float, conve
     """
     h = Hypotheses("log_sobolev.theorem_10")
     mu = math.sqrt(2 * check_divergence(h, power, lipschitz, strong_convexity, convex))
-    raise AssumptionError(
-        h.entry.name,
-        "known universal constant",
-        "C",
-        "stated",
-        "unspecified in the paper",
-        f"Use sharp.gibbs_draw with m = n m_l beta + m_pi on the ball: {mu:.6g}-GDP here.",
-    )
+    remedy = f"Use sharp.gibbs_draw with m = n m_l beta + m_pi on the ball: {mu:.6g}-GDP here."
+    raise AssumptionError(h.entry.name, "known universal constant", "C", "stated", "unspecified in the paper", remedy)
 
 
 def logistic_power(*, epsilon: float, delta: float, radius: float, precision: float, intercept: bool) -> float:
@@ -123,7 +115,7 @@ def logistic_power(*, epsilon: float, delta: float, radius: float, precision: fl
     Source: Minami et al. 2016, section 3.3.
     """
     h = Hypotheses("Corollary 8(ii) for logistic regression", f"{PAPER}, section 3.3")
-    r = h.number(radius, "bound on the rows", "r", "finite and greater than 0", "Declare data_norm.", origin="schema")
+    r = h.number(radius, ROWS)
     big_l = (math.hypot(r, 1.0) if intercept else r) * (1 + 2 * UNIT)
     return corollary_8(epsilon=epsilon, delta=delta, lipschitz=big_l, strong_convexity=precision, convex=True)
 
@@ -137,14 +129,7 @@ def gaussian_mechanism_power(*, epsilon: float, delta: float, radius: float, n: 
     """
     h = Hypotheses("Gaussian mechanism (B.7)", f"{PAPER}, supplement (B.7)")
     eps, log_inverse = check_target(h, epsilon, delta)
-    h.holds(
-        eps <= 4 * math.log(2),
-        "epsilon within the classical range",
-        "eps <= 4 log 2",
-        "at most 2.77259",
-        eps,
-        "Use gaussian_mean_power or sharp.gaussian_mean, which hold at every epsilon.",
-    )
+    h.holds(eps <= 4 * math.log(2), _CLASSICAL, given=eps)
     r, count = _mean_constants(h, radius, n)
     return eps * eps * count / (8 * r * r * (log_inverse + math.log(2))) * (1 - 16 * UNIT)
 
@@ -185,8 +170,7 @@ def gaussian_mean_exact_power(*, epsilon: float, delta: float, radius: float, n:
 
 
 def _mean_constants(h: Hypotheses, radius: float, n: int) -> tuple[float, int]:
-    r = h.number(radius, "bound on the rows", "r", "finite and greater than 0", "Declare data_norm.", origin="schema")
-    return r, h.count(n, "number of records", "n", 1, "State the public number of records.")
+    return h.number(radius, ROWS), h.count(n, RECORDS)
 
 
 def _mean_power(h: Hypotheses, k: float, radius: float, n: int, precision: float) -> float:

@@ -75,7 +75,7 @@ def posterior_draws_within(
     """N draws, for neighbours at distance at most rho: each draw has bounded range 2 r L rho.
 
     Bounded range gives N (r L rho)^2/2-zCDP and a whole (eps, delta) curve, where the paper has pure 2 N r L rho only.
-    `rho` is the largest distance between two data sets that differ as `adjacency` says. Theorem 8(1), sharpened.
+    `rho` is the largest distance between two data sets that are neighbours by `adjacency`. Theorem 8(1), sharpened.
     Source: Dimitrakakis et al. 2017; bounded range by Cesar and Rogers 2021.
     """
     h = Hypotheses("metric.posterior_draws_within")
@@ -96,8 +96,8 @@ def divergence(*, lipschitz: float, rho: float, power: float = 1.0) -> float:
     Source: Dimitrakakis et al. 2017, Theorem 7(1).
     """
     h = Hypotheses("metric.divergence")
-    reach = _uniform(h, lipschitz, power) * h.number(rho, "rho")
-    return min(2 * reach, reach * reach / 2) * _UP
+    half = _uniform(h, lipschitz, power) * h.number(rho, "rho")  # half the length of the interval
+    return min(2 * half, half * half / 2) * _UP
 
 
 theorem(

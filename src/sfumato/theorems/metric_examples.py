@@ -103,8 +103,8 @@ def trimmed_laplace(
     """
     h = Hypotheses("Laplace data, trimmed prior", _PAPER + "Lemma 20, corrected")
     lam, low, high, b, count = _trimmed(h, rate, lower, upper, bound, n)
-    reach = b + abs(h.number(mean, "known centre", "mu", "finite", "State the public centre."))
-    smallest = min(math.log(theta) - theta * reach for theta in (low, high))
+    farthest = b + abs(h.number(mean, "known centre", "mu", "finite", "State the public centre."))
+    smallest = min(math.log(theta) - theta * farthest for theta in (low, high))
     return _stochastic(lam, low, (math.log(high), smallest), "|x - y|", 2 * b, count)
 
 
@@ -138,8 +138,8 @@ def trimmed_precision(
     h = Hypotheses("normal data, trimmed precision", _PAPER + "Lemma 22, corrected")
     lam, low, high, b, count = _trimmed(h, rate, lower, upper, bound, n)
     mu = abs(h.number(mean, "known mean", "mu", "finite", "State the public mean."))
-    half, reach = max(1.0, mu) / 2, b + mu
-    smallest = min(math.log(theta) / 2 - theta * reach * reach / 2 for theta in (low, high))
+    half, farthest = max(1.0, mu) / 2, b + mu
+    smallest = min(math.log(theta) / 2 - theta * farthest * farthest / 2 for theta in (low, high))
     extremes = (math.log(high) / 2, smallest)
     return _stochastic(lam / half, low * half, extremes, "|x^2 - y^2| + 2|x - y|", _square_diameter(b), count)
 
@@ -203,8 +203,8 @@ def network_draws(
     known = adjacency in ("replace-one", "replace-entry")
     h.holds(known, "adjacency", given=adjacency)
     entry = max(spans[j] + math.fsum(spans[k] for k in children[j]) for j in range(len(spans)))
-    reach = math.fsum(spans) if adjacency == "replace-one" else entry
-    return h.guarantee(n * BoundedRange(2 * r * reach * _UP), adjacency, unit, draws=n)
+    span = math.fsum(spans) if adjacency == "replace-one" else entry
+    return h.guarantee(n * BoundedRange(2 * r * span * _UP), adjacency, unit, draws=n)
 
 
 theorem("metric_examples.discrete_network", "network under a distance", _PAPER + "Lemma 24", *_NETWORK)

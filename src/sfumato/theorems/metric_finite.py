@@ -15,11 +15,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis
 
 Array = NDArray[np.float64]
 _SOURCE = "Dimitrakakis et al. 2017, "
 _TINY_GAP = 1e-9  # log ratios closer than this count as equal: what rounding may leave of an exact equality
+
+
+_SOME_SMOOTH = Hypothesis("", "some smooth parameter", "l", "finite somewhere", "Widen the family.", "likelihood")
+_ALL_SMOOTH = Hypothesis(
+    "", "finite Lipschitz constants", "l", "finite where the prior has mass",
+    "Exclude the parameters 0 and 1 (bernoulli_grid) or use smooth_prior.", "likelihood",
+)  # fmt: skip
+_OFFSET = Hypothesis("", "offset at least the smallest Lipschitz constant", "L0", "at least {}",
+                     "Below it the mass is 0 and no c > 0 exists.")  # fmt: skip
+_POSSIBLE = Hypothesis("", "possible data sets", "phi(x)", "greater than 0 for each data set",
+                       "Leave out data sets that no parameter of the prior can produce.", "likelihood")  # fmt: skip
+_PRIOR = Hypothesis("", "prior", "xi", "one probability per parameter, summing to 1", "Normalise it.", "prior")
+_TABLE = Hypothesis("", "table of log likelihoods", "log p", "a table (parameter, data set) of numbers below infinity",
+                    "List every possible data set once.", "likelihood")  # fmt: skip
 
 
 class Concentration(NamedTuple):
@@ -74,15 +88,7 @@ def smooth_prior(*, constants: ArrayLike, prior: ArrayLike | None = None, rate: 
     l, base = _weights(h, constants, prior)
     speed = h.number(rate, "rate of the weight", "rate", "finite and 0 or greater", "Choose 0 or more.")
     finite = np.isfinite(l)
-    h.holds(
-        bool((base[finite] > 0).any()),
-        "some smooth parameter",
-        "l",
-        "finite somewhere",
-        "none",
-        "Widen the family.",
-        origin="likelihood",
-    )
+    h.holds(bool((base[finite] > 0).any()), _SOME_SMOOTH, given="none")
     weights = np.where(finite, base * np.exp(-speed * (np.where(finite, l, 0.0) - l[finite].min())), 0.0)
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
@@ -112,28 +118,13 @@ def best_concentration(
     """
     h = Hypotheses("stochastic Lipschitz bound of a finite family", _SOURCE + "equation (5), Figure 1")
     l, mass = _weights(h, constants, prior)
-    h.holds(
-        bool(np.isfinite(l[mass > 0]).all()),
-        "finite Lipschitz constants",
-        "l",
-        "finite where the prior has mass",
-        "an infinite one",
-        "Exclude the parameters 0 and 1 (bernoulli_grid) or use smooth_prior.",
-        origin="likelihood",
-    )
+    h.holds(bool(np.isfinite(l[mass > 0]).all()), _ALL_SMOOTH, given="an infinite one")
     values = np.unique(l[mass > 0])
     tails = np.array([math.fsum(mass[l >= value]) for value in values])
     a = h.number(weight, "weight of 1/c", "weight", "finite and greater than 0", "Choose a positive weight.")
     if offset is not None:
         start = h.number(offset, "Lipschitz offset", "L0", "finite and 0 or greater", "Choose 0 or more.")
-        h.holds(
-            start >= values[0],
-            "offset at least the smallest Lipschitz constant",
-            "L0",
-            f"at least {values[0]:.6g}",
-            start,
-            "Below it the mass is 0 and no c > 0 exists.",
-        )
+        h.holds(start >= values[0], _OFFSET, given=start, bound=f"{values[0]:.6g}")
         return Concentration(_largest(values, tails, start), start)
     # L0 + weight * max_j (l_j - L0)/(-ln S_j) is convex in L0; every L0 gives a sound pair, so a search cannot harm.
     low, high = float(values[0]), float(values[-1])
@@ -214,15 +205,7 @@ def _log_marginal(h: Hypotheses, table: Array, mass: Array) -> Array:
     with np.errstate(divide="ignore"):
         terms = table + np.log(mass)[:, None]
     top = np.max(terms, axis=0)
-    h.holds(
-        bool(np.isfinite(top).all()),
-        "possible data sets",
-        "phi(x)",
-        "greater than 0 for each data set",
-        "0 somewhere",
-        "Leave out data sets that no parameter of the prior can produce.",
-        origin="likelihood",
-    )
+    h.holds(bool(np.isfinite(top).all()), _POSSIBLE, given="0 somewhere")
     return np.asarray(top + np.log(np.sum(np.exp(terms - top), axis=0)), dtype=np.float64)
 
 
@@ -230,29 +213,13 @@ def _weights(h: Hypotheses, constants: ArrayLike, prior: ArrayLike | None) -> tu
     l = np.asarray(constants, dtype=np.float64)
     mass = np.full(l.shape, 1 / max(l.size, 1)) if prior is None else np.asarray(prior, dtype=np.float64)
     proper = mass.shape == l.shape and l.ndim == 1 and (mass >= 0).all() and abs(mass.sum() - 1) < 1e-9
-    h.holds(
-        bool(proper),
-        "prior",
-        "xi",
-        "one probability per parameter, summing to 1",
-        mass.shape,
-        "Normalise it.",
-        origin="prior",
-    )
+    h.holds(bool(proper), _PRIOR, given=mass.shape)
     return l, mass / math.fsum(mass)
 
 
 def _family(h: Hypotheses, log_likelihood: ArrayLike, distances: ArrayLike | None) -> tuple[Array, Array]:
     table = np.asarray(log_likelihood, dtype=np.float64)
-    h.holds(
-        table.ndim == 2 and not np.isnan(table).any() and not np.isposinf(table).any(),
-        "table of log likelihoods",
-        "log p",
-        "a table (parameter, data set) of numbers below infinity",
-        table.shape,
-        "List every possible data set once.",
-        origin="likelihood",
-    )
+    h.holds(table.ndim == 2 and not np.isnan(table).any() and not np.isposinf(table).any(), _TABLE, given=table.shape)
     shape = (table.shape[1], table.shape[1])
     rho = np.zeros(shape) if distances is None else np.asarray(distances, dtype=np.float64)
     valid = rho.shape == shape and bool((rho >= 0).all()) and bool((rho == rho.T).all()) and not rho.diagonal().any()

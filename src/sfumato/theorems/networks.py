@@ -102,9 +102,9 @@ def truncated_draws(
     h = Hypotheses("networks.truncated_draws")
     h.inherit(exact)
     k = h.count(draws, "draws")
-    off = h.drawing_error(log_error)
-    reach = exact.curve.renyi(math.inf)
-    return h.guarantee(k * BoundedRange(reach + 4 * off), adjacency, unit, draws=k)
+    off = h.number(log_error, "log-error")
+    span = exact.curve.renyi(math.inf)
+    return h.guarantee(k * BoundedRange(span + 4 * off), adjacency, unit, draws=k)
 
 
 theorem(
@@ -135,11 +135,10 @@ def trajectory_draws(
     and no profile: which split is worst depends on the order.
     """
     h = Hypotheses("networks.trajectory_draws")
-    start = h.number(first_cell, "first-cell")
-    cell = h.number(next_cell, "next-cell")
+    start, cell = h.numbers(first_cell=first_cell, next_cell=next_cell)
     most = h.count(moves, "moves")
     r, s, k = h.tempering(power, strength, draws)
-    off = h.drawing_error(log_error)
+    off = h.number(log_error, "log-error")
     room = min(s * start / r, s * cell / (most * r))
     listed = {1 + room * share for share in _SHARES} | {a for a in _ORDERS if a < 1 + room}
     orders = np.array(sorted(a for a in listed if a > 1) or [2.0])

@@ -19,9 +19,20 @@ from __future__ import annotations
 import math
 
 from sfumato.privacy.gaussian_tail import UNIT
-from sfumato.theorems._hypotheses import Hypotheses
+from sfumato.theorems._common import POSITIVE, POWER, RECORDS
+from sfumato.theorems._hypotheses import Hypotheses, Hypothesis
+from sfumato.theorems.sharp import ROWS
 
 SOURCE = "Minami et al. 2016, supplement Theorem 18"
+_INDEPENDENT = Hypothesis("", "independent rows from one law", "D ~ P^n", "True", "Without it no such bound holds.")
+_REGULARISATION = Hypothesis(
+    "", "regularisation", "lambda_reg", POSITIVE,
+    "The prior is N(0, I/(n lambda_reg)); give it a positive precision.", "prior",
+)  # fmt: skip
+_EXPONENT = Hypothesis(
+    "", "exponent within the Gaussian integral", "n beta < n sqrt(2 lambda_reg)/r", "less than {}",
+    "Lower the power or raise the regularisation; beyond this the integral diverges.",
+)  # fmt: skip
 
 
 def gibbs_objective(*, empirical_risk: float, divergence: float, n: int, power: float) -> float:
@@ -108,14 +119,7 @@ def hinge_hoeffding(*, n: int, power: float, radius: float, regularisation: floa
     lam = _exponent(h, n, power)
     d = h.count(dimension, "dimension", "d", 1, "State the number of coordinates.")
     limit = hinge_exponent_limit(n=n, radius=radius, regularisation=regularisation)
-    h.holds(
-        lam < limit,
-        "exponent within the Gaussian integral",
-        "n beta < n sqrt(2 lambda_reg)/r",
-        f"less than {limit:.9g}",
-        lam,
-        "Lower the power or raise the regularisation; beyond this the integral diverges.",
-    )
+    h.holds(lam < limit, _EXPONENT, given=lam, bound=f"{limit:.9g}")
     share = r * lam / (count * math.sqrt(2 * reg)) * (1 + 8 * UNIT)
     # 1 - share^2 in factors, so that no digit is lost near the limit; log1p of a small share loses none either.
     log_term = math.log1p(share) + math.log1p(-share) if share < 1 else -math.inf
@@ -123,22 +127,12 @@ def hinge_hoeffding(*, n: int, power: float, radius: float, regularisation: floa
 
 
 def _hinge(h: Hypotheses, n: int, radius: float, regularisation: float) -> tuple[float, float, int]:
-    r = h.number(radius, "bound on the rows", "r", "finite and greater than 0", "Declare data_norm.", origin="schema")
-    reg = h.number(
-        regularisation,
-        "regularisation",
-        "lambda_reg",
-        "finite and greater than 0",
-        "The prior is N(0, I/(n lambda_reg)); give it a positive precision.",
-        origin="prior",
-    )
-    return r, reg, h.count(n, "number of records", "n", 1, "State the number of records.")
+    return h.number(radius, ROWS), h.number(regularisation, _REGULARISATION), h.count(n, RECORDS)
 
 
 def _exponent(h: Hypotheses, n: int, power: float) -> float:
     """Lambda = n beta, the exponent on the mean loss."""
-    count = h.count(n, "number of records", "n", 1, "State the number of records.")
-    return count * h.number(power, "power", "beta", "finite and greater than 0", "Choose a positive power.")
+    return h.count(n, RECORDS) * h.number(power, POWER)
 
 
 def _risk_and_divergence(h: Hypotheses, risk: float, divergence: float) -> tuple[float, float]:
@@ -158,7 +152,7 @@ def _bound(
     independent: bool,
     factor: float,
 ) -> float:
-    h.flag(independent, "independent rows from one law", "D ~ P^n", "True", "Without it no such bound holds.")
+    h.flag(independent, _INDEPENDENT)
     lam = _exponent(h, n, power)
     value, kl = _risk_and_divergence(h, risk, divergence)
     f = h.number(hoeffding, "Hoeffding function", "f", "finite", "Take it from hinge_hoeffding or bounded_hoeffding.")

@@ -75,9 +75,7 @@ def whole_path(
     2 e.
     """
     h = Hypotheses("path.whole_path")
-    h.flag(public_start, "public-start")
-    h.flag(public_schedule, "public-schedule")
-    h.flag(full_batch, "full-batch")
+    h.flags(public_start=public_start, public_schedule=public_schedule, full_batch=full_batch)
     h.number(momentum, "momentum")
     g = h.number(difference, "difference")
     count = h.count(steps, "steps")

@@ -12,7 +12,7 @@ Source: McSherry and Talwar 2007; Smith 2011 for quantiles. Proofs: docs/proofs/
 from __future__ import annotations
 
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._common import COUNT, LOG_ERROR, POSITIVE
+from sfumato.theorems._common import COUNT, LOG_ERROR, POWER
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 from sfumato.theorems.exponential import exponential_mechanism
 
@@ -20,8 +20,7 @@ theorem(
     "quantile.quantile_draws", "private quantile", "McSherry and Talwar 2007; Smith 2011",
     Hypothesis("candidates", "number of public candidates", "m", COUNT,
                "List candidates that were chosen without the data."),
-    Hypothesis("power", "power", "beta", POSITIVE, "Choose a positive power."),
-    LOG_ERROR,
+    POWER, LOG_ERROR,
 )  # fmt: skip
 
 
@@ -37,7 +36,7 @@ def quantile_draws(
     h = Hypotheses("quantile.quantile_draws")
     h.count(candidates, "candidates")
     beta = h.number(power, "power")
-    off = h.drawing_error(log_error)
+    off = h.number(log_error, "log-error")
     claim = exponential_mechanism(power=beta, sensitivity=1.0 + 2 * off / beta, draws=draws, unit=unit)
     h.inherit(claim)
     return h.guarantee(claim.curve, unit=unit, draws=claim.draws)

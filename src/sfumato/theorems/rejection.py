@@ -20,12 +20,13 @@ from dataclasses import replace
 
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._common import COUNT
+from sfumato.theorems._common import COUNT, NOT_NEGATIVE, POSITIVE
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 from sfumato.theorems.inexact import approximate_sampler
 
 SOURCE = "von Neumann 1951; strong convexity and smoothness as in Minami et al. 2016, Proposition 13"
-_POSITIVE, _NOT_NEGATIVE = "finite and greater than 0", "finite and 0 or greater"
+_FINE = Hypothesis("", "a lattice finer than the narrowest posterior", "M g^2", "at most 1", "Use a finer lattice.")
+_FINER = Hypothesis("", "a lattice finer than the ball", "R - g sqrt(d)/2", "greater than 0", "Use a finer one.")
 # Roundings of the sums and special functions below, all relative, to the unfavourable side.
 _DOWN = 1 - 1e-9
 
@@ -84,7 +85,7 @@ def box_acceptance(
     h.holds(len(spacings) == len(steps) >= 1, "sides", "d", "a spacing and steps for each", len(spacings), "Give both.")
     log_ratio = 0.0
     for spacing, count in zip(spacings, steps, strict=True):
-        g = h.number(spacing, "grid spacing", "g", _POSITIVE, "Choose a public positive spacing.")
+        g = h.number(spacing, "grid spacing", "g", POSITIVE, "Choose a public positive spacing.")
         j = h.count(count, "steps across a side", "J", 1, "Use two points a side or more.")
         log_ratio += math.log(_half_sum(big_m * g * g, j)) - math.log(_half_sum(m * g * g, j))
     return math.exp(log_ratio - exponent) * _DOWN
@@ -111,15 +112,12 @@ def ball_acceptance(
 
     m, big_m, exponent = _constants(strong_convexity, smoothness, gap)
     h = Hypotheses("success of a trial on a ball", SOURCE)
-    g = h.number(spacing, "grid spacing", "g", _POSITIVE, "Choose a public positive spacing.")
-    h.holds(big_m * g * g <= 1, "a lattice finer than the narrowest posterior", "M g^2", "at most 1", big_m * g * g,
-            "Use a finer lattice.")  # fmt: skip
+    g = h.number(spacing, "grid spacing", "g", POSITIVE, "Choose a public positive spacing.")
+    h.holds(big_m * g * g <= 1, _FINE, given=big_m * g * g)
     d = h.count(dimension, "dimension", "d", 1, "State the number of coordinates.")
-    inside = h.number(radius, "radius of the ball", "R", _POSITIVE, "Truncate the prior.") - g * math.sqrt(d) / 2
-    h.holds(
-        inside > 0, "a lattice finer than the ball", "R - g sqrt(d)/2", "greater than 0", inside, "Use a finer one."
-    )
-    z = h.number(distance, "distance of the envelope's centre", "|z|", _NOT_NEGATIVE, "Bound it.")
+    inside = h.number(radius, "radius of the ball", "R", POSITIVE, "Truncate the prior.") - g * math.sqrt(d) / 2
+    h.holds(inside > 0, _FINER, given=inside)
+    z = h.number(distance, "distance of the envelope's centre", "|z|", NOT_NEGATIVE, "Bound it.")
     a = big_m * (1 + big_m * g * g / 6)
     ratio = math.sqrt(2 * math.pi / (a * g * g)) / (1 + math.sqrt(2 * math.pi / (m * g * g)))
     if z > 0:
@@ -133,14 +131,11 @@ def ball_acceptance(
 def _constants(strong_convexity: float, smoothness: float, gap: float) -> tuple[float, float, float]:
     """Check the two curvatures and the gap between the bounds."""
     h = Hypotheses("envelope of a strongly convex potential", SOURCE)
-    m = h.number(strong_convexity, "curvature of the envelope", "m", _POSITIVE, "Give the prior a positive precision.")
-    big_m = h.number(smoothness, "smoothness of the potential", "M", _POSITIVE, "Use a smooth loss.")
+    m = h.number(strong_convexity, "curvature of the envelope", "m", POSITIVE, "Give the prior a positive precision.")
+    big_m = h.number(smoothness, "smoothness of the potential", "M", POSITIVE, "Use a smooth loss.")
     h.holds(m <= big_m, "smoothness at least strong convexity", "m <= M", f"at most M = {big_m:.6g}", m, "Check them.")
-    return (
-        m,
-        big_m,
-        h.number(gap, "gap between the bounds", "gap", _NOT_NEGATIVE, "Give a finite gap.") * (1 + 4 * UNIT),
-    )
+    constant = h.number(gap, "gap between the bounds", "gap", NOT_NEGATIVE, "Give a finite gap.")
+    return m, big_m, constant * (1 + 4 * UNIT)
 
 
 def _half_sum(curvature: float, steps: int) -> float:

@@ -13,6 +13,7 @@ import math
 from typing import NamedTuple
 
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.theorems._common import DRAWS, FAILURE
 from sfumato.theorems._hypotheses import Hypotheses
 from sfumato.theorems.metric import restricted_prior_draws
 
@@ -36,7 +37,7 @@ def response_loss(
     Lemma 11 prints sqrt(ln(2/delta)/(2N)) for all q and r at once: Hoeffding's inequality without the union bound.
     """
     h = Hypotheses("loss of answers from draws", _PAPER + "Lemma 11, with its union bound")
-    n = h.count(draws, "number of draws", "N", 1, "Ask for at least one draw.")
+    n = h.count(draws, DRAWS)
     return min(1.0, 2 * math.sqrt(_log_events(h, responses, queries, delta, adaptive, query_set) / (2 * n)) * _UP)
 
 
@@ -162,12 +163,7 @@ def _log_events(
     count = h.count(responses, "finite response set", "|R|", 1, "List the responses, or discretise them.")
     asked = h.count(queries, "number of queries", "T", 1, "State how many queries are fixed in advance.")
     if adaptive:
-        asked = h.count(
-            query_set,
-            "finite set of possible queries",
-            "|Q|",
-            asked,
-            "Adaptive queries need the number of queries that could be asked: query_set=...",
-        )
-    risk = h.number(delta, "failure probability", "delta", "in (0, 1)", "Choose a probability such as 0.05.")
+        remedy = "Adaptive queries need the number of queries that could be asked: query_set=..."
+        asked = h.count(query_set, "finite set of possible queries", "|Q|", asked, remedy)
+    risk = h.number(delta, FAILURE)
     return math.log(2) + math.log(count) + math.log(asked) - math.log(risk)

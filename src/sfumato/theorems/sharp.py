@@ -15,10 +15,11 @@ import math
 from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.theorems._common import DIFFERENCE, DRAWS, NOT_NEGATIVE, POSITIVE, RECORDS
+from sfumato.theorems._common import DIFFERENCE, DRAWS, NOT_NEGATIVE, POSITIVE, POWER, RECORDS, STRONG_CONVEXITY
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 SOURCE = "Gopi, Lee and Liu 2022, Theorem 4"
+ROWS = Hypothesis("radius", "bound on the rows", "r", POSITIVE, "Declare data_norm.", "schema")
 _CONVEX = "Use a convex loss, or a mechanism priced by its path ('langevin-path'), which needs no convexity."
 
 
@@ -26,9 +27,7 @@ theorem(
     "sharp.gibbs_draw", "sharp theorem", SOURCE,
     Hypothesis("convex", "convexity of every loss", "convex", "True", _CONVEX, "loss"),
     Hypothesis("convex-domain", "convex public domain", "K", "True", "Truncate the prior to a ball or a box.", "prior"),
-    Hypothesis("strong-convexity", "strong convexity of the potential", "m", POSITIVE,
-               "Give the prior a positive precision: sf.priors.Gaussian(precision=...).", "prior and loss"),
-    DIFFERENCE, DRAWS,
+    STRONG_CONVEXITY, DIFFERENCE, DRAWS,
 )  # fmt: skip
 
 
@@ -49,10 +48,8 @@ def gibbs_draw(
     Source: Gopi, Lee and Liu 2022, Theorems 4 and 13.
     """
     h = Hypotheses("sharp.gibbs_draw")
-    h.flag(convex, "convex")
-    h.flag(convex_domain, "convex-domain")
-    m = h.number(strong_convexity, "strong-convexity")
-    g = h.number(difference, "difference")
+    h.flags(convex=convex, convex_domain=convex_domain)
+    m, g = h.numbers(strong_convexity=strong_convexity, difference=difference)
     count = h.count(draws, "draws")
     return h.guarantee(Gaussian(g / math.sqrt(m) * math.sqrt(count) * (1 + 8 * UNIT)), adjacency, unit, draws=count)
 
@@ -60,9 +57,7 @@ def gibbs_draw(
 theorem(
     "sharp.gaussian_mean", "sharp theorem (Gaussian mean)",
     "Minami et al. 2016, Theorem 15, with Gopi, Lee and Liu 2022",
-    Hypothesis("power", "power", "beta", POSITIVE, "Choose a positive power."),
-    Hypothesis("radius", "bound on the rows", "r", POSITIVE, "Declare data_norm.", "schema"),
-    RECORDS,
+    POWER, ROWS, RECORDS,
     Hypothesis("precision", "prior precision", "lambda", NOT_NEGATIVE, "Use a precision of 0 or more."),
     DRAWS,
 )  # fmt: skip
@@ -78,8 +73,7 @@ def gaussian_mean(
     Source: Minami et al. 2016, Theorem 15; Dong, Roth and Su 2022.
     """
     h = Hypotheses("sharp.gaussian_mean")
-    beta = h.number(power, "power")
-    r = h.number(radius, "radius")
+    beta, r = h.numbers(power=power, radius=radius)
     count = h.count(n, "records")
     lam = h.number(precision, "precision")
     k = h.count(draws, "draws")

@@ -24,7 +24,6 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.theorems._common import (
     ALPHA,
     BETA,
-    COUNT,
     DRAWS,
     GAMMA,
     LIKELIHOOD_POWER,
@@ -32,10 +31,12 @@ from sfumato.theorems._common import (
     POSITIVE,
     RECORDS,
     TEMPERING,
+    TRIALS,
 )
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 SOURCE = "Dimitrakakis et al. 2017, Theorem 8(1), at the exact supremum"
+_FORM = Hypothesis("form", "form", "form", "'pure' or 'bounded range'", "Name one of the two.")
 _TRIM = "Keep theta in [lower, upper], 0 < lower < upper."
 
 
@@ -51,17 +52,19 @@ def log_mean_exp_shift(first: float, second: float, power: float, half_width: fl
         value: Array = -first * np.logaddexp(0.0, -x) - second * np.logaddexp(0.0, x)
         return value
 
-    plain = _log_integral(log_density, math.log(first) - math.log(second), half_width)
+    ends = (-half_width, half_width)
+    plain = _log_integral(log_density, ends, math.log(first) - math.log(second))
     # The tilted density first falls where theta = (first + power)/(first + second), at the edge if that is beyond 1.
     peak = math.log(first + power) - math.log(second - power) if second > power else half_width
-    return _log_integral(lambda x: log_density(x) + power * x, peak, half_width) - plain
+    return _log_integral(lambda x: log_density(x) + power * x, ends, peak) - plain
 
 
-def _log_integral(log_density: Callable[[Array], Array], mode: float, half_width: float) -> float:
-    """Log of the integral of exp(log_density) over [-half_width, half_width]."""
-    one = np.ones(1)
+def _log_integral(
+    log_density: Callable[[Array], Array], ends: tuple[float, float], mode: float, origin: float = 0.0
+) -> float:
+    """Log of the integral of exp(log_density) between the ends; `origin` is that of the panels (`_quadrature`)."""
     with np.errstate(under="ignore", over="ignore", invalid="ignore"):
-        points, weights = log_concave_panels(log_density, -half_width * one, half_width * one, mode * one, 0 * one)
+        points, weights = log_concave_panels(log_density, *(np.array([x]) for x in (*ends, mode, origin)))
         logs = log_density(points)
         top = float(logs.max())
         return top + math.log(float((np.exp(logs - top) * weights).sum()))
@@ -69,15 +72,11 @@ def _log_integral(log_density: Callable[[Array], Array], mode: float, half_width
 
 theorem(
     "truncated.beta", "truncated posterior (Beta)", SOURCE,
-    ALPHA, BETA,
-    RECORDS, LIKELIHOOD_POWER,
+    ALPHA, BETA, RECORDS, LIKELIHOOD_POWER,
     Hypothesis("floor", "truncation", "f", "in (0, 1)", "Keep theta in [f, 1 - f] with 0 < f < 1/2.", "prior"),
     Hypothesis("floor-below-half", "truncation", "f", "less than 1/2", "Keep theta in [f, 1 - f] with 0 < f < 1/2.",
                "prior"),
-    Hypothesis("form", "form", "form", "'pure' or 'bounded range'", "Name one of the two."),
-    DRAWS,
-    Hypothesis("trials", "trials per record", "m", COUNT, "State the public number of trials."),
-    LOG_ERROR,
+    _FORM, DRAWS, TRIALS, LOG_ERROR,
 )  # fmt: skip
 
 
@@ -101,16 +100,13 @@ def beta(
     moves a log ratio by at most twice itself.
     """
     h = Hypotheses("truncated.beta")
-    a = h.number(alpha, "alpha")
-    b = h.number(beta, "beta")
+    a, b = h.numbers(alpha=alpha, beta=beta)
     count = h.count(n, "records")
-    r = h.number(power, "power")
-    f = h.number(floor, "floor")
+    r, f = h.numbers(power=power, floor=floor)
     h.holds(f < 0.5, "floor-below-half", given=f)
     h.holds(form in ("pure", "bounded range"), "form", given=form)
-    k = h.count(draws, "draws")
-    bits = h.count(trials, "trials")
-    off = h.drawing_error(log_error)
+    k, bits = h.counts(draws=draws, trials=trials)
+    off = h.number(log_error, "log-error")
     half = math.log1p(-f) - math.log(f)
     move, everyone = r * bits, r * bits * count
     if form == "bounded range":
@@ -152,11 +148,10 @@ def dirichlet(
     """
     h = Hypotheses("truncated.dirichlet")
     size = h.count(categories, "categories", minimum=2)
-    r = h.number(power, "power")
-    f = h.number(floor, "floor")
+    r, f = h.numbers(power=power, floor=floor)
     h.holds(f * size < 1, "floor-below-share", given=f)
     k = h.count(draws, "draws")
-    off = h.drawing_error(log_error)
+    off = h.number(log_error, "log-error")
     curve: Curve = BoundedRange(2 * r * math.log((1 - (size - 1) * f) / f) * (1 + 1e-14) + 4 * off)
     return h.guarantee(k * curve, unit=unit, draws=k)
 
@@ -168,8 +163,7 @@ theorem(
     Hypothesis("upper", "truncation", "upper", POSITIVE, _TRIM, "prior"),
     Hypothesis("range", "truncation", "upper", "greater than lower", _TRIM, "prior"),
     *TEMPERING,
-    Hypothesis("form", "form", "form", "'pure' or 'bounded range'", "Name one of the two."),
-    LOG_ERROR,
+    _FORM, LOG_ERROR,
 )  # fmt: skip
 
 
@@ -199,17 +193,14 @@ def gamma(
     and Laplace data (Lemmas 19 and 20); q = 1/2: the precision of a normal with known mean (Lemma 22). `log_error` as for `beta`.
     """
     h = Hypotheses("truncated.gamma")
-    a = h.number(shape, "shape")
-    b = h.number(rate, "rate")
+    a, b = h.numbers(shape=shape, rate=rate)
     count = h.count(n, "records")
-    top = h.number(bound, "bound")
-    low = h.number(lower, "lower")
-    high = h.number(upper, "upper")
+    top, low, high = h.numbers(bound=bound, lower=lower, upper=upper)
     h.holds(low < high, "range", given=high)
     q = h.number(shape_per_record, "shape-per-record")
     r, s, k = h.tempering(power, strength, draws)
     h.holds(form in ("pure", "bounded range"), "form", given=form)
-    off = h.drawing_error(log_error)
+    off = h.number(log_error, "log-error")
     move = r * top
     # The ends of the drawn range are floats: each may be off by a few of its last digits.
     most = move * (high - low) * (1 + 1e-15) + 2.0**-49 * move * high
@@ -249,11 +240,5 @@ def _log_gamma_integral(shape: float, rate: float, centre: float, lower: float, 
         value: Array = shape * (u - grown) - beyond * grown
         return value
 
-    low, high = (np.array([math.log1p((end - centre) / centre)]) for end in (lower, upper))
-    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
-        points, weights = log_concave_panels(
-            log_density, low, high, np.zeros(1), np.array([-math.log(rate) - math.log(centre)])
-        )
-        logs = log_density(points)
-        peak = float(logs.max())
-        return peak + math.log(float((np.exp(logs - peak) * weights).sum()))
+    ends = (math.log1p((lower - centre) / centre), math.log1p((upper - centre) / centre))
+    return _log_integral(log_density, ends, 0.0, -math.log(rate) - math.log(centre))

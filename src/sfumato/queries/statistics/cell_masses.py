@@ -13,7 +13,9 @@ import numpy as np
 
 from sfumato._quadrature import Array
 
+# Eight nodes integrate the density over a cell, which is far narrower than the law, to rounding.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+# Masses below this have lost digits to underflow; the smallest normal float is 2e-308.
 _TINY = 1e-290
 
 
@@ -53,34 +55,45 @@ def _log_beta_below(a: Array, b: Array, x: float) -> Array:
 
 def log_beta_inside(a: Array, b: Array, floor: float) -> Array:
     """Log of the mass of [floor, 1 - floor] under Beta(a, b), from the side on which it does not cancel."""
-    from scipy.special import betainc, betaincc, betaln
+    from scipy.special import betaln
 
     if floor == 0:
         return np.zeros_like(a)
-    top = 1 - floor
-    below = betainc(a, b, top) - betainc(a, b, floor)
-    above = betaincc(a, b, floor) - betaincc(a, b, top)
-    mass = np.where(a < (a + b) * floor, above, below)
+    mass, edge, slope = _beta_between(a, b, floor, 1 - floor), *_beta_edge(a, b, floor)
     # Where even that underflows, the law falls from the edge like an exponential with the slope there.
-    edge = np.where(a < (a + b) * floor, floor, top)
-    slope = np.abs((a - 1) / edge - (b - 1) / (1 - edge))
     steep = (a - 1) * np.log(edge) + (b - 1) * np.log1p(-edge) - betaln(a, b) - np.log(np.maximum(slope, 1e-300))
+    return _log_or(mass, steep)
+
+
+def _beta_between(a: Array, b: Array, floor: float, x: float) -> Array:
+    """Mass of [floor, x] under Beta(a, b), from the side on which it does not cancel."""
+    from scipy.special import betainc, betaincc
+
+    above, below = betaincc(a, b, floor) - betaincc(a, b, x), betainc(a, b, x) - betainc(a, b, floor)
+    return np.asarray(np.where(a < (a + b) * floor, above, below), dtype=np.float64)
+
+
+def _beta_edge(a: Array, b: Array, floor: float) -> tuple[Array, Array]:
+    """The end of [floor, 1 - floor] next to the mode of Beta(a, b), and the slope of the log density there."""
+    edge = np.where(a < (a + b) * floor, floor, 1 - floor)
+    return edge, np.abs((a - 1) / edge - (b - 1) / (1 - edge))
+
+
+def _log_or(mass: Array, instead: Array) -> Array:
+    """Log of a mass, or the other value where the mass underflows."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(mass > _TINY, np.log(np.maximum(mass, 0.0)), steep), dtype=np.float64)
+        return np.asarray(np.where(mass > _TINY, np.log(np.maximum(mass, 0.0)), instead), dtype=np.float64)
 
 
 def beta_below_inside(a: Array, b: Array, floor: float, x: float) -> Array:
     """Share of the mass of Beta(a, b) on [floor, 1 - floor] that lies below x, from the side on which it does not cancel."""
-    from scipy.special import betainc, betaincc
+    from scipy.special import betainc
 
     if floor == 0:
         return np.asarray(betainc(a, b, x))
-    top, low = 1 - floor, a < (a + b) * floor
-    part = np.where(low, betaincc(a, b, floor) - betaincc(a, b, x), betainc(a, b, x) - betainc(a, b, floor))
-    whole = np.where(low, betaincc(a, b, floor) - betaincc(a, b, top), betainc(a, b, top) - betainc(a, b, floor))
-    edge = np.where(low, floor, top)
-    slope = np.abs((a - 1) / edge - (b - 1) / (1 - edge))
-    steep = np.where(low, -np.expm1(-slope * (x - floor)), np.exp(-slope * (top - x)))
+    part, whole = _beta_between(a, b, floor, x), _beta_between(a, b, floor, 1 - floor)
+    slope = _beta_edge(a, b, floor)[1]
+    steep = np.where(a < (a + b) * floor, -np.expm1(-slope * (x - floor)), np.exp(-slope * (1 - floor - x)))
     return np.asarray(np.where(whole > _TINY, part / np.maximum(whole, _TINY), steep))
 
 
@@ -124,9 +137,9 @@ def log_gamma_inside(shape: Array, rate: Array, lower: float, upper: float) -> A
     mass = np.where(beyond, above, below)
     edge = np.where(beyond, lower, upper)
     slope = np.maximum(np.abs(shape / edge - rate), 1e-300)
-    steep = shape * np.log(rate) + (shape - 1) * np.log(edge) - rate * edge - gammaln(shape) - np.log(slope)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(mass > _TINY, np.log(np.maximum(mass, 0.0)), steep), dtype=np.float64)
+    return _log_or(
+        mass, shape * np.log(rate) + (shape - 1) * np.log(edge) - rate * edge - gammaln(shape) - np.log(slope)
+    )
 
 
 def _log_sum(logs: Array, weights: Array) -> Array:

@@ -11,7 +11,7 @@ from sfumato.models.families._gamma_rate import GammaRate
 from sfumato.queries.statistics import cell_masses
 from sfumato.queries.statistics.gamma import gamma_below, gamma_parameter
 from sfumato.queries.statistics.posterior import Coordinate, Statistic
-from sfumato.queries.statistics.protocol import Numbers, clipped_noise
+from sfumato.queries.statistics.protocol import Numbers
 
 
 def duration_statistic(model: GammaRate, prior: GammaRate, n: int, numbers: Numbers, values: Array) -> Statistic:
@@ -48,5 +48,5 @@ def duration_statistic(model: GammaRate, prior: GammaRate, n: int, numbers: Numb
     scale = max(start / power, 1e-9 * most)
     deviation = noise * model.sensitivity
     logarithm = Coordinate(lambda s: np.asarray(np.log1p(s / scale)), lambda x: np.asarray(scale * np.expm1(x)))
-    parameter, noisy = gamma_parameter(prior.shape, prior.rate, values, True, limits), clipped_noise(deviation)
-    return Statistic((0.0, most), False, logarithm, parameter, log_law, below, rows_mean, noisy, deviation)
+    parameter = gamma_parameter(prior.shape, prior.rate, values, True, limits)
+    return Statistic((0.0, most), False, logarithm, parameter, log_law, below, rows_mean, deviation)

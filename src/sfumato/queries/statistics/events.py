@@ -15,7 +15,7 @@ from sfumato.models.families.gamma_poisson import GammaPoisson
 from sfumato.queries.statistics import cell_masses
 from sfumato.queries.statistics.gamma import gamma_below, gamma_parameter
 from sfumato.queries.statistics.posterior import Coordinate, Statistic
-from sfumato.queries.statistics.protocol import Numbers, clipped_noise
+from sfumato.queries.statistics.protocol import Numbers
 
 
 def event_statistic(model: GammaPoisson, prior: GammaPoisson, n: int, numbers: Numbers, values: Array) -> Statistic:
@@ -47,5 +47,4 @@ def event_statistic(model: GammaPoisson, prior: GammaPoisson, n: int, numbers: N
     def rows_mean(total: Array) -> Array:
         return np.asarray((prior.shape + total) / (prior.rate + n))
 
-    noisy = clipped_noise(deviation)
-    return Statistic((0.0, most), True, root, parameter, log_law, below, rows_mean, noisy, deviation)
+    return Statistic((0.0, most), True, root, parameter, log_law, below, rows_mean, deviation)

@@ -8,7 +8,7 @@ from sfumato._quadrature import Array
 from sfumato.models.families import _logit
 from sfumato.models.families.logit_normal import LogitNormal
 from sfumato.queries.statistics.posterior import Parameter, Statistic
-from sfumato.queries.statistics.protocol import Numbers, clipped_noise
+from sfumato.queries.statistics.protocol import Numbers
 from sfumato.queries.statistics.rates import arcsine, binomial_below
 
 # The prior is read within this many of its deviations; beyond them it has a mass of 2e-19.
@@ -34,10 +34,10 @@ def log_odds_statistic(model: LogitNormal, prior: LogitNormal, n: int, numbers: 
     held = prior.natural(np.zeros((1, 1)), 0)
     low, high = _logit.span(prior.ones + prior.zeros, prior.precision, prior.centre, _ROOM)
     parameter = Parameter(low, high, np.asarray, lambda x: _logit.log_density(held, x[None, :])[0])
-    binomial, deviation = binomial_below(n), noise * model.sensitivity
+    binomial = binomial_below(n)
 
     def below(t: Array, s: Array) -> Array:
         return binomial(1 / (1 + np.exp(-t)), s)
 
-    span, noisy = (0.0, float(n)), clipped_noise(deviation)
-    return Statistic(span, True, arcsine(n), parameter, log_law, below, rows_mean, noisy, deviation)
+    span, deviation = (0.0, float(n)), noise * model.sensitivity
+    return Statistic(span, True, arcsine(n), parameter, log_law, below, rows_mean, deviation)

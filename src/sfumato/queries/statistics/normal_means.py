@@ -9,7 +9,7 @@ import numpy as np
 from sfumato._quadrature import Array
 from sfumato.models.families.normal_mean import NormalMean, _clipped_moments
 from sfumato.queries.statistics.posterior import Coordinate, Parameter, Statistic
-from sfumato.queries.statistics.protocol import Numbers, clipped_noise
+from sfumato.queries.statistics.protocol import Numbers
 
 
 def mean_statistic(model: NormalMean, prior: NormalMean, n: int, numbers: Numbers, values: Array) -> Statistic:
@@ -42,5 +42,4 @@ def mean_statistic(model: NormalMean, prior: NormalMean, n: int, numbers: Number
 
     parameter = Parameter(prior.mean - far, prior.mean + far, np.asarray, log_prior)
     span, plain, deviation = (0.0, n * width), Coordinate(np.asarray, np.asarray), noise * model.sensitivity
-    noisy = clipped_noise(deviation)
-    return Statistic(span, False, plain, parameter, log_law, below, rows_mean, noisy, deviation)
+    return Statistic(span, False, plain, parameter, log_law, below, rows_mean, deviation)

@@ -20,7 +20,7 @@ import numpy as np
 
 from sfumato._quadrature import Array
 from sfumato.models.families.family import Family
-from sfumato.queries.statistics.protocol import Ends, Reader, Released
+from sfumato.queries.statistics.protocol import Ends, Reader, Released, normal_noise
 
 # Cells of the statistic and of the parameter: about ten to a standard deviation, of which a window holds some sixteen.
 CELLS = 200
@@ -61,10 +61,10 @@ class Parameter:
 class Statistic:
     """The hidden statistic behind one released coordinate: S in `span`, whole numbers or not.
 
-    `log_law(S)` is sum_i log f_S(t_i) for an array of S; `below(theta, s)` is P(S <= s | theta), broadcasting;
-    `noisy_below(S, x)` is P(S~ <= x | S) where noise was added, clipped to `span` (then `log_law` takes S~), `noise` its
-    standard deviation; `rows_mean(S)` is the posterior mean of the parameter that S would give without privacy. `cells` is
-    the number of cells of S that are summed over.
+    `log_law(S)` is sum_i log f_S(t_i) for an array of S; `below(theta, s)` is P(S <= s | theta), broadcasting; `rows_mean(S)`
+    is the posterior mean of the parameter that S would give without privacy. `noise` is the standard deviation of normal noise
+    that was added to S; the sum S~ was clipped to `span`, and `log_law` takes S~. `noisy_below(S, x)` is P(S~ <= x | S) where
+    more was done to S~. `cells` is the number of cells of S that are summed over.
     """
 
     span: tuple[float, float]
@@ -74,8 +74,8 @@ class Statistic:
     log_law: Callable[[Array], Array]
     below: Callable[[Array, Array], Array]
     rows_mean: Callable[[Array], Array]
-    noisy_below: Callable[[Array, Array], Array] | None = None
     noise: float = 0.0
+    noisy_below: Callable[[Array, Array], Array] | None = None
     cells: int = CELLS
 
 
@@ -231,7 +231,7 @@ def _reachable(statistic: Statistic, edges: Array) -> tuple[float, float]:
 def likelihood(statistic: Statistic, within: tuple[float, float] | None = None) -> tuple[Array, Array]:
     """Edges of cells of S, and the log likelihood of the draws in each, noise included."""
     low, high = within or statistic.span
-    if statistic.noisy_below is None:
+    if statistic.noise == 0:
         start, end = _statistic_window(statistic, low, high)
         edges = _edges(statistic, start, end, statistic.whole)
         return edges, statistic.log_law(0.5 * (edges[1:] + edges[:-1]))
@@ -243,7 +243,7 @@ def likelihood(statistic: Statistic, within: tuple[float, float] | None = None) 
     if edges[-1] <= edges[0]:
         edges = _edges(statistic, low, high, statistic.whole)
     centres = 0.5 * (edges[1:] + edges[:-1])
-    cumulative = statistic.noisy_below(centres, cells)
+    cumulative = (statistic.noisy_below or normal_noise(statistic.noise))(centres, cells)
     masses = np.diff(cumulative, axis=1)
     if start <= statistic.span[0]:  # noisy values below the span were clipped to its end
         masses, values = np.column_stack([cumulative[:, 0], masses]), np.concatenate([[start], values])

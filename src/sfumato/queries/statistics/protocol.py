@@ -1,4 +1,4 @@
-"""What every interval method gets and gives; and the noise that all families share."""
+"""Arguments and results of interval methods, and the noise that all families share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sfumato._quadrature import Array
+from sfumato.draws import Draws
 
+# What an interval includes: the true parameter varies by both, the posterior mean of the rows by privacy alone.
+BOTH, PRIVACY = "privacy and sampling", "privacy"
+INCLUDED = (BOTH, PRIVACY)
 # Power of the likelihood, strength of the prior and noise multiplier of a plan.
 Numbers: TypeAlias = tuple[float, float, float]
 # Each draw costs a sum over all values of the hidden statistic, so a file of millions would take hours. N draws locate the
@@ -19,12 +23,16 @@ MOST_DRAWS = 4096
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """The released part of a data set of n records: draws (N, coordinates), and noisy totals where they were published."""
+    """The released part of a data set of n records: draws (N, coordinates), and noisy totals where they were published.
+
+    `record` holds the draws as released and the documents of plan and schema, from which regressions are read.
+    """
 
     n: int
     numbers: Numbers
     draws: Array
     totals: Array | None = None
+    record: tuple[Draws, Mapping[str, Any], Mapping[str, Any]] | None = None
 
     @property
     def first(self) -> Array:
@@ -41,7 +49,7 @@ Reader: TypeAlias = Callable[[Any, Any, Released], Ends]
 
 @dataclass(frozen=True)
 class Method:
-    """How a family's intervals are worked out; `refusal(model)` is a sentence where there is none for this model."""
+    """How a model's intervals are computed; `refusal(model)` is a sentence where there is none for this model."""
 
     read: Reader
     refusal: Callable[[Any], str | None] = lambda model: None
@@ -53,10 +61,8 @@ def numbers_of(plan: Mapping[str, Any]) -> Numbers:
     return float(numbers.get("power", 1.0)), float(numbers.get("strength", 1.0)), float(numbers.get("noise", 0.0))
 
 
-def clipped_noise(deviation: float) -> Callable[[Array, Array], Array] | None:
-    """P(S + deviation Z <= x) for standard normal Z, before clipping; None without noise."""
+def normal_noise(deviation: float) -> Callable[[Array, Array], Array]:
+    """P(S + deviation Z <= x) for standard normal Z, before clipping."""
     from scipy.special import ndtr
 
-    if deviation == 0:
-        return None
     return lambda held, x: np.asarray(ndtr((x[None, :] - held[:, None]) / deviation), dtype=np.float64)

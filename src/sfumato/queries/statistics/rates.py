@@ -16,7 +16,7 @@ from sfumato._quadrature import Array
 from sfumato.models.families._rate import Rate
 from sfumato.queries.statistics import cell_masses
 from sfumato.queries.statistics.posterior import CELLS, Coordinate, Parameter, Statistic
-from sfumato.queries.statistics.protocol import Numbers, clipped_noise
+from sfumato.queries.statistics.protocol import Numbers
 
 # Beyond nine deviations and 40 more no binomial, Poisson or Gamma law has mass above 1e-16 (Bernstein's inequality).
 FAR, MORE = 9.0, 40.0
@@ -78,8 +78,8 @@ def count_statistic(
     power: float,
     known: tuple[Array, Array],
     floor: float = 0.0,
-    noisy_below: Callable[[Array, Array], Array] | None = None,
     noise: float = 0.0,
+    noisy_below: Callable[[Array, Array], Array] | None = None,
     cells: int = CELLS,
 ) -> Statistic:
     """A count K among `trials`; draws of Beta(law[0] + power K, law[1] + power (trials - K)) are between the ends `known`."""
@@ -94,7 +94,7 @@ def count_statistic(
         return mean_above_floor(prior[0] + count, prior[1] + trials - count, floor)
 
     span, parameter, below = (0.0, float(trials)), beta_parameter(*prior, floor), binomial_below(trials)
-    return Statistic(span, True, arcsine(trials), parameter, log_law, below, rows_mean, noisy_below, noise, cells)
+    return Statistic(span, True, arcsine(trials), parameter, log_law, below, rows_mean, noise, noisy_below, cells)
 
 
 def mean_above_floor(a: Array, b: Array, floor: float) -> Array:
@@ -109,7 +109,6 @@ def mean_above_floor(a: Array, b: Array, floor: float) -> Array:
 def rate_statistic(model: Rate, prior: Rate, n: int, numbers: Numbers, values: Array) -> Statistic:
     """The number of successes behind draws of a rate."""
     power, strength, noise = numbers
-    deviation = noise * model.sensitivity
     return count_statistic(
         n * model.trials,
         (prior.alpha, prior.beta),
@@ -117,6 +116,5 @@ def rate_statistic(model: Rate, prior: Rate, n: int, numbers: Numbers, values: A
         power,
         model.law([Fraction(0)], n, power, strength).geometry.rates.ends(values),
         model.floor,
-        clipped_noise(deviation),
-        deviation,
+        noise * model.sensitivity,
     )

@@ -1,4 +1,4 @@
-"""The table of interval methods: families by class, each with the file that reads its releases or the reason for none."""
+"""The table of interval methods: models by class, each with the file that reads its releases or the reason for none."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from sfumato.models import families
 from sfumato.models.families._gamma_rate import GammaRate
 from sfumato.models.families._rate import Rate
 from sfumato.models.families._vectors import Vectors
-from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.grouped import Grouped
 from sfumato.models.networks._tables import Tables
+from sfumato.models.reading import AnyModel
+from sfumato.queries import transcript_posterior
 from sfumato.queries.statistics import bounded_means, durations, events, groups, log_odds, normal_means, shares, vectors
 from sfumato.queries.statistics.posterior import one_statistic
 from sfumato.queries.statistics.protocol import Method, Reader
 from sfumato.queries.statistics.rates import rate_statistic
 
-# A subclass uses the line of its nearest base class; a sentence says why there is no interval.
+# A subclass uses the line of its nearest base class; a sentence is the reason for no interval.
 METHODS: dict[type, Method | str] = {
     Rate: Method(one_statistic(rate_statistic)),
     families.DirichletCategorical: Method(shares.read),
@@ -27,6 +28,7 @@ METHODS: dict[type, Method | str] = {
     Vectors: Method(vectors.read),
     families.BoundedMean: Method(bounded_means.read),
     Grouped: Method(groups.read, groups.refusal),
+    Gibbs: Method(transcript_posterior.read, transcript_posterior.refusal),
     families.Quantile: (
         "a drawn quantile is one of public candidates, with its rank error in plan.expected: no interval goes with it."
     ),
@@ -35,8 +37,8 @@ METHODS: dict[type, Method | str] = {
 }
 
 
-def reader_of(model: Family | Gibbs) -> Reader:
-    """How intervals of a model are read; a model without them is refused with a sentence."""
+def reader_of(model: AnyModel) -> Reader:
+    """The method that computes intervals of a model; a model without one is refused with a sentence."""
     name = getattr(model, "name", type(model).__name__)
     unknown = f"no noise-aware interval is worked out for {name}; quantile(...) gives the quantiles of the draws alone."
     method = next((METHODS[kind] for kind in type(model).__mro__ if kind in METHODS), unknown)
