@@ -10,18 +10,18 @@
     ├── RandomnessError                      the operating system gives no entropy; nothing was drawn
     ├── PublishError                         a release would leak, or repeat or contradict an earlier one
     ├── LedgerError                          an operation of a privacy ledger failed
-    │   ├── LedgerExhausted                  the charge does not fit in what is left
+    │   ├── LedgerExhausted                  the charge does not fit in the remaining budget
     │   ├── ChargeRefused                    this guarantee can never be charged to this ledger
     │   ├── RequestConflict                  a name, request id or seal was used before with other terms
     │   ├── LedgerDamaged                    the rows, their chain or the witness show an edit or a rollback
-    │   ├── ClockSetBack                     the clock stands before the last row
+    │   ├── ClockSetBack                     the clock is behind the last row
     │   └── LedgerUnavailable                the storage could not be used; the same request id may be repeated
     │       ├── LedgerLocked                 another process held it for too long
     │       ├── LedgerReadOnly               it may not be written
     │       └── LedgerFull                   the disk is full
     └── FormatError (also ValueError)        a stored document has an unknown version, key or value
 
-Every message says which argument or hypothesis, what was required, what was given and what to do.
+Every message names the argument or hypothesis, the requirement, the value given and the remedy.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class LedgerError(SfumatoError):
 
 
 class LedgerExhausted(LedgerError):
-    """The charge does not fit in what is left; the amounts are epsilons at the registered delta."""
+    """The charge does not fit in the remaining budget; the amounts are epsilons at the registered delta."""
 
     def __init__(self, message: str, spent: float, requested: float, remaining: float) -> None:
         """Keep the three amounts beside the message."""
@@ -116,7 +116,7 @@ class LedgerDamaged(LedgerError):
 
 
 class ClockSetBack(LedgerError):
-    """The clock stands before the last row of the ledger."""
+    """The clock is behind the last row of the ledger."""
 
 
 class LedgerUnavailable(LedgerError):

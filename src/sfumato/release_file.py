@@ -26,6 +26,7 @@ from sfumato.privacy.guarantee import Guarantee
 VERSION = 2
 # The fields of the document; version 1 also had "promise".
 _KEYS = ("version", "kind", "labels", "plan", "plan_digest", "guarantee", "schema", "receipt")
+# The fields of its schema: name, unit and digest repeat the document, which is a JSON text.
 _SCHEMA_KEYS = ("name", "unit", "digest", "document")
 _ARRAYS = ("draws", "transcript", "totals")
 # Whole numbers that floats hold exactly; no number of records, steps or trials comes near.

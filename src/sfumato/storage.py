@@ -33,6 +33,7 @@ _LENGTH, _HASH = 8, 32
 _LARGEST_HEADER = 1 << 28
 # The most dimensions of an array; the draws of a release have at most four.
 _MOST_SIDES = 8
+# The keys of a header and of an entry of its array table; others are refused, so that nothing can be hidden in a file.
 _HEADER_KEYS = {"version", "documents", "arrays"}
 _ENTRY_KEYS = {"name", "dtype", "shape", "size", "sha256"}
 

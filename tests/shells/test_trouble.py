@@ -189,10 +189,10 @@ def test_a_forged_record_is_blamed_and_not_the_program(clinic, sfumato):
     (clinic / "share.toml").write_text(FAST)
     assert sfumato("release", "share.toml", "-o", "share.sfumato")[0] == 0
     documents, arrays = storage.unpack((clinic / "share.sfumato").read_bytes())
-    documents["release"]["plan"]["expected"] = 7
+    documents["release"]["plan"]["parameters"] = 7
     (clinic / "share.sfumato").write_bytes(storage.pack(documents, arrays))
     err = refused(sfumato, "show", "share.sfumato")
-    assert "share.sfumato is no sound release: plan.expected must be a table" in err
+    assert "share.sfumato is no sound release: plan.parameters must be a table" in err
 
 
 # --- words of the command line ------------------------------------------------------------------------------------------

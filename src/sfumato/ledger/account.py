@@ -22,7 +22,7 @@ from sfumato.privacy.curves import Curve, Gaussian
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.metric import Metric
 
-# Guarantees that "assume convergence" or are "not private" rest on no theorem, so no filter's theorem can add them.
+# The other values of `trust`, "assumes converged" and "not private", are no proved guarantee, which the filter requires.
 CHARGEABLE = ("proved", "proved with slack")
 
 
@@ -49,6 +49,7 @@ class Account:
     name: str
     terms: Terms
     cap: float
+    # Spent units of the currency, of the reveal probability and of the total-variation allowance.
     units: int = 0
     delta0_units: int = 0
     tv_units: int = 0
@@ -70,6 +71,7 @@ class Account:
                 f"delta0 must be at most the {float(self.terms.reveal):.3g} set aside at registration; got {share!r}."
             )
         amount, reveal = self.currency.cost(guarantee.curve, self.terms, share)
+        # A charge may consist of a reveal probability alone; any other amount must be positive.
         if not (amount == 0 and reveal > 0):
             check_amount(self.currency.word, amount)
         return self._price(amount, reveal, guarantee.slack)
@@ -224,6 +226,7 @@ class Account:
     def _epsilon(self, amount: float, delta0: float, tv: float) -> float:
         """Epsilon at the registered delta less (1 + e^level) tv, for the first `level` tried that is at least that epsilon."""
         level = self.terms.epsilon
+        # The level grows to the epsilon that it yields; where delta is used up, the currency returns infinity.
         for _ in range(64):
             epsilon = self.currency.epsilon(amount, delta0, self.terms.core(tv, level), self.terms)
             if epsilon <= level or tv == 0:

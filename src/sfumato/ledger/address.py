@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote
 
 from sfumato.errors import ArgumentError
 
+# The two schemes that libpq accepts.
 SCHEMES = ("postgresql", "postgres")
 # scheme://user:password@hosts/database?query, as libpq reads it.
 _FORM = re.compile(
@@ -24,6 +25,7 @@ _FORM = re.compile(
 )
 # Hosts separated by commas, each with an optional port.
 _PORTS = re.compile(r"[^:,]*(?::\d*)?(?:,[^:,]*(?::\d*)?)*")
+# A percent sign that begins no escape.
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 # Parameters that locate the ledger and may be printed.
 _PRINTED = ("host", "hostaddr", "port", "dbname", "user", "sslmode")

@@ -78,6 +78,7 @@ class Row:
         return loaded
 
 
+# The last sentences of every error about damage.
 REMEDY = (
     "The ledger was edited or damaged: do not charge it. Compare it with a backup, and count what was released since then "
     "as spent."
@@ -139,6 +140,7 @@ class Chain:
         """Return the chain with these rows appended; raise LedgerDamaged at the first row that cannot follow."""
         seq, last, time, version, accounts = self.seq, self.hash, self.time, self.version, dict(self.accounts)
         for row in rows:
+            # Numbers and hashes first: a payload is parsed only if it is the one that was hashed.
             if row.seq != seq + 1:
                 raise LedgerDamaged(f"row {seq + 1} is missing: after row {seq} comes row {row.seq}. {REMEDY}")
             if row.previous != last:

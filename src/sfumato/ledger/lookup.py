@@ -56,6 +56,7 @@ def read_back(guarantee: Guarantee) -> tuple[dict[str, Any], Guarantee]:
 
 def refuse_other(before: Mapping[str, Any], content: Mapping[str, Any], name: str, request_id: str) -> None:
     """Raise RequestConflict where a repeated request does not repeat its guarantee, plan and delta0."""
+    # Two versions of Sfumato may describe one guarantee in other words: then its numbers and identifiers are compared.
     same_digest = before["guarantee_digest"] == content["guarantee_digest"]
     guarantees = (Guarantee.from_json(each["guarantee"]) for each in (before, content))
     repeated = {

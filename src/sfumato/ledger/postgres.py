@@ -34,6 +34,7 @@ CONNECTIONS = 2
 
 # Added to tables of format 1 as well (see `upgrade`).
 _CONSTRAINT = f"ALTER TABLE {TABLE} ADD CONSTRAINT {TABLE}_seq CHECK (seq >= 1)"
+# PostgreSQL has no version number of a table of one's own; its comment holds it.
 _FORMAT = f"COMMENT ON TABLE {TABLE} IS 'sfumato ledger format {VERSION}'"
 _SCHEMA = f"""
 CREATE TABLE {TABLE} (seq BIGINT PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, request TEXT NOT NULL,
@@ -97,6 +98,7 @@ class PostgresStore:
     @contextmanager
     def _transaction(self, first: str) -> Iterator[PostgresTransaction]:
         """Run a block between BEGIN and COMMIT on a connection of its own; `first` is run before it."""
+        # Threads of this process wait here, not at the server, where they would use up its connections.
         if not self._places.acquire(timeout=LOCK_SECONDS):
             raise LedgerLocked(
                 f"all {CONNECTIONS} connections of this process were in use for {LOCK_SECONDS:g} s. {REPEAT}"
@@ -130,6 +132,7 @@ class PostgresStore:
                     tcp_user_timeout=round(1000 * ANSWER_SECONDS),
                 )
             except driver().OperationalError as error:
+                # The server has no connection left: others are short-lived, so waiting helps.
                 crowded = "too many" in str(error) or "connection slots" in str(error)
                 if not crowded or time.monotonic() > deadline:
                     raise

@@ -185,6 +185,7 @@ class Report:
             draws=sum(guarantee.draws for guarantee in charged),
             slack=min(1.0, math.fsum(guarantee.slack for guarantee in charged)),
         )
+        # The epsilon is read off at the registered delta, so that it can be compared with the promise.
         return cls(spent.name, whole, whole.epsilon(spent.delta), spent.delta, spent)
 
     def __str__(self) -> str:

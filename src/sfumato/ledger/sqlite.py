@@ -37,6 +37,7 @@ _TRIGGERS = tuple(
     "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
     for word in ("update", "delete")
 )
+# SQLite keeps this number in the file's header.
 _FORMAT = f"PRAGMA user_version = {VERSION}"
 # SQLite cannot add a constraint to a table, so the rows move to a new one.
 _UPGRADE = (
@@ -175,6 +176,7 @@ class SqliteStore:
                     f"{self.path} lies where SQLite cannot keep a write-ahead log (got mode {mode!r}), so a charge would not "
                     "be durable. Use a local disk, or a postgresql:// URL."
                 )
+            # FULL syncs the log at every commit; fullfsync makes macOS flush the disk's cache as well.
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA fullfsync = ON")
         except BaseException:

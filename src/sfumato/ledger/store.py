@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from sfumato.errors import LedgerDamaged
 from sfumato.ledger.chain import Row
 
+# The name must not change: existing databases hold it.
 TABLE = "sfumato_ledger"
 # All but the sealed bytes, which are read only where they are needed.
 COLUMNS = "seq, kind, name, request, payload, previous, hash"

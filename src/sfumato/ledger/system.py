@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from sfumato.errors import LedgerFull, LedgerReadOnly, LedgerUnavailable
 
+# The last sentence of every error after which a request may be repeated.
 REPEAT = "Repeat with the same request id once this is mended: nothing is charged twice."
 # EDQUOT (a quota is used up) does not exist on every system.
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}

@@ -18,6 +18,7 @@ from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.ledger.units import float_below
 
+# The keys of `currency.BY_NAME`, and the neighbours that a ledger can count.
 CURRENCIES = ("gdp", "zcdp", "renyi")
 ADJACENCIES = ("replace-one", "replace-entry")
 # Printable by Python's rule and yet invisible: the grapheme joiner, fillers and variation selectors.

@@ -51,6 +51,7 @@ class Location:
                 "shown: it may hold a password.)"
             )
         name = text.removeprefix("sqlite:///") if scheme else text
+        # SQLite's name for a database in memory.
         if name == ":memory:" or not name:
             raise ArgumentError(f"a ledger must outlive the process, so it needs a file; got {text!r}.")
         path = _absolute(name)

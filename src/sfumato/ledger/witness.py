@@ -91,6 +91,7 @@ class Witness:
 
     def _replace(self, mark: Mark) -> None:
         text = json.dumps({"sfumato": "witness", "version": 1, "seq": mark.seq, "hash": mark.hash}) + "\n"
+        # Written and synced beside the file, then renamed over it: a crash leaves the old mark or the new one.
         draft = self.path.with_name(self.path.name + ".tmp")
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         try:
@@ -99,6 +100,7 @@ class Witness:
         finally:
             os.close(handle)
         os.replace(draft, self.path)
+        # The rename is durable only once the folder is synced, which Windows does not offer.
         if sys.platform != "win32":
             folder = os.open(self.path.parent, os.O_RDONLY)
             try:

@@ -1,7 +1,7 @@
 """Pictures, each a matplotlib Figure that is returned and never shown; they need `pip install 'sfumato[plots]'`.
 
-Nothing here reads a record: what is drawn follows from guarantees, plans and releases. matplotlib is imported when a
-picture is asked for.
+Nothing here reads a record: pictures are drawn from guarantees, plans and releases. matplotlib is imported when the first
+picture is drawn.
 """
 
 from sfumato.plots.forest import intervals

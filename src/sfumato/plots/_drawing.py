@@ -28,6 +28,7 @@ GREY = "#595959"
 DOTTED = {"color": GREY, "linestyle": ":", "linewidth": 1.5}
 MOST = len(COLOURS)
 _LONGEST_TITLE, _LONGEST_NAME, _LONGEST_LABEL = 58, 46, 26  # characters that fit
+# The name of the axis of epsilon, the same in every picture.
 EPSILON = "epsilon (log ratio of probabilities, nats)"
 
 
@@ -101,6 +102,7 @@ def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
         inside = [value for value in candidates if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
         if len(inside) <= most:
             return inside
+    # Too many powers of ten: keep every second, third, ... counted from the largest.
     every = math.ceil(len(inside) / most)
     return inside[::-1][::every][::-1]
 

@@ -80,6 +80,7 @@ def _right_end(shown: list[Promise], least: float) -> float:
     """The epsilon at which every curve is below `least`, or as low as a sampler's slack lets it fall."""
     ends = []
     for promise in shown:
+        # A slack may keep delta above `least` for ever: then the smallest power of ten that it reaches is taken.
         for power in range(12):
             end = promise.guarantee.epsilon(min(0.9, least * 10**power))
             if math.isfinite(end):

@@ -77,6 +77,7 @@ def _mechanisms(item: PriceList, place: int, count: int) -> str:
 def _without_privacy(lists: list[PriceList]) -> list[float]:
     """The distinct expected values without privacy; for one model and one n there is one."""
     known = (plan.expected.without_privacy for item in lists for plan in item.plans if plan is not None)
+    # Ten digits, so that roundings of one value make one line.
     return sorted({float(f"{value:.10g}") for value in known if value is not None})
 
 

@@ -73,6 +73,7 @@ _SPECS = {
     "table": _SPEC.format(model=_NETWORK, epsilon=1.0, request="a synthetic table"),
     "again": _SPEC.format(model=_LOGISTIC, epsilon=4.0, request="once more"),
 }
+# The commands of the tour: with the table at hand, without it, and at the end.
 _PUBLISH = (
     "ledger create budget.db",
     'ledger register budget.db "health survey" --epsilon 3 --delta 1e-6 --unit person',
@@ -150,6 +151,7 @@ def _run(*commands: str) -> None:
 
     for command in commands:
         typer.echo(f"$ sfumato {command}")
+        # typer turns Ctrl-C into this return value; the rest of the tour must not run after it.
         if app(shlex.split(command), standalone_mode=False) == INTERRUPTED:
             raise KeyboardInterrupt
         typer.echo()

@@ -25,6 +25,7 @@ _FIELDS: dict[tuple[type, ...], str] = {
     (int, float): "plan.expected.value",
     (list,): "plan.keep",
 }
+# The types by their names in TOML and JSON.
 _WORDS = {
     str: "a text",
     int: "a whole number",

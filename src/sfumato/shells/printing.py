@@ -110,6 +110,7 @@ def one_line(text: str) -> str:
     shown = "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in joined)
     if len(shown) <= _LONGEST:
         return shown
+    # The beginning names the problem and the end the remedy.
     half = _LONGEST // 2
     return f"{shown[:half]} [{len(shown) - 2 * half} characters left out] {shown[-half:]}"
 

@@ -136,6 +136,7 @@ def release(
     ledger = spec.open_ledger()
     asked = request or spec.request(planned)
     named = spec.ledger.get("name") if ledger is not None else None
+    # Without a ledger nothing remembers a request.
     if ledger is None and request is not None:
         raise ArgumentError("--request belongs to a ledger: add [ledger] to the spec.")
     account = named or data.schema.name

@@ -129,7 +129,7 @@ def _what(release: Any) -> str:
 
 
 def _of(release: Any) -> str:
-    """The columns that were read, in words."""
+    """The columns that were read, as a phrase."""
     names = columns_read(release)
     if "by" in release.plan["model"] and len(names) > 1:
         return f" of {', '.join(names[1:])} by {names[0]}"
@@ -202,6 +202,7 @@ def _target(release: Any) -> tuple[float, float] | None:
 def _protection(release: Any) -> str:
     """The privacy curve, and the errors of a test for one record."""
     guarantee, target = release.guarantee, _target(release)
+    # Twice the promised epsilon shows how the curve goes on; 3 where little is promised.
     top = max(3.0, 2.0 * (target[0] if target else 1.0))
     points = [(epsilon, float(guarantee.delta(epsilon))) for epsilon in (top * k / 60 for k in range(61))]
     # Below 1e-12 a delta protects against everything; the axis would only grow.

@@ -26,6 +26,7 @@ from sfumato.shells.toml_files import read_toml
 if TYPE_CHECKING:
     from sfumato.models.reading import AnyModel
 
+# The keys of each table; those of [model] depend on the model (`spec_models`).
 _KEYS = {
     "data": ("file", "schema", "n"),
     "price": ("epsilon", "delta", "draws", "mechanism", "goal", "steps"),
@@ -34,6 +35,7 @@ _KEYS = {
 # Beyond this an attacker is certain for every practical purpose: 1 - e^-50.
 _LARGEST = 50
 
+# The file that `sfumato spec` writes.
 TEMPLATE = """\
 # What is released, from which records, at what price. Every number here is public: none is read from the records.
 [data]

@@ -15,6 +15,7 @@ from sfumato.schema import Category, Number, Schema
 if TYPE_CHECKING:
     from sfumato.models.reading import AnyModel
 
+# The key that decides which model [model] describes.
 _KINDS = ("family", "regression", "network")
 
 
@@ -171,5 +172,6 @@ def _regression(file: str, facts: dict[str, Any], schema: Schema) -> tuple[AnyMo
     except FormatError as error:
         raise FormatError(f"{file}: {error}") from error
     dimension = loss.outputs * (design.dimension + (1 if constant else 0))
+    # The estimators' default: a twenty-fifth of the largest curvature of one record's loss.
     precision = loss.constants(dimension).smoothness / 25
     return Gibbs(loss, priors.Gaussian(precision), dimension, constant), part

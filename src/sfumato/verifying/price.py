@@ -32,7 +32,7 @@ def check_price(record: Record) -> None:
             raise FormatError(f"the {where} guarantee {written.curve!r} is not what the plan costs, {price.curve!r}.")
         if (written.adjacency, written.draws) != (price.adjacency, price.draws):
             raise FormatError(f"the {where} neighbours or number of draws are not those of the plan.")
-        # A seeded release says "not private" where its plan has another trust; the plan itself never does.
+        # The trust of a seeded release is "not private", whatever its plan's; the plan's own never is.
         allowed = (price.trust, "not private") if where == "recorded" else (price.trust,)
         if written.trust not in allowed:
             raise FormatError(f"the {where} guarantee says {written.trust!r}; the plan is {price.trust!r}.")

@@ -22,6 +22,7 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.release_file import version_of
 from sfumato.verifying.record import Record
 
+# SHA-256 in hexadecimal.
 _HASH = re.compile(r"[0-9a-f]{64}")
 # The amount is computed by the same code as at the charge; another machine may round the last digits otherwise.
 _ROUNDING = 1e-9
