@@ -11,12 +11,12 @@ from sfumato.models.families.family import Family
 
 
 class CodesEngine:
-    """Totals of bounded whole-number statistics over some columns of a data set."""
+    """Some columns of a data set, answering totals of bounded whole-number statistics and nothing else."""
 
     additions: ClassVar[float] = 0.0  # whole numbers are added exactly
 
     def __init__(self, dataset: Dataset, columns: Sequence[str]) -> None:
-        """Keep a reference to the rows; they are read when totals are computed."""
+        """Hold the rows; they are read when totals are asked for."""
         self._rows = rows_of(dataset)
         self._columns = tuple(columns)
         self.n: int = self._rows.n

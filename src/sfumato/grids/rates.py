@@ -31,7 +31,7 @@ def cells_for_tables(weight: float) -> int:
 
 
 def largest_weight(cells: int) -> float:
-    """Largest a + b whose cell masses have the stated error: half as many cells allow a quarter of the weight."""
+    """Largest a + b whose cell masses have the stated error: half the cells, twice as wide, bear a quarter of the weight."""
     return _WEIGHT * (cells / _MEASURED_CELLS) ** 2
 
 

@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Claim:
-    """The theorem that prices draws of a family, by name, and the public numbers that are its arguments."""
+    """The theorem that prices draws of a family, by name, and the public numbers that it asks for."""
 
     theorem: str
     facts: Mapping[str, Any]
@@ -135,7 +135,7 @@ class Family:
         raise NotImplementedError
 
     def strongest(self, n: int) -> float:
-        """Largest strength that is searched: beyond it the posterior is the prior."""
+        """Largest strength that is searched: beyond it the prior is all that is left."""
         return 1e9
 
     # --- what a reader may expect ------------------------------------------------------------------------------------
