@@ -10,7 +10,7 @@ from sfumato.schema import Schema
 
 
 class CodesEngine:
-    """Totals of bounded whole-number statistics over some columns of a data set."""
+    """Some columns of a data set, answering totals of bounded whole-number statistics and nothing else."""
 
     def __init__(self, dataset: Dataset, columns: Sequence[str] | Callable[[Schema], Sequence[str]]) -> None:
         """Hold the rows; they are read when totals are asked for. `columns` are names, or a function of the schema."""

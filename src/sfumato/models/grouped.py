@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sfumato.errors import ArgumentError
 from sfumato.grids.rates import cells_for
 from sfumato.models.families import _cells
+from sfumato.models.families._counts import ONE_MOVED
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.families.dirichlet_categorical import DirichletCategorical
 from sfumato.models.families.family import Array, Claim, Family
@@ -135,7 +136,7 @@ class Grouped(Family):
     def sensitivity(self) -> float:
         """A replaced record changes two orthogonal blocks: the row of the group it leaves, and that of the one it enters."""
         if self._cells is not None:
-            return _cells.ONE_MOVED
+            return ONE_MOVED
         # A record's size is scaled to the sensitivity; its totals differ from those of an empty record by at most that.
         return 2 * self.model.sensitivity * (1 + 1e-12)
 

@@ -14,6 +14,7 @@ from sfumato.errors import ArgumentError
 from sfumato.grids.rates import cells_for
 from sfumato.models.families import _cells
 from sfumato.models.families._columns import column_of_levels
+from sfumato.models.families._counts import Counted
 from sfumato.models.families._finite_table import read_levels
 from sfumato.models.families.family import Array, Claim
 from sfumato.models.laws import Dirichlet
@@ -21,7 +22,7 @@ from sfumato.schema import Schema
 
 
 @dataclass(frozen=True, repr=False)
-class DirichletCategorical(_cells.Counted):
+class DirichletCategorical(Counted):
     """theta ~ Dirichlet(alpha) over the levels of a Category column; each record is one of them.
 
     `alpha` is one number for every level or one per level. Give the levels as they stand in the schema.

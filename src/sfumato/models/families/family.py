@@ -143,7 +143,7 @@ class Family:
         return law if grid in (None, getattr(law, "grid", None)) else resized(law, grid)
 
     def strongest(self, n: int) -> float:
-        """Largest strength that is searched: beyond it the posterior is the prior."""
+        """Largest strength that is searched: beyond it the prior is all that is left."""
         return 1e9
 
     # --- what a reader may expect ------------------------------------------------------------------------------------

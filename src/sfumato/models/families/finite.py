@@ -13,8 +13,8 @@ import numpy as np
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
-from sfumato.models.families._cells import Counted
 from sfumato.models.families._columns import column_of_levels, only_column
+from sfumato.models.families._counts import Counted
 from sfumato.models.families._finite_table import (
     Table,
     read_levels,

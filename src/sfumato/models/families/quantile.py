@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
-from sfumato.models.families._cells import Counted
 from sfumato.models.families._columns import only_column
+from sfumato.models.families._counts import Counted
 from sfumato.models.families._log_weights import UNITS, tempered
 from sfumato.models.families.family import Claim
 from sfumato.models.laws import Finite, Law

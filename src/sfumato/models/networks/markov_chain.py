@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
-from sfumato.models.families._cells import ONE_MOVED
+from sfumato.models.families._counts import ONE_MOVED
 from sfumato.models.families.family import Array, Claim
 from sfumato.models.networks import _unshrunk
 from sfumato.models.networks._tables import Factor, Table, Tables, named_levels, prior_cells, size_of
