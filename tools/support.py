@@ -129,7 +129,8 @@ def _row(name: str, model: Any, mechanism: str, trust: str) -> Row:
         for offer in ENGINES
         if set(procedure.NEEDS) <= offer.answers and any(offer.serves(kind, model) for kind in kinds)
     )
-    neighbours = getattr(model, "adjacency", "replace-one")
+    # Noise on totals covers a whole record, whatever the model protects.
+    neighbours = "replace-one" if procedure.NAME == "noisy-totals" else getattr(model, "adjacency", "replace-one")
     return Row(name, mechanism, goal, trust, procedure.NAME, engines, neighbours, _interval(model, procedure.NAME))
 
 

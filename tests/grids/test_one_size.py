@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.errors import FormatError
 from sfumato.grids import size, size_of
 from sfumato.queries.statistics.durations import duration_statistic
 from sfumato.queries.statistics.events import event_statistic
+from sfumato.queries.statistics.protocol import Numbers
 from sfumato.queries.statistics.rates import rate_statistic
 from sfumato.samplers import beta_grid, gamma_grid, laws, logit_grid
 from sfumato.samplers.grid import integer_weights
@@ -74,7 +76,8 @@ def test_a_reader_gives_every_cell_the_probability_with_which_it_is_drawn(name, 
     # One draw at a time: the law of a draw given the total, as the interval uses it.
     likely = np.flatnonzero(drawn > 1e-3)
     read = [
-        build(model, model, N, (1.0, 1.0, 0.0), middles[[cell]]).log_law(np.array([float(total)]))[0] for cell in likely
+        build(model, model, N, Numbers(1.0, 1.0, 0.0), middles[[cell]]).log_law(np.array([float(total)]))[0]
+        for cell in likely
     ]
     assert np.exp(read) == pytest.approx(drawn[likely] / drawn.sum(), rel=1e-5)
 
@@ -96,3 +99,49 @@ def test_a_law_without_such_a_size_has_none():
     finite = F.Finite(grid=[0.1, 0.9], log_likelihood=lambda t, x: np.log(t if x else 1 - t))
     assert size_of(finite.law([Fraction(3), Fraction(4)], 7)) is None
     assert size_of(F.NormalMean(1.0, -3.0, 3.0).law([Fraction(0)], 7)) is None
+
+
+PUBLISHED = {
+    "rate": (F.BetaBernoulli(12, 8), {"x": np.arange(N) % 3 == 0}, sf.Schema({"x": sf.Boolean()})),
+    "shares": (
+        F.DirichletCategorical(["a", "b", "c"], 6.0),
+        {"x": np.array(["a", "b", "c"], dtype=object)[np.arange(N) % 3]},
+        sf.Schema({"x": sf.Category(["a", "b", "c"])}),
+    ),
+    "events": (F.GammaPoisson(60, 20, 8), {"x": np.arange(N) % 5}, sf.Schema({"x": sf.Number(0, 8, integer=True)})),
+    "bits by group": (
+        sf.grouped(F.BetaBernoulli(12, 8), "g", (False, True)),
+        {"g": np.arange(N) % 2 == 0, "x": np.arange(N) % 3 == 0},
+        sf.Schema({"g": sf.Boolean(), "x": sf.Boolean()}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(PUBLISHED))
+def test_a_release_is_verified_and_read_on_the_grid_that_its_plan_recorded(name, monkeypatch):
+    """The rule for sizes changes after the release was made: its numbers, and what a reader computes, do not."""
+    model, table, schema = PUBLISHED[name]
+    plan = sf.plan(model, N, mechanism="exact")
+    release = sf.publish(plan, sf.Dataset.from_table(table, schema=schema), randomness=sf.seeded(2))
+    before = release.interval()
+    assert plan["grid"] > CELLS
+    monkeypatch.setattr(size, "MOST_CELLS", CELLS)
+    assert sf.plan(model, N, mechanism="exact")["grid"] == CELLS
+    again = sf.Release.from_bytes(release.to_bytes()).verify()
+    np.testing.assert_array_equal(again.interval(), before)
+
+
+@pytest.mark.parametrize("grid", [3, 1 << 30, CELLS - 1])
+def test_a_size_that_no_grid_has_is_refused(grid):
+    model = F.BetaBernoulli(12, 8)
+    with pytest.raises(FormatError, match="records a grid"):
+        model.public_law(N, 1.0, 1.0, grid)
+
+
+def test_tables_of_a_network_with_several_sizes_are_read_with_their_own_rule_only():
+    model = sf.networks.BayesianNetwork({"a": [], "b": ["a"]}, {"a": 2, "b": 3}, alpha={"a": 1e6, "b": 1.0})
+    law = model.public_law(40)
+    assert len({part.geometry.size for part in law.parts}) == 2
+    assert model.public_law(40, 1.0, 1.0, size_of(law)) == law
+    with pytest.raises(FormatError, match="records a grid"):
+        model.public_law(40, 1.0, 1.0, CELLS)

@@ -14,7 +14,7 @@ import sfumato as sf
 from effort import sized
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.queries.statistics import groups as by_group
-from sfumato.queries.statistics.protocol import Released
+from sfumato.queries.statistics.protocol import Numbers, Released
 from sfumato.release import Release
 
 N, LEVELS = 2000, ("north", "south", "east", "west")
@@ -120,7 +120,7 @@ def test_rates_outside_a_floor_have_intervals_at_its_edge(n, epsilon):
 def test_tempered_draws_agree_with_brute_force_over_sizes_and_counts(power, values):
     n, groups = 80, 3
     model = sf.grouped(sf.families.BetaBernoulli(1, 2), "g", LEVELS[:groups])
-    (law,) = by_group.tempered_group(model, model, n, (power, 1.0, 0.0), np.array(values)[:, None])
+    (law,) = by_group.tempered_group(model, model, n, Numbers(power, 1.0, 0.0), np.array(values)[:, None])
     theta, cumulative = np.linspace(0, 1, 401), 0.0
     weights = []
     for size in range(n + 1):
@@ -181,7 +181,7 @@ def covered(runs, sizes=None, draws=1, misread=1.0, seed=3):
         own = np.diff(np.concatenate([[0], bars, [N]])) if sizes is None else sizes
         release = published(plan, own, truth, rng, source)
         noise = misread * float(plan["noise"])
-        released = Released(N, (1.0, 1.0, noise), release.draws.pooled(), release.draws.totals)
+        released = Released(N, Numbers(1.0, 1.0, noise), release.draws.pooled(), release.draws.totals)
         laws = by_group.group_laws(MODEL, MODEL, released)
         low, high = np.array([law.share_ends(0.9) for law in laws]).T
         inside += (low <= truth) & (truth <= high)

@@ -18,6 +18,7 @@ from sfumato.grids.rates import RateGrid
 from sfumato.models.families import _cells as grids
 from sfumato.queries.statistics import cell_masses, events, normal_means, rates, shares, vectors
 from sfumato.queries.statistics.posterior import parameter_posterior, statistic_posterior
+from sfumato.queries.statistics.protocol import Numbers
 
 F = sf.families
 
@@ -59,7 +60,7 @@ def brute_rate(n, power, a, b, values, x, noise=0.0):
 def test_a_rate_equals_the_sum_over_every_count(n, power, a, b, values, noise):
     model = F.BetaBernoulli(a, b)
     power = 1.0 if noise else power
-    statistic = rates.rate_statistic(model, model, n, (power, 1.0, noise), np.array(values))
+    statistic = rates.rate_statistic(model, model, n, Numbers(power, 1.0, noise), np.array(values))
     belief = parameter_posterior(statistic)
     for level in (0.05, 0.5, 0.95):
         assert brute_rate(n, power, a, b, values, belief.quantile(level), noise) == pytest.approx(level, abs=4e-3)
@@ -70,7 +71,7 @@ def test_a_forgotten_power_or_prior_is_seen_by_the_same_sum():
     model = F.BetaBernoulli(1, 1)
     for power, a in ((1.0, 1.0), (0.2, 4.0)):
         other = F.BetaBernoulli(a, 1)
-        wrong = rates.rate_statistic(other, other, 100, (power, 1.0, 0.0), np.array([0.3]))
+        wrong = rates.rate_statistic(other, other, 100, Numbers(power, 1.0, 0.0), np.array([0.3]))
         found = parameter_posterior(wrong).quantile(0.95)
         assert abs(brute_rate(100, 0.2, 1, 1, [0.3], found) - 0.95) > 0.01
     assert model.alpha == 1
@@ -135,7 +136,9 @@ def test_a_poisson_rate_equals_a_negative_binomial_sum(power, noise):
 
 def test_a_normal_mean_far_from_its_bounds_is_the_closed_form():
     model, n, power, value = F.NormalMean(1.0, -100.0, 100.0, 0.0, 1.0), 200, 0.03, 0.4
-    found = parameter_posterior(normal_means.mean_statistic(model, model, n, (power, 1.0, 0.0), np.array([value])))
+    found = parameter_posterior(
+        normal_means.mean_statistic(model, model, n, Numbers(power, 1.0, 0.0), np.array([value]))
+    )
     precision = 1.0 + power * n
     seen, spread = value * precision / (power * n), precision / (power * n) ** 2 + 1 / n
     exact = stats.norm(seen / spread / (1 + 1 / spread), 1 / math.sqrt(1 + 1 / spread))
@@ -146,10 +149,12 @@ def test_a_normal_mean_far_from_its_bounds_is_the_closed_form():
 def test_vectors_agree_with_the_scalar_law_coordinate_by_coordinate():
     model = F.GaussianMean(2, 1000.0, 1.0, (0.5, -1.0))
     draws = np.array([[0.6, -0.7], [0.2, -0.9]])
-    mean, deviation = vectors.vector_law(model, model, 50, (0.1, 1.0, 0.0), draws, True)
+    mean, deviation = vectors.vector_law(model, model, 50, Numbers(0.1, 1.0, 0.0), draws, True)
     for place in range(2):
         scalar = F.NormalMean(1.0, -1000.0, 1000.0, model.mean[place], 1.0)
-        belief = parameter_posterior(normal_means.mean_statistic(scalar, scalar, 50, (0.1, 1.0, 0.0), draws[:, place]))
+        belief = parameter_posterior(
+            normal_means.mean_statistic(scalar, scalar, 50, Numbers(0.1, 1.0, 0.0), draws[:, place])
+        )
         law = stats.norm(mean[place], deviation[place])
         assert law.cdf(belief.quantile(0.9)) == pytest.approx(0.9, abs=3e-3)
 
@@ -184,7 +189,7 @@ def test_the_cells_of_broken_sticks_hold_the_shares():
 
 def test_the_rows_own_number_has_the_posterior_of_the_count():
     model, n = F.BetaBernoulli(1, 1), 60
-    statistic = rates.rate_statistic(model, model, n, (0.2, 1.0, 0.0), np.array([0.25]))
+    statistic = rates.rate_statistic(model, model, n, Numbers(0.2, 1.0, 0.0), np.array([0.25]))
     low, high, masses = statistic_posterior(statistic)
     k = np.arange(n + 1.0)
     logs = stats.beta.logpdf(0.25, 1 + 0.2 * k, 1 + 0.2 * (n - k))
@@ -199,7 +204,7 @@ def test_a_million_records_answer_within_a_second():
         (F.GammaPoisson(2.0, 1.0, 20), 2.0, events.event_statistic),
         (F.NormalMean(1, -4, 4), 1.0, normal_means.mean_statistic),
     ):
-        for numbers in ((1e-3, 1.0, 0.0), (1.0, 1.0, 36.0)):
+        for numbers in (Numbers(1e-3, 1.0, 0.0), Numbers(1.0, 1.0, 36.0)):
             began = time.process_time()
             statistic = build(model, model, 1_000_000, numbers, np.array([value]))
             belief = parameter_posterior(statistic)

@@ -13,6 +13,7 @@ from sfumato.draws import Draws
 from sfumato.queries import transcript_posterior
 from sfumato.queries.intervals import interval
 from sfumato.queries.statistics import bounded_means, protocol, vectors
+from sfumato.queries.statistics.protocol import Numbers
 
 LEVELS = (0.5, 0.8, 0.9, 0.99)
 
@@ -110,7 +111,7 @@ def test_the_law_of_a_normal_mean_given_its_draws(power, draws):
     """By a grid over the hidden sum: draws ~ N(m + r a S/P, 1/P), S/n ~ N(theta, 1/(n a)), theta ~ N(m, 1/l)."""
     model, n = sf.families.GaussianMean(1, 8.0, 0.5), 12
     values = np.array([[0.7], [1.1], [0.4], [0.9]])[:draws]
-    mean, deviation = vectors.vector_law(model, model, n, (power, 1.0, 0.0), values, True)
+    mean, deviation = vectors.vector_law(model, model, n, Numbers(power, 1.0, 0.0), values, True)
     a, prior = 1.0, 0.5
     precision = prior + power * n * a
     theta, total = np.linspace(-6, 6, 601)[:, None], np.linspace(-60, 60, 2401)[None, :]
@@ -206,7 +207,7 @@ def test_a_regression_interval_is_made_of_quantiles(monkeypatch):
 def test_the_law_of_a_normal_mean_given_a_noisy_sum(sampling):
     """By a grid over the sum and the noisy sum: S~ ~ N(S, (noise D)^2), draw ~ N(a S~/P, 1/P)."""
     model, n, noise, value = sf.families.GaussianMean(1, 8.0, 0.5), 12, 0.4, 0.7
-    mean, deviation = vectors.vector_law(model, model, n, (1.0, 1.0, noise), np.array([[value]]), sampling)
+    mean, deviation = vectors.vector_law(model, model, n, Numbers(1.0, 1.0, noise), np.array([[value]]), sampling)
     prior, precision, added = 0.5, 0.5 + n, noise * 16.0
     total = np.linspace(-80, 80, 3201)
     # The draw given the sum, its noise integrated out: variance 1/P + (added/P)^2.

@@ -14,7 +14,7 @@ from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.families.family import Family
 from sfumato.queries.interval_widths import expected_width
 from sfumato.queries.statistics import table
-from sfumato.queries.statistics.protocol import MOST_DRAWS, Method, Released
+from sfumato.queries.statistics.protocol import MOST_DRAWS, Method, Numbers, Released
 
 F = sf.families
 WITHOUT = {"Finite", "Quantile"}
@@ -43,7 +43,10 @@ def test_one_line_serves_a_new_family_and_its_subclasses(monkeypatch):
         table.reader_of(Small())
     monkeypatch.setitem(table.METHODS, Toy, Method(constant_reader))
     read = table.reader_of(Small())
-    assert read(Small(), Small(), Released(7, (1.0, 1.0, 0.0), np.zeros((1, 1))))(0.9, True).tolist() == [[0.9], [8.0]]
+    assert read(Small(), Small(), Released(7, Numbers(1.0, 1.0, 0.0), np.zeros((1, 1))))(0.9, True).tolist() == [
+        [0.9],
+        [8.0],
+    ]
     monkeypatch.setitem(table.METHODS, Small, "small toys have none.")
     with pytest.raises(ArgumentError, match="small toys have none"):
         table.reader_of(Small())
@@ -92,8 +95,8 @@ def test_a_model_without_an_interval_is_refused_with_a_sentence(model, sentence)
 
 def test_a_reader_takes_the_first_draws_of_many():
     draws = np.arange(2.0 * MOST_DRAWS)[:, None]
-    assert Released(3, (1.0, 1.0, 0.0), draws).first.shape == (MOST_DRAWS, 1)
-    assert np.array_equal(Released(3, (1.0, 1.0, 0.0), draws[:5]).first, draws[:5])
+    assert Released(3, Numbers(1.0, 1.0, 0.0), draws).first.shape == (MOST_DRAWS, 1)
+    assert np.array_equal(Released(3, Numbers(1.0, 1.0, 0.0), draws[:5]).first, draws[:5])
 
 
 @dataclass(frozen=True)

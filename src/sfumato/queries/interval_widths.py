@@ -35,7 +35,7 @@ def expected_width(plan: Any, level: float, releases: int = _RELEASES) -> float:
 
 def _simulated(model: AnyModel, n: int, numbers: Numbers, draws: int, releases: int) -> Iterator[Released]:
     """Releases of data from the prior; of a model by group, one group of average size."""
-    power, strength, noise = numbers
+    power, strength, noise, _ = numbers
     if model.summed == LOSSES:  # no rows, no gradients: the reader refuses
         yield Released(n, numbers, np.empty((0, 0)))
         return

@@ -134,7 +134,7 @@ class Family:
         """The posterior as a law to draw from, with its public grid."""
         raise NotImplementedError
 
-    def public_law(self, n: int, power: float = 1.0, strength: float = 1.0, grid: int | None = None) -> Law:
+    def public_law(self, n: int, power: float = 1.0, strength: float = 1.0, grid: int | None = None) -> Any:
         """The posterior of an empty table: its public fields, grid included, are those of every data set of n records.
 
         `grid` is the size that a plan recorded, where it is not the present one.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from sfumato._quadrature import Array
@@ -16,8 +14,8 @@ from sfumato.queries.statistics.protocol import Numbers
 
 def duration_statistic(model: GammaRate, prior: GammaRate, n: int, numbers: Numbers, values: Array) -> Statistic:
     """The sum of the records' statistics, a Gamma law with the moments of clipped records."""
-    power, strength, noise = numbers
-    law = model.law([Fraction(0)], n, power, strength)
+    power, strength, noise, grid = numbers
+    law = model.public_law(n, power, strength, grid)
     low, high = law.geometry.ends(values)
     most, start = n * model.sensitivity, strength * model.rate
     limits = None if model.lower is None or model.upper is None else (model.lower, model.upper)

@@ -6,8 +6,6 @@ not read as if its records had been seen whole.
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from sfumato._quadrature import Array
@@ -22,8 +20,8 @@ def event_statistic(model: GammaPoisson, prior: GammaPoisson, n: int, numbers: N
     """The sum of the counts behind draws of a Poisson rate."""
     from scipy.special import ndtr
 
-    power, strength, noise = numbers
-    low, high = model.law([Fraction(0)], n, power, strength).geometry.ends(values)
+    power, strength, noise, grid = numbers
+    low, high = model.public_law(n, power, strength, grid).geometry.ends(values)
     most, rate = float(n * model.bound), strength * model.rate + power * n
 
     def log_law(total: Array) -> Array:

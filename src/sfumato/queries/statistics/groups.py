@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -112,9 +111,9 @@ def group_laws(model: Grouped, prior: Grouped, released: Released) -> list[Count
 
 def tempered_group(model: Grouped, prior: Grouped, n: int, numbers: Numbers, draws: Array) -> list[CountLaw]:
     """The laws behind tempered draws (N, shares) of one group, whose size is hidden."""
-    cells, held, (power, strength, _) = model._cells or (), prior._cells or (), numbers
-    part = model.law([Fraction(0)] * len(model.units), n, power, strength).parts[0]
-    grid: StickGrid = part.geometry  # type: ignore[assignment]  # groups of bits and categories are Dirichlets
+    cells, held, (power, strength, _, size) = model._cells or (), prior._cells or (), numbers
+    part = model.public_law(n, power, strength, size).parts[0]
+    grid: StickGrid = part.geometry  # groups of bits and categories are Dirichlets
     known = [grid.rates.ends(draws[:, 0])] if grid.single else grid.ends(draws)
     sizes, floor, laws = likely_sizes(n, len(model.levels), len(draws)), _floor(model), []
     for level, ends in enumerate(known):

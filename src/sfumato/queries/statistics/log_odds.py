@@ -17,7 +17,7 @@ _ROOM = 9.0
 
 def log_odds_statistic(model: LogitNormal, prior: LogitNormal, n: int, numbers: Numbers, values: Array) -> Statistic:
     """The number of ones; the cells of the grid are so narrow that the density at a draw stands for its cell."""
-    power, strength, noise = numbers
+    power, strength, noise, _ = numbers
 
     def log_law(count: Array) -> Array:
         natural = model.natural(count[:, None], n, power, strength)

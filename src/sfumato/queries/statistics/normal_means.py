@@ -16,7 +16,7 @@ def mean_statistic(model: NormalMean, prior: NormalMean, n: int, numbers: Number
     """The sum of (x - lower) behind draws of a normal mean; records are clipped to the bounds."""
     from scipy.special import ndtr
 
-    power, strength, noise = numbers
+    power, strength, noise, _ = numbers
     each = power * model.curvatures[0]
     precision = strength * model.precision + n * each
     width = model.upper - model.lower

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,11 +14,18 @@ from sfumato.draws import Draws
 # What an interval includes: the true parameter varies by both, the posterior mean of the rows by privacy alone.
 BOTH, PRIVACY = "privacy and sampling", "privacy"
 INCLUDED = (BOTH, PRIVACY)
-# Power of the likelihood, strength of the prior and noise multiplier of a plan.
-Numbers: TypeAlias = tuple[float, float, float]
 # Each draw costs a sum over all values of the hidden statistic, so a file of millions would take hours. N draws locate the
 # statistic within 1/sqrt(N) of their spread: more than these narrow an interval by 0.01 %.
 MOST_DRAWS = 4096
+
+
+class Numbers(NamedTuple):
+    """Power of the likelihood, strength of the prior, noise multiplier and cells of the grid (None: the present number)."""
+
+    power: float
+    strength: float
+    noise: float
+    grid: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +63,10 @@ class Method:
 
 
 def numbers_of(plan: Mapping[str, Any]) -> Numbers:
-    """Power, strength and noise of a plan's document."""
+    """The numbers of a plan's document; plans of version 1 record no grid."""
     numbers = plan["parameters"]
-    return float(numbers.get("power", 1.0)), float(numbers.get("strength", 1.0)), float(numbers.get("noise", 0.0))
+    power, strength, noise = numbers.get("power", 1.0), numbers.get("strength", 1.0), numbers.get("noise", 0.0)
+    return Numbers(float(power), float(strength), float(noise), numbers.get("grid"))
 
 
 def normal_noise(deviation: float) -> Callable[[Array, Array], Array]:

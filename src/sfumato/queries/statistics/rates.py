@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 
 import numpy as np
 
@@ -108,13 +107,13 @@ def mean_above_floor(a: Array, b: Array, floor: float) -> Array:
 
 def rate_statistic(model: Rate, prior: Rate, n: int, numbers: Numbers, values: Array) -> Statistic:
     """The number of successes behind draws of a rate."""
-    power, strength, noise = numbers
+    power, strength, noise, grid = numbers
     return count_statistic(
         n * model.trials,
         (prior.alpha, prior.beta),
         (strength * model.alpha, strength * model.beta),
         power,
-        model.law([Fraction(0)], n, power, strength).geometry.rates.ends(values),
+        model.public_law(n, power, strength, grid).geometry.rates.ends(values),
         model.floor,
         noise * model.sensitivity,
     )

@@ -7,7 +7,6 @@ share is a rate of its own. Only the projection of noisy counts onto those that 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -40,7 +39,7 @@ def share_statistic(
     sensitivity: float,
 ) -> Statistic:
     """The count of one level among n, behind draws of its share."""
-    power, strength, noise = numbers
+    power, strength, noise, _ = numbers
     others = tuple(value for place, value in enumerate(prior) if place != level)
     deviation = noise * sensitivity
     return count_statistic(
@@ -64,8 +63,8 @@ def share_statistics(
     levels: Sequence[int] | None = None,
 ) -> list[Statistic]:
     """The counts behind draws (N, K) of all shares, or of some."""
-    power, strength, _ = numbers
-    known = model.law([Fraction(0)] * len(model.units), n, power, strength).geometry.ends(draws)
+    power, strength, _, grid = numbers
+    known = model.public_law(n, power, strength, grid).geometry.ends(draws)
     wanted = range(len(known)) if levels is None else levels
     return [
         share_statistic(model.alpha, prior.alpha, level, n, numbers, known[level], model.sensitivity)

@@ -35,7 +35,7 @@ def vector_law(
     model: Vectors, prior: Vectors, n: int, numbers: Numbers, draws: Array, sampling: bool
 ) -> tuple[Array, Array]:
     """Mean and standard deviation of each coordinate, given draws (N, d): of theta, or of its mean given the rows."""
-    power, strength, noise = numbers
+    power, strength, noise, _ = numbers
     deviation, count = noise * model.sensitivity, len(draws)
     turn = np.eye(model.size) if model.basis is None else np.array(model.basis)
     a, own, start = np.array(model.curvatures), np.array(model.precisions), np.array(model.start) @ turn
