@@ -166,7 +166,9 @@ def test_what_is_expected_is_what_200_releases_give(name, mechanism):
     for _ in range(200):
         truth = case.truth(rng)
         engine = CodesEngine(case.dataset(rng, truth=truth), case.model.columns(case.schema))
-        drawn = procedures.named(many.procedure).carry_out(many.task, engine, stream.spawn()).values[0].reshape(count, -1)
+        drawn = (
+            procedures.named(many.procedure).carry_out(many.task, engine, stream.spawn()).values[0].reshape(count, -1)
+        )
         centre = np.broadcast_to(np.ravel(truth), drawn.shape)
         if case.model.name == "Grouped":
             errors += list(np.abs(drawn - centre).ravel())
