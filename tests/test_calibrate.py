@@ -206,7 +206,7 @@ def quadrature_delta(curve: Profile, epsilon: float):
 def test_numeric_calibrations(name):
     price, lower, upper, tolerance, up = NUMERIC[name]
     rng = np.random.default_rng(len(name))
-    for _ in range(sized(5, 30)):
+    for _ in range(sized(3, 30)):
         epsilon, delta = 10 ** rng.uniform(-1, 0.7), 10 ** rng.uniform(-9, -3)
         target = calibrate.target_of(epsilon, delta)
         found = (calibrate.largest if up else calibrate.smallest)(price, target, lower, upper)

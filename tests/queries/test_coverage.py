@@ -24,7 +24,6 @@ SHORT = [
     ("Beta-Bernoulli", 100, 1.0, 1),
     ("Beta-Bernoulli", 1000, 0.1, 1),
     ("Dirichlet share", 100, 0.1, 1),
-    ("Dirichlet share", 1000, 0.1, 1),
     ("Gamma-Poisson", 100, 0.1, 1),
     ("Gamma-Poisson", 1000, 1.0, 1),
     ("normal mean", 100, 0.1, 1),
@@ -82,9 +81,13 @@ OTHERS = [
     (families.NormalMean(1.0, -4.0, 4.0), "noisy-statistics", 2000, 1.0, 1000),
 ]
 
+# Statistics that another entry reads too: Binomial counts as Bernoulli ones, and every law of a duration in one way.
+TWICE = {("BetaBinomial", "diffused"), ("ExponentialRate", "diffused"), ("NormalPrecision", "concentrated")}
+FEWER = [case for case in OTHERS if (case[0].name, case[1]) not in TWICE]
+
 
 @pytest.mark.parametrize(
-    ("model", "mechanism", "n", "epsilon", "draws"), OTHERS, ids=lambda x: getattr(x, "name", None)
+    ("model", "mechanism", "n", "epsilon", "draws"), OTHERS if LONG else FEWER, ids=lambda x: getattr(x, "name", None)
 )
 def test_other_families_and_mechanisms_hold_the_truth_too(model, mechanism, n, epsilon, draws):
     runs = 1000 if LONG else 10
