@@ -13,6 +13,12 @@ import plant
 import pytest
 from hypothesis import settings
 
+from effort import LONG
+
+# JAX spends most of its time compiling chains that are run a few times: the quick form compiles them with less care.
+if not LONG:
+    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+
 settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))

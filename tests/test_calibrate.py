@@ -206,7 +206,7 @@ def quadrature_delta(curve: Profile, epsilon: float):
 def test_numeric_calibrations(name):
     price, lower, upper, tolerance, up = NUMERIC[name]
     rng = np.random.default_rng(len(name))
-    for _ in range(sized(5, 30)):
+    for _ in range(sized(3, 30)):
         epsilon, delta = 10 ** rng.uniform(-1, 0.7), 10 ** rng.uniform(-9, -3)
         target = calibrate.target_of(epsilon, delta)
         found = (calibrate.largest if up else calibrate.smallest)(price, target, lower, upper)
@@ -237,7 +237,7 @@ def convolved_delta(a: float, b: float, power: float, draws: int, epsilon: float
 
 def test_calibrations_of_composed_draws():
     rng = np.random.default_rng(11)
-    for _ in range(sized(3, 30)):
+    for _ in range(sized(1, 30)):
         a, b, draws = 10 ** rng.uniform(-0.3, 1.5), 10 ** rng.uniform(-0.3, 1.5), int(rng.integers(2, 12))
         epsilon, delta = 10 ** rng.uniform(-0.5, 0.7), 10 ** rng.uniform(-6, -3)
         price = lambda x: conjugate.beta_any_n(alpha=a, beta=b, power=x, draws=draws)

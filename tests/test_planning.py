@@ -67,10 +67,12 @@ def test_a_plan_is_within_its_target_and_pure(name, model, goal, epsilon):
     assert plan.mechanism == name
     assert plan.cost.passes >= 1
     assert plan.expected.value > 0
-    text = str(plan)
-    assert name in text
-    assert f"{N:,}" in text
-    assert "Neighbours: one row replaced" in text
+    # A plan of an exact share takes seconds to print; test_exact_needs_no_target_and_says_its_price prints a smaller one.
+    if LONG or name != "exact":
+        text = str(plan)
+        assert name in text
+        assert f"{N:,}" in text
+        assert "Neighbours: one row replaced" in text
 
 
 @pytest.mark.parametrize(("name", "model", "goal"), SERVED)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from effort import sized
 from sfumato.tune import path_schedule
 
 SIZES = st.integers(1, 10**8)
@@ -57,7 +58,7 @@ def test_a_given_number_of_steps_is_kept(steps):
     assert path_schedule(30_000, 0.3, 0.25, 100, steps).steps == steps
 
 
-@settings(max_examples=5)
+@settings(max_examples=sized(1, 5))
 @given(seed=st.integers(0, 10**6))
 def test_the_rule_beats_a_path_a_hundred_times_shorter_or_longer(seed):
     """On a made-up problem whose truth is known: mean excess logistic loss of eight noisy paths."""

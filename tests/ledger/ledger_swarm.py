@@ -267,6 +267,14 @@ def inherited(url: str, witness: str, times: int, mu: float, how: str) -> list[i
     return found
 
 
+def inherited_in_turn(url: str, witness: str, mu: float, times: dict[str, int]) -> dict[str, list[int]]:
+    """The same for several ways of using an inherited ledger, each on a file of its own, in one process."""
+    return {
+        how: inherited(f"{url}.{place}", f"{witness}.{place}", trials, mu, how)
+        for place, (how, trials) in enumerate(times.items())
+    }
+
+
 def kill(url: str, witness: str, times: int, planted: bool) -> dict[str, int]:
     """Kill a charging process at random moments; the next one begins with the request that was under way.
 
@@ -319,6 +327,7 @@ def main(arguments: dict[str, Any]) -> Any:
         "race": race,
         "opening": opening,
         "inherited": inherited,
+        "inherited in turn": inherited_in_turn,
         "naive": naive_race,
         "crowd": crowd,
         "kill": kill,

@@ -19,6 +19,7 @@ from ledger_places import promise
 from scipy.stats import norm
 
 import sfumato as sf
+from effort import sized
 from sfumato.errors import ArgumentError, ChargeRefused
 from sfumato.ledger.account import Account
 from sfumato.ledger.currency import cap_of
@@ -70,7 +71,7 @@ def history(book: Account, draw: np.random.Generator) -> tuple[float, float, flo
 def histories() -> np.ndarray:
     draw = np.random.default_rng(20261101)
     book = account()
-    return np.array([history(book, draw) for _ in range(10_000)])
+    return np.array([history(book, draw) for _ in range(sized(2_500, 10_000))])
 
 
 def test_ten_thousand_adaptive_histories_never_exceed_the_cap(histories):

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 import sfumato as sf
+from effort import sized
 from goodness import LEVEL, uniform_p
 from grid_oracle import hockey_stick, normalised
 from pricing import family_price
@@ -95,10 +96,12 @@ def test_the_price_covers_every_neighbouring_pair_of_two_groups(alpha, power):
     assert plan.guarantee.epsilon(1e-2) <= 3.0
 
 
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(240)
+
+
 def product_hockey_stick(p, q, epsilon):
     """Two independent Betas against two others, on a product of Gauss-Legendre rules in logit coordinates."""
-    nodes, weights = np.polynomial.legendre.leggauss(240)
-    x = 40 * nodes
+    x = 40 * NODES
     logs = []
     for pair in (p, q):
         parts = [
@@ -107,24 +110,26 @@ def product_hockey_stick(p, q, epsilon):
         ]
         logs.append(parts[0][:, None] + parts[1][None, :])
     gap = np.maximum(np.exp(logs[0]) - math.exp(epsilon) * np.exp(logs[1]), 0)
-    return float((gap * (40 * weights)[:, None] * (40 * weights)[None, :]).sum())
+    return float((40 * WEIGHTS) @ gap @ (40 * WEIGHTS))
 
 
 @pytest.mark.planted
 def test_draws_follow_each_groups_posterior():
     data = survey("sick")
-    plan = sf.plan(RATES, N, mechanism="exact", draws=12_000)
+    # Counts that weigh half or twice as much give distribution functions 0.08 apart: 4,000 draws reject them surely.
+    size, wrong = sized((4_000, (0.5, 2.0)), (12_000, (0.7, 1.3)))
+    plan = sf.plan(RATES, N, mechanism="exact", draws=size)
     draws = sf.publish(plan, data, randomness=sf.seeded(5)).draws.values[0]
-    assert draws.shape == (12_000, 3)
+    assert draws.shape == (size, 3)
     generator = np.random.default_rng(1)
     region = generator.choice(3, N, p=[0.6, 0.3, 0.1])
     sick = generator.random(N) < np.array([0.2, 0.5, 0.7])[region]
     for group in range(3):
-        ones, size = sick[region == group].sum(), (region == group).sum()
-        law = (2 + ones, 3 + size - ones)
+        ones, count = sick[region == group].sum(), (region == group).sum()
+        law = (2 + ones, 3 + count - ones)
         assert uniform_p(stats.beta.cdf(draws[:, group], *law)) > LEVEL
-        assert uniform_p(stats.beta.cdf(draws[:, group], 0.7 * law[0], 0.7 * law[1])) < LEVEL
-        assert uniform_p(stats.beta.cdf(draws[:, group], 1.3 * law[0], 1.3 * law[1])) < LEVEL
+        for factor in wrong:
+            assert uniform_p(stats.beta.cdf(draws[:, group], factor * law[0], factor * law[1])) < LEVEL
 
 
 @pytest.mark.parametrize("mechanism", ["diffused", "concentrated", "noisy-statistics", "auto"])

@@ -425,8 +425,9 @@ DIAMOND = BayesianNetwork({"c": ["a", "b"], "b": ["a"]}, {"a": 2, "b": 2, "c": 2
 
 @pytest.mark.parametrize(
     ("model", "mechanism"),
-    [(DIAMOND, "diffused"), (BayesianNetwork({"b": ["a"]}, {"a": 3, "b": 2}, floor=0.05), "exponential"),
-     *sized([], [(FOREST, "concentrated"), (FOREST, "noisy-statistics")])],
+    [(DIAMOND, "diffused"),
+     *sized([], [(BayesianNetwork({"b": ["a"]}, {"a": 3, "b": 2}, floor=0.05), "exponential"),
+                 (FOREST, "concentrated"), (FOREST, "noisy-statistics")])],
 )  # fmt: skip
 def test_what_is_expected_is_what_simulated_releases_give(model, mechanism):
     n, rng = 100, np.random.default_rng(7)

@@ -10,6 +10,7 @@ import pytest
 from scipy import special
 
 import sfumato as sf
+from effort import sized
 from goodness import LEVEL, chi_square_p
 from pricing import carried_out, trials_price
 from sfumato.engines.opening import open_engine
@@ -40,12 +41,16 @@ def labelled(rows, labels) -> sf.Dataset:
     return sf.Dataset.from_arrays(rows, labels, schema=sf.Schema.vector(rows.shape[1], data_norm=1.0, target=SIGNS))
 
 
-def marginal(model: sf.Gibbs, rows, labels, power: float, edges: np.ndarray, points: int = 41) -> np.ndarray:
-    """Masses of the first coordinate between edges, by a midpoint sum of the posterior written down here."""
+def marginal(model: sf.Gibbs, rows, labels, power: float, edges: np.ndarray) -> np.ndarray:
+    """Masses of the first coordinate between edges, by a midpoint sum of the posterior written down here.
+
+    Midpoints are off by the square of their spacing, far less than the 6 % that a cell of 250 draws can show.
+    """
+    points, parts = sized((25, 6), (41, 20))
     prior = model.prior
     half = prior.radius if isinstance(prior, sf.priors.Ball) else prior.upper[0]
     axis = (np.arange(points) + 0.5) / points * 2 * half - half
-    fine = (np.arange(20 * (len(edges) - 1)) + 0.5) / (20 * (len(edges) - 1)) * (edges[-1] - edges[0]) + edges[0]
+    fine = (np.arange(parts * (len(edges) - 1)) + 0.5) / (parts * (len(edges) - 1)) * (edges[-1] - edges[0]) + edges[0]
     others = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
     masses = []
     for first in fine:

@@ -24,7 +24,6 @@ SHORT = [
     ("Beta-Bernoulli", 100, 1.0, 1),
     ("Beta-Bernoulli", 1000, 0.1, 1),
     ("Dirichlet share", 100, 0.1, 1),
-    ("Dirichlet share", 1000, 0.1, 1),
     ("Gamma-Poisson", 100, 0.1, 1),
     ("Gamma-Poisson", 1000, 1.0, 1),
     ("normal mean", 100, 0.1, 1),
@@ -55,10 +54,11 @@ def test_intervals_hold_the_truth_nine_times_in_ten_and_naive_ones_are_rejected(
 @pytest.mark.planted
 def test_the_check_rejects_a_reader_who_forgets_the_power_or_misreads_the_noise():
     """Planted faults: a power of 1, and a noise three times too small or too large."""
-    mean = simulated.MODELS["normal mean"]
-    _, forgotten, _ = simulated.places(mean, 1000, 0.1, 1, 80, mechanism="diffused", wrong=lambda x: (1.0, x[1], x[2]))
-    assert not within(simulated.coverage(forgotten), 80)
-    for factor, runs in ((0.3, 80), (3.0, 240)):
+    mean, few = simulated.MODELS["normal mean"], 80 if LONG else 40
+    _, forgotten, _ = simulated.places(mean, 1000, 0.1, 1, few, mechanism="diffused", wrong=lambda x: (1.0, x[1], x[2]))
+    assert not within(simulated.coverage(forgotten), few)
+    # Intervals that are too wide hold nearly every truth: 0.08 above the level is four standard errors of 240 runs.
+    for factor, runs in ((0.3, few), (3.0, 240)):
         wrong = lambda x, f=factor: (x[0], x[1], f * x[2])
         _, places, _ = simulated.places(mean, 1000, 0.1, 10, runs, mechanism="noisy-statistics", wrong=wrong)
         assert not within(simulated.coverage(places), runs)
@@ -81,9 +81,13 @@ OTHERS = [
     (families.NormalMean(1.0, -4.0, 4.0), "noisy-statistics", 2000, 1.0, 1000),
 ]
 
+# Statistics that another entry reads too: Binomial counts as Bernoulli ones, and every law of a duration in one way.
+TWICE = {("BetaBinomial", "diffused"), ("ExponentialRate", "diffused"), ("NormalPrecision", "concentrated")}
+FEWER = [case for case in OTHERS if (case[0].name, case[1]) not in TWICE]
+
 
 @pytest.mark.parametrize(
-    ("model", "mechanism", "n", "epsilon", "draws"), OTHERS, ids=lambda x: getattr(x, "name", None)
+    ("model", "mechanism", "n", "epsilon", "draws"), OTHERS if LONG else FEWER, ids=lambda x: getattr(x, "name", None)
 )
 def test_other_families_and_mechanisms_hold_the_truth_too(model, mechanism, n, epsilon, draws):
     runs = 1000 if LONG else 10

@@ -189,7 +189,7 @@ def covered(runs, sizes=None, draws=1, misread=1.0, seed=3):
 
 
 def test_intervals_by_group_cover_as_often_as_they_say_however_many_draws():
-    runs = sized(16, 400)
+    runs = sized(10, 400)
     for draws in (1, 300):
         inside = covered(runs, draws=draws)
         # The groups of one release have noise of their own: each is one trial.
@@ -197,7 +197,7 @@ def test_intervals_by_group_cover_as_often_as_they_say_however_many_draws():
 
 
 def test_small_groups_are_covered_too():
-    runs = sized(40, 400)
+    runs = sized(24, 400)
     inside = covered(runs, sizes=[20, 60, 920, 1000])
     assert (stats.binom.cdf(inside, runs, 0.84) > goodness.LEVEL).all()
 

@@ -116,7 +116,7 @@ def test_restricted_laws_are_normalised_inside_their_limits():
 @pytest.mark.parametrize(("power", "noise"), [(0.05, 0.0), (1.0, 8.0)])
 def test_a_poisson_rate_equals_a_negative_binomial_sum(power, noise):
     model, n, value = F.GammaPoisson(2.0, 1.0, 50), 60, 2.3
-    statistic = events.event_statistic(model, model, n, (power, 1.0, noise / 50), np.array([value]))
+    statistic = events.event_statistic(model, model, n, Numbers(power, 1.0, noise / 50), np.array([value]))
     belief = parameter_posterior(statistic)
     s = np.arange(0.0, 1500)
     logs = stats.nbinom.logpmf(s, 2.0, 1 / (1 + n))

@@ -152,7 +152,7 @@ def test_where_a_release_tells_nothing_the_interval_is_the_priors_own():
     model = sf.Gibbs(sf.losses.Logistic(radius), sf.priors.Gaussian(0.02), 6, 0.5)
     plan = sf.plan(model, n, 0.3, DELTA, goal="estimate", keep=("transcript",))
     own = 2 * stats.norm.ppf(0.95) / math.sqrt(0.02)
-    for seed in range(4):
+    for seed in range(4 if LONG else 2):
         table = {
             "age": rng.integers(18, 91, n),
             "region": rng.choice(regions, n, p=[0.7, 0.2, 0.07, 0.03]),

@@ -99,7 +99,7 @@ def low_bits(values: np.ndarray) -> float:
 def one_step(centre: float, seed: int) -> np.ndarray:
     """20,000 last iterates of one step whose mean is `centre`, with a deviation near 1."""
     field = lambda theta: np.full_like(theta, -centre / 0.5)
-    return last_iterate(field, lambda t: t, np.zeros((20_000, 1)), 0.5, 1, sf.seeded(seed))[:, 0]
+    return last_iterate(field, lambda t: t, np.zeros((sized(4_000, 20_000), 1)), 0.5, 1, sf.seeded(seed))[:, 0]
 
 
 @pytest.mark.planted

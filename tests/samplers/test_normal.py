@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from effort import sized
 from goodness import LEVEL, chi_square_p, uniform_p
 from sfumato.errors import ArgumentError
 from sfumato.randomness import seeded
@@ -23,15 +24,17 @@ def sample(seed: int, count: int, mean, deviation, spacing) -> np.ndarray:
 @pytest.mark.planted
 @pytest.mark.parametrize(("mean", "deviation", "spacing"), [(0.3, 2.0, 1.0), (-7.25, 0.6, 0.5), (1e6 + 0.1, 3.0, 2.0)])
 def test_coarse_grids_have_the_integrated_law(mean, deviation, spacing):
-    drawn = sample(1, 20_000, mean, deviation, spacing)
+    # A scale that is off by a tenth adds about 0.02 for each draw to a chi-square of some 15 degrees: 160 at 8,000.
+    size = sized(8_000, 20_000)
+    drawn = sample(1, size, mean, deviation, spacing)
     centre = round(mean / spacing)
     cells = np.arange(centre - 40, centre + 41)
     counts = np.array([(drawn == c).sum() for c in cells])
-    assert counts.sum() == 20_000
+    assert counts.sum() == size
 
     def expected(scale):
         edge = lambda c: (c * spacing - mean) / (deviation * scale)
-        return 20_000 * (stats.norm.cdf(edge(cells + 0.5)) - stats.norm.cdf(edge(cells - 0.5)))
+        return size * (stats.norm.cdf(edge(cells + 0.5)) - stats.norm.cdf(edge(cells - 0.5)))
 
     assert chi_square_p(counts, expected(1.0)) > LEVEL
     assert chi_square_p(counts, expected(0.9)) < LEVEL
@@ -40,20 +43,21 @@ def test_coarse_grids_have_the_integrated_law(mean, deviation, spacing):
 
 @pytest.mark.planted
 def test_fine_grids_are_normal():
-    drawn = sample(2, 20_000, 0.25, 1.5, 2.0**-30) * 2.0**-30
+    drawn = sample(2, sized(10_000, 20_000), 0.25, 1.5, 2.0**-30) * 2.0**-30
     assert uniform_p(stats.norm.cdf((drawn - 0.25) / 1.5)) > LEVEL
     assert uniform_p(stats.norm.cdf((drawn - 0.25) / 1.3)) < LEVEL
-    assert uniform_p(stats.norm.cdf((drawn - 0.32) / 1.5)) < LEVEL
+    assert uniform_p(stats.norm.cdf((drawn - sized(0.4, 0.32)) / 1.5)) < LEVEL
 
 
 @pytest.mark.planted
 def test_weighing_grid_points_by_the_density_is_another_law():
     """The discrete Gaussian (weights at grid points) is not the rounded normal, and the check can tell."""
-    drawn = sample(3, 60_000, 0.0, 0.5, 1.0)
+    size = sized(6_000, 60_000)
+    drawn = sample(3, size, 0.0, 0.5, 1.0)
     cells = np.arange(-3, 4)
     counts = np.array([(drawn == c).sum() for c in cells])
     weights = np.exp(-0.5 * (cells / 0.5) ** 2)
-    assert chi_square_p(counts, 60_000 * weights / weights.sum()) < LEVEL
+    assert chi_square_p(counts, size * weights / weights.sum()) < LEVEL
 
 
 def test_rounding_is_exact_in_rational_arithmetic():
@@ -74,7 +78,7 @@ def low_bits(values: np.ndarray) -> float:
 
 def test_low_bits_tell_nothing_of_the_centre():
     spacing = 2.0**-20
-    ours = {c: sample(4 + c, 20_000, float(c), 1.0, spacing) * spacing for c in (0, 1)}
+    ours = {c: sample(4 + c, sized(4_000, 20_000), float(c), 1.0, spacing) * spacing for c in (0, 1)}
     assert low_bits(ours[0]) == low_bits(ours[1]) == 0.0
     for values in ours.values():
         assert (values / spacing == np.floor(values / spacing)).all()

@@ -14,11 +14,15 @@ import pytest
 from scipy import stats
 
 import sfumato as sf
+from effort import sized
 from goodness import LEVEL
 from sfumato.errors import ArgumentError
 from sfumato.samplers import reference
 
-D, CHAINS = 4, 80
+# 40 chains of 4 coordinates give 160 squares, whose sum has a relative spread of sqrt(2 / 160) = 0.11: scales that are wrong
+# by a factor of 1.6 are rejected surely, those of the long form need 320 squares.
+D, CHAINS = 4, sized(40, 80)
+WRONG = sized((0.6, 1.6), (0.7, 1.3))
 PRECISION = np.array([0.5, 1.0, 2.0, 4.0])
 
 
@@ -62,38 +66,37 @@ def test_last_states_have_the_law_and_no_other_scale(apart, chains):
     assert states.dtype == np.float64
     assert len({tuple(state) for state in states}) == CHAINS  # every chain has a key of its own
     assert spread_p(states, 1.0) > LEVEL
-    for wrong in (0.7, 1.3):
+    for wrong in WRONG:
         assert spread_p(states, wrong) < LEVEL
 
 
-def precisions() -> tuple[bool, set[str], bool]:
+def within_walls() -> tuple[list[np.ndarray], set[str], tuple[bool, bool]]:
+    """Chains of both kinds in a cube, the types of the places that they ask about, and JAX's precision before and after."""
     import jax
 
     before, seen = jax.config.jax_enable_x64, set()
 
-    def watched(theta):
+    def walled(theta):
         seen.add(str(theta.dtype))
-        return value(theta)
+        return value(theta) if np.abs(theta).max() <= 0.5 else np.inf
 
-    reference.last_states(watched, None, np.zeros((1, D)), 1.0, 0, 2, sf.seeded(1))
-    return before, seen, jax.config.jax_enable_x64
+    states = [reference.last_states(walled, kind, np.zeros((1, D)), 0.3, 20, 5, sf.seeded(2)) for kind in (slope, None)]
+    return states, seen, (before, jax.config.jax_enable_x64)
 
 
-def test_double_precision_is_asked_for_and_given_back(apart):
-    before, seen, after = apart(precisions)
+@pytest.fixture(scope="module")
+def walled_chains(apart):
+    return apart(within_walls)
+
+
+def test_double_precision_is_asked_for_and_given_back(walled_chains):
+    _, seen, (before, after) = walled_chains
     assert seen == {"float64"}
     assert before == after
 
 
-def within_walls() -> list[np.ndarray]:
-    def walled(theta):
-        return value(theta) if np.abs(theta).max() <= 0.5 else np.inf
-
-    return [reference.last_states(walled, found, np.zeros((1, D)), 0.3, 20, 5, sf.seeded(2)) for found in (slope, None)]
-
-
-def test_no_state_leaves_the_domain(apart):
-    for states in apart(within_walls):
+def test_no_state_leaves_the_domain(walled_chains):
+    for states in walled_chains[0]:
         assert np.abs(states).max() <= 0.5
         assert np.abs(states).min() > 0
 
