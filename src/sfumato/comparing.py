@@ -17,7 +17,7 @@ from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.model import LOSSES, TOTALS, Model
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.convert import minimise_over_orders, renyi_to_epsilon
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import last_iterate, lattice, law
@@ -75,7 +75,9 @@ class Comparison:
         return "\n".join([head, *rows])
 
 
-def compare(model: AnyModel, n: int, epsilon: float, delta: float, *, steps: Iterable[int] = (20, 200)) -> Comparison:
+def compare(
+    model: FamilyOrGibbs, n: int, epsilon: float, delta: float, *, steps: Iterable[int] = (20, 200)
+) -> Comparison:
     """Return the power that each theorem allows at (epsilon, delta), which apply, and why the others do not.
 
     For Gibbs models: the exponential mechanism, Minami's Corollary 8 and bound (6), the Renyi curve, the sharp theorem and

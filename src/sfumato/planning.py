@@ -16,7 +16,7 @@ from sfumato.mechanisms.plan import GOALS, Plan
 from sfumato.mechanisms.protocol import CONVERGED, PROVED, Request
 from sfumato.models.families.family import Family
 from sfumato.models.model import LOSSES, TOTALS, Model
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.curves import Curve
 from sfumato.queries.interval_widths import WidthPlan, cheapest, fewest_draws
 
@@ -33,7 +33,7 @@ _HELD = "a release is held in memory and in one file of at most 1 GiB"
 
 
 def plan(
-    model: AnyModel,
+    model: FamilyOrGibbs,
     n: int,
     epsilon: float | None = None,
     delta: float | None = None,
@@ -132,7 +132,7 @@ class PriceList:
 
 
 def price_list(
-    model: AnyModel,
+    model: FamilyOrGibbs,
     n: int,
     epsilons: Iterable[float],
     delta: float,
@@ -164,7 +164,7 @@ def priced(at: Callable[[float], Plan], epsilons: Iterable[float], delta: float)
 
 
 def plan_for_width(
-    model: AnyModel,
+    model: FamilyOrGibbs,
     n: int,
     width: float,
     level: float = 0.9,

@@ -17,7 +17,7 @@ from sfumato.engines.design import kernel_arguments
 from sfumato.engines.protocol import GRADIENTS, TOTALS, VALUES, Engine, most_additions
 from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Offer:
     serves: Callable[[str, Any], bool] = lambda kind, model: True
 
 
-def open_engine(dataset: Dataset, model: AnyModel, needs: Collection[str], name: str | None = None) -> Any:
+def open_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str], name: str | None = None) -> Any:
     """Open an engine that computes all of `needs` ("totals", "gradients", "values"): the first, or the one named.
 
     An engine whose gradient sums may be rounded more often than prices assume is refused.
@@ -63,7 +63,7 @@ def _compiled(model: Gibbs) -> bool:
 def _opener(module: str, name: str) -> Callable[[Dataset, Any], Engine]:
     """A function that imports an engine when it is first opened: the compiler of two of them takes a second to load."""
 
-    def opened(dataset: Dataset, model: AnyModel) -> Engine:
+    def opened(dataset: Dataset, model: FamilyOrGibbs) -> Engine:
         engine: Engine = getattr(import_module(f"sfumato.engines.{module}"), name)(dataset, model)
         return engine
 

@@ -14,7 +14,7 @@ from sfumato.mechanisms.protocol import CONVERGED, PROVED, Mechanism, Request
 from sfumato.mechanisms.tempering import refuse_pure
 from sfumato.models.families.family import Family
 from sfumato.models.model import Model
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.expectations import divergence
 from sfumato.procedures.protocol import Procedure, Task
@@ -40,7 +40,9 @@ def named(name: str) -> Mechanism:
     return cast(Mechanism, import_module(entry) if isinstance(entry, str) else entry)
 
 
-def serving(name: str, model: AnyModel, goal: str, trust: str, keep: tuple[str, ...] = ()) -> Procedure[Any, Any] | str:
+def serving(
+    name: str, model: FamilyOrGibbs, goal: str, trust: str, keep: tuple[str, ...] = ()
+) -> Procedure[Any, Any] | str:
     """The procedure that draws this model for this mechanism, or the reason why none does."""
     mechanism = named(name)
     candidates = mechanism.PROCEDURES

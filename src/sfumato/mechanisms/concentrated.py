@@ -11,7 +11,7 @@ from sfumato.mechanisms import diffused, tempering
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Request
 from sfumato.models.model import TOTALS
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 from sfumato.procedures.protocol import PoweredProcedure
 
 NAME = "concentrated"
@@ -19,7 +19,7 @@ PROCEDURES = tempering.PROCEDURES
 MAY_ASSUME = False
 
 
-def refuses(model: AnyModel, goal: str, trust: str) -> str | None:
+def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
     """Serve what 'diffused' serves, where the prior can be multiplied."""
     if model.summed == TOTALS and model.drawn and not model.strengthens:
         return "the prior of this family cannot be strengthened; use 'diffused' or 'exponential'"

@@ -13,7 +13,7 @@ from sfumato.mechanisms import tempering
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Request
 from sfumato.models.model import TOTALS
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 from sfumato.procedures.protocol import PoweredProcedure
 
 NAME = "diffused"
@@ -21,7 +21,7 @@ PROCEDURES = tempering.PROCEDURES
 MAY_ASSUME = False
 
 
-def refuses(model: AnyModel, goal: str, trust: str) -> str | None:
+def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
     """Release draws; a truncated family is priced as an exponential mechanism."""
     if goal != "draws":
         return "it releases draws of a tempered posterior; use goal='draws'"

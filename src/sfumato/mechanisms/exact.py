@@ -14,7 +14,7 @@ from sfumato.mechanisms import diffused, joint, tempering
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import CONVERGED, Request
 from sfumato.models.model import LOSSES
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 from sfumato.procedures.protocol import PoweredProcedure
 
 NAME = "exact"
@@ -22,7 +22,7 @@ PROCEDURES = tempering.PROCEDURES
 MAY_ASSUME = True
 
 
-def refuses(model: AnyModel, goal: str, trust: str) -> str | None:
+def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
     """Serve families with a posterior, and Gibbs models as 'diffused' does; by a reference chain, strongly convex ones."""
     if model.summed == LOSSES:
         if goal == "draws" and trust == CONVERGED and model.constants.convex:

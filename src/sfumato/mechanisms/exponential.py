@@ -18,20 +18,22 @@ from sfumato.mechanisms.protocol import Request
 from sfumato.mechanisms.tempering import LOWEST_POWER
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.model import TOTALS
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import envelope
 from sfumato.procedures.protocol import PoweredProcedure
-from sfumato.theorems import rejection
+from sfumato.theorems import inexact, rejection
 
 NAME = "exponential"
 PROCEDURES = ("law", "lattice", "envelope")
 MAY_ASSUME = True
 # The slack of all draws together, at most; and the largest share of the target's delta that it may take.
 _SLACK, _SHARE = 1e-9, 0.01
+# Trials of a draw beyond which it would take hours.
+MOST_TRIALS = 1_000_000
 
 
-def refuses(model: AnyModel, goal: str, trust: str) -> str | None:
+def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
     """Serve models whose log likelihood varies by a bounded amount between records, at every parameter of the domain."""
     if goal != "draws":
         return "it releases draws; use goal='draws'"
@@ -71,5 +73,22 @@ def _plan_by_trials(request: Request[Gibbs], procedure: Any, target: Target) -> 
         return rejection.bounded_trials(exact, acceptance=1.0, trials=1, trial_error=slack, every_data_set=True)
 
     power = largest(with_slack, target, LOWEST_POWER, model.highest_power, "power")
-    trials = envelope.trials(model, n, power, failure)
+    trials = _trials(model, n, power, failure)
     return request.planned(NAME, procedure, envelope.Parameters(power, trials))
+
+
+def _trials(model: Gibbs, n: int, power: float, failure: float) -> int:
+    """How many trials leave this probability of failure on every data set, or refuse with what it would take."""
+    chance = envelope.envelope(model, n, power).acceptance
+    count = rejection.trials_needed(acceptance=chance, failure=failure) if chance > 0 else math.inf
+    if count <= MOST_TRIALS:
+        return int(count)
+    m, big_m, d = model.strong_convexity(n, power), model.smoothness(n, power), model.dimension or 2
+    chain = inexact.langevin_schedule(
+        strong_convexity=m, smoothness=big_m, dimension=d, total_variation=min(failure, 0.49)
+    )
+    raise MechanismRefused(
+        f"an exact draw in {d} dimensions would take {count:.3g} trials at power {power:.3g} (M/m = {big_m / m:.3g}), more "
+        f"than {MOST_TRIALS:,}, and a certified chain (Proposition 13) {float(chain.steps):.3g} steps, for a slack of "
+        f"{failure:.2g}. Use a stronger prior, mechanism='langevin', or trust='assumes converged'."
+    )

@@ -27,10 +27,10 @@ _LOOKS, _HALVINGS = 12, 10
 
 def information(model: Gibbs) -> float:
     """Public stand-in for the information of one record."""
-    found, d = model.constants, model.dimension or 1
-    if not math.isfinite(found.smoothness):
-        return found.lipschitz**2 / d
-    return max(found.strong_convexity, found.smoothness / d)
+    constants, d = model.constants, model.dimension or 1
+    if not math.isfinite(constants.smoothness):
+        return constants.lipschitz**2 / d
+    return max(constants.strong_convexity, constants.smoothness / d)
 
 
 def expected_error(model: Gibbs, n: int, power: float, strength: float) -> float:
@@ -63,7 +63,7 @@ def chosen(request: Request[Gibbs], procedure: PoweredProcedure[Any, Any], targe
     last = (expected_error(model, n, 1.0, top), 1.0, top)
     seen = [first, *(error_at(top ** (k / _LOOKS)) for k in range(1, _LOOKS)), last]
     for _ in range(_HALVINGS):
-        seen.sort(key=lambda found: found[2])
+        seen.sort(key=lambda candidate: candidate[2])
         best = min(range(len(seen)), key=lambda k: seen[k][0])
         around = [seen[k][2] for k in (best - 1, best, best + 1) if 0 <= k < len(seen)]
         seen += [error_at(math.sqrt(a * b)) for a, b in pairwise(around)]

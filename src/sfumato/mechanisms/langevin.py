@@ -8,7 +8,7 @@ from sfumato.calibrate import largest
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Request
 from sfumato.mechanisms.tempering import HIGHEST_POWER, LOWEST_POWER
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 from sfumato.procedures.protocol import PoweredProcedure
 
 NAME = "langevin"
@@ -16,7 +16,7 @@ PROCEDURES = ("last-iterate",)
 MAY_ASSUME = False
 
 
-def refuses(model: AnyModel, goal: str, trust: str) -> str | None:
+def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
     """Release draws."""
     return None if goal == "draws" else "its last iterate is a draw; for a point estimate use 'langevin-path'"
 

@@ -9,7 +9,7 @@ from sfumato.calibrate import Target, smallest
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Request
 from sfumato.models.gibbs import Gibbs
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import path
 from sfumato.procedures.protocol import Procedure
@@ -20,7 +20,7 @@ PROCEDURES = ("path",)
 MAY_ASSUME = False
 
 
-def refuses(model: AnyModel, goal: str, trust: str) -> str | None:
+def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
     """Release an estimate."""
     if goal == "estimate":
         return None

@@ -11,7 +11,7 @@ from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Request
 from sfumato.models.families.family import Family
 from sfumato.models.model import LOSSES
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 from sfumato.procedures import noisy_totals
 from sfumato.procedures.protocol import Procedure
 from sfumato.samplers import laws as exact_laws
@@ -23,7 +23,7 @@ MAY_ASSUME = False
 LEAST_NOISE, MOST_NOISE = 1e-6, 1e12
 
 
-def refuses(model: AnyModel, goal: str, trust: str) -> str | None:
+def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
     """Release draws of a family with a posterior, and an estimate of one without."""
     if model.summed == LOSSES or model.utility or goal == model.goal:
         return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.calibrate import Target
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.protocol import Parameters, Task
@@ -29,7 +29,7 @@ class Plan:
 
     mechanism: str
     procedure: str
-    model: AnyModel
+    model: FamilyOrGibbs
     n: int
     draws: int
     goal: str

@@ -10,7 +10,7 @@ from sfumato.calibrate import Target
 from sfumato.errors import MechanismRefused
 from sfumato.mechanisms.plan import Plan
 from sfumato.models.model import Model
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.protocol import M, Parameters, PoweredProcedure, Procedure
 
@@ -54,7 +54,7 @@ class Request(Generic[M]):
         )
 
     def planned(
-        self, mechanism: str, procedure: Procedure[Any, Any], numbers: Parameters, model: AnyModel | None = None
+        self, mechanism: str, procedure: Procedure[Any, Any], numbers: Parameters, model: FamilyOrGibbs | None = None
     ) -> Plan:
         """The plan that draws this request with these numbers; `model` replaces one whose prior was strengthened."""
         drawn = self.model if model is None else model
@@ -83,7 +83,7 @@ class Mechanism(Protocol):
         bool  # whether a converged reference chain may stand for its draws, where the caller asks for that trust
     )
 
-    def refuses(self, model: AnyModel, goal: str, trust: str) -> str | None:
+    def refuses(self, model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
         """Return why this mechanism cannot serve the model and goal, whatever the procedure, or None."""
 
     def plan(self, request: Request[Any], procedure: Any) -> Plan:

@@ -63,15 +63,17 @@ def calibrated(model: Family, n: int, draws: int, target: Target, lower: float, 
     refuse_pure(model, target)
     single = (draws == 1 and not isinstance(target.curve, Profile)) or isinstance(target.curve, Renyi)
     power, strength = _readings(what)
-    found = largest_admitted(
+    admitted = largest_admitted(
         lambda x: _excess(model, n, draws, target, power(x), strength(x)),
         lower, 1.0, what, target, 1e-10 if single else 1e-6,
     )  # fmt: skip
     step = 1e-7 if single else 1e-5
-    while (excess := target.excess(law.price(model, n, draws, law.Parameters(power(found), strength(found))))) > 0:
+    while (
+        excess := target.excess(law.price(model, n, draws, law.Parameters(power(admitted), strength(admitted))))
+    ) > 0:
         # delta falls faster than the eighth power here; where it does not, the loop simply goes on.
-        found *= math.exp(-max(step, excess / 8 if math.isfinite(excess) else step))
-    return found
+        admitted *= math.exp(-max(step, excess / 8 if math.isfinite(excess) else step))
+    return admitted
 
 
 def _readings(what: str) -> tuple[Callable[[float], float], Callable[[float], float]]:

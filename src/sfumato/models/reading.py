@@ -12,7 +12,7 @@ from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses import LOSSES
 
 # Every model that a plan may be made for; `summed` distinguishes the two kinds.
-AnyModel: TypeAlias = Family | Gibbs
+FamilyOrGibbs: TypeAlias = Family | Gibbs
 
 
 def model_from_json(document: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.model import LOSSES
-from sfumato.models.reading import AnyModel, model_from_json
+from sfumato.models.reading import FamilyOrGibbs, model_from_json
 from sfumato.plots import _drawing
 from sfumato.release import Release
 from sfumato.schema import Schema
@@ -76,7 +76,7 @@ def _places(labels: Sequence[str], only: Sequence[str] | None) -> list[int]:
 
 def _measured(release: Release) -> str:
     """The name of the horizontal axis: the quantity and its columns."""
-    model: AnyModel = model_from_json(release.plan["model"])
+    model: FamilyOrGibbs = model_from_json(release.plan["model"])
     if model.summed == LOSSES:
         return "coefficient (features as the schema scales them)"
     columns = model.columns(Schema.from_json(json.loads(release.schema["document"])))

@@ -27,20 +27,19 @@ from sfumato.randomness import Randomness
 from sfumato.samplers import rejection
 from sfumato.samplers.langevin import Report, silent
 from sfumato.samplers.rejection import Places
-from sfumato.theorems import inexact
 from sfumato.theorems.exponential import exponential_mechanism
-from sfumato.theorems.rejection import ball_acceptance, bounded_trials, box_acceptance, trials_needed
+from sfumato.theorems.rejection import ball_acceptance, bounded_trials, box_acceptance
 
 NAME = "envelope"
 NEEDS = ("values", "gradients")
 KEEPS: tuple[str, ...] = ()
-MOST_TRIALS = 1_000_000
+# Steps of the descent and points of a side beyond which a draw would take hours or not fit in memory.
 _MOST_STEPS, _MOST_POINTS = 1_000_000, 1 << 20
 # A dot product of more terms would round by more than is charged for a value.
 _MOST_DIMENSIONS = 1000
-# |r|^2/(2 k m) of the note: small enough that what it costs in trials is not felt.
+# |r|^2/(2 k m) of docs/proofs/rejection.md: it lowers the success of a trial by 4 %.
 _GAP = 0.02
-# Relative errors of a proposal's weight, and what lies below e^-60 of the largest, which is charged absolutely.
+# Relative error of a proposal's weight, and the weights below e^-60 of the largest, which are charged absolutely.
 _WEIGHT_ERROR, _TAIL = 2e-13, math.exp(-60)
 
 
@@ -117,7 +116,10 @@ def envelope(model: Gibbs, n: int, power: float) -> Envelope:
     lower, widths = _sides(model)
     steps = tuple(max(1, math.ceil(width / finest)) for width in widths)
     if max(steps) > _MOST_POINTS:
-        raise MechanismRefused(f"{_points_needed(steps)}; use a stronger prior, a smaller domain or 'langevin'.")
+        raise MechanismRefused(
+            f"the lattice of an exact draw would need {max(steps):,} points a side, more than {_MOST_POINTS:,}; use a stronger "
+            "prior, a smaller domain or 'langevin'."
+        )
     spacing = tuple(width / count for width, count in zip(widths, steps, strict=True))
     descent, near = _descent(model, n, power, m, big_m, math.hypot(*widths), 0.3 * residual)
     error, stretch = log_error(model, n, power), _stretch(model, n, power)
@@ -138,27 +140,6 @@ def envelope(model: Gibbs, n: int, power: float) -> Envelope:
     else:
         chance = box_acceptance(strong_convexity=soft, smoothness=stiff, spacings=spacing, steps=steps, gap=gap)
     return Envelope(soft, lower, spacing, steps, descent, _GAP + error, error, trial_error, chance, stretch)
-
-
-def trials(model: Gibbs, n: int, power: float, failure: float) -> int:
-    """How many trials leave this probability of failure on every data set, or refuse with what it would take."""
-    found = envelope(model, n, power)
-    count = trials_needed(acceptance=found.acceptance, failure=failure) if found.acceptance > 0 else math.inf
-    if count <= MOST_TRIALS:
-        return int(count)
-    m, big_m, d = model.strong_convexity(n, power), model.smoothness(n, power), model.dimension or 2
-    chain = inexact.langevin_schedule(
-        strong_convexity=m, smoothness=big_m, dimension=d, total_variation=min(failure, 0.49)
-    )
-    raise MechanismRefused(
-        f"an exact draw in {d} dimensions would take {count:.3g} trials at power {power:.3g} (M/m = {big_m / m:.3g}), more "
-        f"than {MOST_TRIALS:,}, and a certified chain (Proposition 13) {float(chain.steps):.3g} steps, for a slack of "
-        f"{failure:.2g}. Use a stronger prior, mechanism='langevin', or trust='assumes converged'."
-    )
-
-
-def _points_needed(steps: tuple[int, ...]) -> str:
-    return f"the lattice of an exact draw would need {max(steps):,} points a side, more than {_MOST_POINTS:,}"
 
 
 def _sides(model: Gibbs) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -281,7 +262,7 @@ def carry_out(
         tables.append(rejection.table(-(slope * offset + 0.5 * shape.curvature * offset * offset)))
 
     def propose(size: int) -> Places:
-        return np.stack([rejection.places(found, size, randomness) for found in tables], axis=1)
+        return np.stack([rejection.places(each, size, randomness) for each in tables], axis=1)
 
     def exponent(places: Places) -> Array:
         points, offset = potential.points(places), (places - centre) * potential.spacing

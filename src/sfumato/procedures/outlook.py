@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-# id -> (quantity, unit, how it was found); {} stands for the model's own word for what is drawn.
+# id -> (quantity, unit, how it is computed); {} stands for the model's own word for what is drawn.
 QUANTITIES = {
     "half-width": ("half-width about the true {} that holds 90 % of draws", "", "averaged over the prior"),
     "estimate-noise": ("standard deviation of the noise in the {}", "", "from the noise"),
@@ -43,7 +43,7 @@ class Expected:
 
     @property
     def how(self) -> str:
-        """How the value was found."""
+        """How the value is computed."""
         return QUANTITIES[self.id][2]
 
     def to_json(self) -> dict[str, Any]:

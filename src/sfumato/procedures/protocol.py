@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 from sfumato.draws import Draws
 from sfumato.errors import FormatError
 from sfumato.models.model import Model
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.randomness import Randomness
@@ -60,7 +60,7 @@ class Parameters:
         return iter(self.to_json().items())
 
 
-M = TypeVar("M", bound=AnyModel)
+M = TypeVar("M", bound=FamilyOrGibbs)
 P = TypeVar("P", bound=Parameters)
 M_contra = TypeVar("M_contra", bound=Model, contravariant=True)
 P_contra = TypeVar("P_contra", bound=Parameters, contravariant=True)

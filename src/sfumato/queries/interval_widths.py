@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato.errors import CalibrationError
 from sfumato.models.model import LOSSES
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 from sfumato.queries.statistics.protocol import Numbers, Released, numbers_of
 from sfumato.queries.statistics.table import reader_of
 
@@ -33,7 +33,7 @@ def expected_width(plan: Any, level: float, releases: int = _RELEASES) -> float:
     return float(np.mean([np.mean(high - low) for low, high in ends]))
 
 
-def _simulated(model: AnyModel, n: int, numbers: Numbers, draws: int, releases: int) -> Iterator[Released]:
+def _simulated(model: FamilyOrGibbs, n: int, numbers: Numbers, draws: int, releases: int) -> Iterator[Released]:
     """Releases of data from the prior; of a model by group, one group of average size."""
     power, strength, noise, _ = numbers
     if model.summed == LOSSES:  # no rows, no gradients: the reader refuses

@@ -18,7 +18,7 @@ from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.models.families.family import Family
 from sfumato.models.model import LOSSES
-from sfumato.models.reading import AnyModel, model_from_json
+from sfumato.models.reading import FamilyOrGibbs, model_from_json
 from sfumato.queries.statistics.protocol import BOTH, INCLUDED, Released, numbers_of
 from sfumato.queries.statistics.table import reader_of
 
@@ -47,7 +47,7 @@ def interval(
     return np.asarray(ends(share, sampling), dtype=np.float64).reshape(2, *draws.shape[2:])
 
 
-def _checked_prior(model: AnyModel, prior: Family) -> Family:
+def _checked_prior(model: FamilyOrGibbs, prior: Family) -> Family:
     """The reader's prior, which must be of the released family: of the same inner family for groups, with the same floor."""
     if model.summed == LOSSES:
         raise ArgumentError("prior is for families; the prior of a regression is part of its plan.")

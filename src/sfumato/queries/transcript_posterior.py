@@ -32,7 +32,7 @@ from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.labels import LabelSet
 from sfumato.models.losses.protocol import LABELLED_ROW, ScalarLinkLoss
 from sfumato.models.model import LOSSES
-from sfumato.models.reading import AnyModel, model_from_json
+from sfumato.models.reading import FamilyOrGibbs, model_from_json
 from sfumato.queries.pseudo_records import PseudoRecords, draw_weights, spread_records
 from sfumato.queries.statistics.protocol import BOTH, INCLUDED, Ends, Released
 from sfumato.samplers.langevin import Recursion
@@ -101,7 +101,7 @@ def prior_dominated(
     """A sentence on the coefficients whose interval is not much narrower than the prior's own; empty for other models."""
     from scipy.special import ndtri
 
-    model: AnyModel = model_from_json(plan["model"])
+    model: FamilyOrGibbs = model_from_json(plan["model"])
     precision = getattr(model.prior, "precision", None) if model.summed == LOSSES else None
     if model.summed != LOSSES or not isinstance(precision, float | int):
         return ""
@@ -158,7 +158,7 @@ def path_of(model: Gibbs, plan: Mapping[str, Any], transcript: Array) -> Array:
 
 def _readable(draws: Draws, plan: Mapping[str, Any]) -> Gibbs:
     """The model of a release whose gradients can be read, or the reason why not."""
-    model: AnyModel = model_from_json(plan["model"])
+    model: FamilyOrGibbs = model_from_json(plan["model"])
     if model.summed != LOSSES:
         raise ArgumentError(
             "this interval is read from the gradients of a regression; the release is of another model."

@@ -117,9 +117,9 @@ def _percent(share: float, digits: int = 0) -> str:
 
 def _what(release: Any) -> str:
     """The model in a few words."""
-    from sfumato.models.reading import AnyModel, model_from_json
+    from sfumato.models.reading import FamilyOrGibbs, model_from_json
 
-    model: AnyModel = model_from_json(release.plan["model"])
+    model: FamilyOrGibbs = model_from_json(release.plan["model"])
     if model.summed == LOSSES:
         target = json.loads(release.schema["document"]).get("target")
         return f"{model.loss.name} regression" + (f" of {target}" if target else "")

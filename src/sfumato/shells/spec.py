@@ -24,7 +24,7 @@ from sfumato.shells.spec_models import check_columns, known_keys, read_model
 from sfumato.shells.toml_files import read_toml
 
 if TYPE_CHECKING:
-    from sfumato.models.reading import AnyModel
+    from sfumato.models.reading import FamilyOrGibbs
 
 # The keys of each table; those of [model] depend on the model (`spec_models`).
 _KEYS = {
@@ -66,7 +66,7 @@ class Spec:
     data: Path | None
     n: int | None
     schema: Schema
-    model: AnyModel
+    model: FamilyOrGibbs
     price: Mapping[str, Any]
     ledger: Mapping[str, Any]
 

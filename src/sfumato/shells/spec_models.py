@@ -13,7 +13,7 @@ from sfumato.models.model import LOSSES
 from sfumato.schema import Category, Number, Schema
 
 if TYPE_CHECKING:
-    from sfumato.models.reading import AnyModel
+    from sfumato.models.reading import FamilyOrGibbs
 
 # The key that decides which model [model] describes.
 _KINDS = ("family", "regression", "network")
@@ -34,7 +34,7 @@ def _hint(word: str, known: tuple[str, ...], similarity: float = 0.6) -> str:
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
-def read_model(file: str, facts: dict[str, Any], schema: Schema) -> tuple[AnyModel, Schema]:
+def read_model(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrGibbs, Schema]:
     """The model and the schema of the columns that it reads."""
     kinds = [kind for kind in _KINDS if kind in facts]
     if len(kinds) != 1:
@@ -63,7 +63,7 @@ def _names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def check_columns(file: str, model: AnyModel, schema: Schema) -> None:
+def check_columns(file: str, model: FamilyOrGibbs, schema: Schema) -> None:
     """Refuse a model that cannot read its columns before anything is planned."""
     if model.summed == LOSSES:
         from sfumato.models.regression import check_rows
@@ -77,7 +77,7 @@ def check_columns(file: str, model: AnyModel, schema: Schema) -> None:
         raise FormatError(f"{file}: {model.name} cannot be of these columns: {kinds}.") from error
 
 
-def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[AnyModel, Schema]:
+def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrGibbs, Schema]:
     from sfumato.models import families
     from sfumato.models.grouped import grouped
 
@@ -125,7 +125,7 @@ def _declared(column: Any) -> dict[str, Any]:
     return {}
 
 
-def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[AnyModel, Schema]:
+def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrGibbs, Schema]:
     from sfumato.models.networks import BayesianNetwork
 
     parents = facts.pop("network")
@@ -143,7 +143,7 @@ def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[AnyModel
     return BayesianNetwork.from_schema(part, parents, **facts), part
 
 
-def _regression(file: str, facts: dict[str, Any], schema: Schema) -> tuple[AnyModel, Schema]:
+def _regression(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrGibbs, Schema]:
     from sfumato.models import losses, priors
     from sfumato.models.gibbs import Gibbs
     from sfumato.models.losses.protocol import Target

@@ -10,7 +10,7 @@ from sfumato.models.families._vectors import Vectors
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.grouped import Grouped
 from sfumato.models.networks._tables import Tables
-from sfumato.models.reading import AnyModel
+from sfumato.models.reading import FamilyOrGibbs
 from sfumato.queries import transcript_posterior
 from sfumato.queries.statistics import bounded_means, durations, events, groups, log_odds, normal_means, shares, vectors
 from sfumato.queries.statistics.posterior import one_statistic
@@ -37,7 +37,7 @@ METHODS: dict[type, Method | str] = {
 }
 
 
-def reader_of(model: AnyModel) -> Reader:
+def reader_of(model: FamilyOrGibbs) -> Reader:
     """The method that computes intervals of a model; a model without one is refused with a sentence."""
     name = getattr(model, "name", type(model).__name__)
     unknown = f"no noise-aware interval is worked out for {name}; quantile(...) gives the quantiles of the draws alone."
