@@ -56,13 +56,13 @@ def serving(
         procedure, refused = procedures.offered(each, model, keep)
         if refused is None:
             return procedure
-        # Of several reasons the last procedure of the model's own kind has the most to say.
+        # Report the reason of the last procedure that takes models of this kind: the earlier ones are special cases.
         reason = refused if reason is None or procedures.fits(procedure, model) else reason
     return reason or ""
 
 
 def task_of(plan: Plan) -> tuple[Procedure[Any, Any], Task[Any, Any]]:
-    """Procedure and task of a plan that is priced anew: what is charged is what it costs, whatever the object says."""
+    """Procedure and task of a plan, after its guarantee was compared with the price of its own numbers, computed anew."""
     task, said = plan.task, plan.guarantee
     procedure, price = repriced(plan.mechanism, plan.procedure, plan.goal, task)
     terms = (said.curve, said.slack, said.draws, said.adjacency, said.trust)

@@ -1,12 +1,13 @@
 """Power and prior strength chosen together for draws of a Gibbs posterior, from public numbers alone.
 
-The sharp price is power G/sqrt(n m_l power + s m_pi): a prior made s times stronger lets the data speak louder. What is
+The sharp price is power G/sqrt(n m_l power + s m_pi): a prior made s times stronger admits a larger power. What is
 minimised is the mean squared error of one coordinate of a draw when the model and the given prior are right: with
 information I of one record and prior precision l, the posterior has precision A = power n I + s l, and
 
-    error = 1/A + (power n I)^2/(A^2 n I) + (s l)^2/(A^2 l):    of the draw, of the data, of the prior's pull.
+    error = 1/A + (power n I)^2/(A^2 n I) + (s l)^2/(A^2 l):    variance of the draw, of the data, squared bias by the prior.
 
-I is not known; the largest that the loss allows on rows that point everywhere is taken: max(m_l, M_l/d), L^2/d with kinks.
+I is unknown. The largest value that the loss allows for rows spread over all directions replaces it: max(m_l, M_l/d), or
+L^2/d for a loss with kinks.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from sfumato.mechanisms.tempering import HIGHEST_POWER, LOWEST_POWER, smallest_s
 from sfumato.models.gibbs import Gibbs
 from sfumato.procedures.protocol import PoweredProcedure
 
-# Strengths looked at between the two single searches, and how often the best interval of them is halved.
+# Strengths tried between the two single searches, and how often the intervals beside the best one are halved; the tests
+# compare the result with a fine scan.
 _LOOKS, _HALVINGS = 12, 10
 
 
 def information(model: Gibbs) -> float:
-    """Public stand-in for the information of one record."""
+    """A public upper bound on the information of one record about one coordinate, which replaces the unknown value."""
     constants, d = model.constants, model.dimension or 1
     if not math.isfinite(constants.smoothness):
         return constants.lipschitz**2 / d
@@ -44,7 +46,7 @@ def chosen(request: Request[Gibbs], procedure: PoweredProcedure[Any, Any], targe
     """The (power, strength) of least expected error whose price the target admits; strengths are 1 or more.
 
     Both single searches are among the candidates: the prior as it is with the largest power, and power 1 with the smallest
-    strength. Between them strengths are looked at on a log scale, and the best of them is closed in on.
+    strength. Between them strengths are tried on a log scale, and the intervals beside the best one are halved repeatedly.
     """
     model, n = request.model, request.n
 

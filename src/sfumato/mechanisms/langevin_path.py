@@ -32,7 +32,7 @@ def plan(request: Request[Gibbs], procedure: Procedure[Any, Any]) -> Plan:
     model, n, draws, target = request.model, request.n, request.draws, request.needed_target(NAME)
     smooth = model.constants.smoothness if model.constants.smooth else model.constants.lipschitz**2
     smooth += model.prior.smoothness / n  # a steep prior shortens the steps, or the path would leave every bound
-    # The rule is written for gradients that differ by twice their largest norm; where they differ by less, more is to spend.
+    # The rule assumes that two gradients differ by up to twice their largest norm; where they differ by less, mu is scaled up.
     scale = 2 * model.constants.lipschitz / model.constants.difference
     chosen = path_schedule(n, _admitted_mu(request, target) * scale, smooth, model.dimension, request.steps)
     steps = chosen.steps
@@ -47,7 +47,7 @@ def plan(request: Request[Gibbs], procedure: Procedure[Any, Any]) -> Plan:
 
 
 def _admitted_mu(request: Request[Gibbs], target: Target) -> float:
-    """Mu of one step at the least noise that the target admits: what there is to spend."""
+    """The budget: mu of a single step with the least noise that the target admits."""
     model, n = request.model, request.n
     unit = model.constants.difference / n
     return 1.0 / smallest(

@@ -45,7 +45,7 @@ class Plan:
 
     @property
     def task(self) -> Task[Any, Any]:
-        """What the procedure is asked to draw."""
+        """The arguments of the procedure."""
         return Task(self.model, self.n, self.draws, self.parameters, self.keep)
 
     def to_json(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Plan:
         return self.recorded()[1]
 
     def __str__(self) -> str:
-        # The number of cells of a grid is for verification; it says little to a reader.
+        # The number of cells of a grid serves verification and is not printed.
         numbers = ", ".join(f"{name} {value:.6g}" for name, value in self.parameters if name != "grid")
         price = str(self.guarantee)
         if self.target is not None and self.target.delta:

@@ -20,7 +20,7 @@ PROVED, CONVERGED = "proved", "assumes converged"
 
 @dataclass(frozen=True)
 class Request(Generic[M]):
-    """What a plan is asked for: the model, the public number of records, the target, and what the release is for."""
+    """The arguments of `sf.plan`, checked: the model, the public number of records, the target, and what is released."""
 
     model: M
     n: int
@@ -79,9 +79,7 @@ class Mechanism(Protocol):
 
     NAME: str
     PROCEDURES: tuple[str, ...]  # the first that serves a model draws it
-    MAY_ASSUME: (
-        bool  # whether a converged reference chain may stand for its draws, where the caller asks for that trust
-    )
+    MAY_ASSUME: bool  # whether trust="assumes converged" may replace its draws by those of a reference chain
 
     def refuses(self, model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
         """Return why this mechanism cannot serve the model and goal, whatever the procedure, or None."""

@@ -23,6 +23,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00")
 _DASHES = (None, (5, 1.5), (1, 1), (5, 1.5, 1, 1.5), (3, 1, 1, 1, 1, 1), (8, 2))
 # One for each colour.
 MARKERS = ("o", "s", "^", "D", "v", "X")
+# The darkest grey that still recedes behind the lines: contrast 7 to 1 on white.
 GREY = "#595959"
 # The style of lines for comparison: no privacy, blind guessing, an exact draw.
 DOTTED = {"color": GREY, "linestyle": ":", "linewidth": 1.5}

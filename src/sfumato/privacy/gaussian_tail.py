@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+# Unit roundoff of float64, its smallest positive number, and two constants of the normal density.
 UNIT = 2.0**-53
 TINY = 5e-324
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)

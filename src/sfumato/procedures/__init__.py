@@ -47,13 +47,13 @@ def refusal(procedure: Procedure[Any, Any], model: Model) -> str | None:
 
 
 def unkept(procedure: Procedure[Any, Any], keep: tuple[str, ...]) -> str | None:
-    """Return why this procedure cannot keep what is asked for, or None."""
+    """Return why this procedure cannot release what `keep` names, or None."""
     absent = [what for what in keep if what not in procedure.KEEPS]
     return f"it has no {absent[0]} to keep; use 'langevin-path' with goal='estimate'" if absent else None
 
 
 def offered(name: str, model: Model, keep: tuple[str, ...]) -> tuple[Procedure[Any, Any], str | None]:
-    """The procedure of this name, and why it cannot draw this model or keep what is asked for."""
+    """The procedure of this name, and why it cannot draw this model or release what `keep` names, or None."""
     procedure = named(name)
     return procedure, refusal(procedure, model) or unkept(procedure, keep)
 

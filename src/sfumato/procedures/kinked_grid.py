@@ -41,10 +41,12 @@ from sfumato.theorems.rejection import bounded_trials, trials_needed
 NAME = "kinked-grid"
 NEEDS = ("values",)
 KEEPS: tuple[str, ...] = ()
-# Nodes of an interval, and evaluations that a draw may ask for.
+# Nodes of an interval (fewest, most), and evaluations of a draw: a few seconds of work.
 _FEWEST, _MOST, _WORK = 257, 1 << 14, 400_000_000
-# In two dimensions: how far U may move inside a coarse cell, the digits of a point inside, and the chance of no success.
+# In two dimensions: variation of U between the centre and a corner of a coarse cell (a trial then succeeds with probability
+# e^-7 or more), binary digits of a point inside it, and the probability that all trials fail.
 _CLIMB, FINE, _FAILURE = 3.5, 24, 1e-15
+# Cells along a side (fewest, most), and evaluations of a draw: about a minute of work.
 _COARSEST, _FINEST, _WORK_2D = 65, 1024, 2_000_000_000
 
 
@@ -79,7 +81,7 @@ def refuses(model: Gibbs) -> str | None:
 
 
 def bounded(model: Gibbs, n: int, power: float) -> Gibbs:
-    """The model on its public window: a box about the prior's mean that holds every mode and much more, within the domain."""
+    """The model on its public window: the part of the domain within 12 prior deviations of every possible mode."""
     inner = untruncated(model)
     m = inner.strong_convexity
     mean = np.array(inner.start or (0.0,) * (model.dimension or 1))
@@ -108,7 +110,7 @@ def _slope(model: Gibbs, n: int, power: float) -> float:
 
 
 def points(model: Gibbs, n: int, power: float) -> int:
-    """Cells along a side: as many as the work allows in one dimension; in two as the slope asks for."""
+    """Cells along a side. One dimension: as many as `_WORK` allows; two: so many that U varies by at most `_CLIMB` from its centre."""
     if model.dimension == 1:
         return min(max(_WORK // n, _FEWEST), _MOST)
     window = bounded(model, n, power)

@@ -30,7 +30,7 @@ from sfumato.theorems import finite_step
 NAME = "last-iterate"
 NEEDS = ("gradients",)
 KEEPS: tuple[str, ...] = ()
-# The share of the start that is left in the last iterate: the chain has then forgotten 99 % of where it began.
+# Contraction of the distance to the start over the whole chain: 99 % of the starting error is gone.
 _REMAINDER = 0.01
 
 

@@ -30,7 +30,7 @@ from sfumato.theorems.exponential import exponential_mechanism
 NAME = "lattice"
 NEEDS = ("values",)
 KEEPS: tuple[str, ...] = ()
-# Evaluations that a draw may ask for, and the points of an axis that they are spent on, for one dimension and for two.
+# Evaluations of a draw (a few seconds of work), and the fewest and most points of an axis in one and in two dimensions.
 _WORK = 400_000_000
 _FEWEST, _MOST = {1: 257, 2: 33}, {1: 4097, 2: 129}
 # Most points along a side that a record may state: floats tell 2^16 of them well apart.

@@ -34,7 +34,8 @@ from sfumato.theorems.gaussian import gaussian_mechanism
 NAME = "noisy-totals"
 NEEDS = ("totals",)
 KEEPS: tuple[str, ...] = ()
-# Steps of the public grid per standard deviation of the noise, rounded to a power of two: the rounding is not felt.
+# Steps of the public grid per standard deviation of the noise, rounded to a power of two: rounding adds a
+# millionth of the noise.
 _STEPS = 1 << 20
 
 

@@ -1,4 +1,4 @@
-"""What a plan leads a reader to expect, and the work that it asks for.
+"""The expected accuracy of a plan, and its cost.
 
 Files hold the id of the expected quantity and its numbers; the words are looked up in QUANTITIES when they are printed.
 """
@@ -24,7 +24,7 @@ QUANTITIES = {
 
 @dataclass(frozen=True)
 class Expected:
-    """What the reader will get, from public numbers alone: `without_privacy` is the same quantity at no noise."""
+    """Expected accuracy, from public numbers alone; `without_privacy` is the same quantity without noise or tempering."""
 
     id: str
     value: float
@@ -58,7 +58,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Cost:
-    """Work that the plan asks for: how many times every record is read, and in how many chains."""
+    """The work of a plan: how many times every record is read, and in how many chains."""
 
     passes: int
     chains: int = 1

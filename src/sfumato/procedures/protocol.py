@@ -108,7 +108,7 @@ class Procedure(Protocol[M_contra, P_contra]):
 
 
 class PoweredProcedure(Procedure[M_contra, P_contra], Protocol[M_contra, P_contra]):
-    """A procedure all of whose numbers follow from a power: what a search over powers or strengths asks for."""
+    """A procedure all of whose numbers follow from a power and a strength, so that a mechanism can search either."""
 
     def at(
         self, model: M_contra, n: int, draws: int, power: float, strength: float | None, steps: int | None = None

@@ -1,7 +1,7 @@
-"""Draws at the price of exact ones by a chain that is assumed to have converged: only where those words are asked for.
+"""Draws by a chain that is assumed to have converged, at the price of exact draws; only with trust="assumes converged".
 
-The chain's number of steps is public and printed; that its last state has the law of an exact draw is the reader's
-assumption, and the guarantee says so in every printed form.
+The number of steps is public and printed. That the last state of the chain has the law of an exact draw is an assumption,
+not a theorem; every printed form of the guarantee states it.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ NAME = "reference-chain"
 NEEDS = ("values", "gradients")
 KEEPS: tuple[str, ...] = ()
 TRUST = "assumes converged"
-# Steps of warm-up and of the chain after it, where the caller asks for no other number: usual lengths for NUTS.
+# Default steps of warm-up and of the chain after it: usual lengths for NUTS.
 _WARMUP, _LENGTH = 500, 500
-# Evaluations of the potential that one step of NUTS asks for, as a rule; for the plan's cost only.
+# Typical number of gradient evaluations of one NUTS step (a tree of depth 3); used for the plan's cost only.
 _PER_STEP = 8
 
 

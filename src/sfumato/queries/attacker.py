@@ -17,6 +17,7 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.metric import Metric
 from sfumato.theorems import distinguish
 
+# False-positive rates at which an attacker's power is shown: from a careful attacker to a coin flip.
 LEVELS = (0.01, 0.05, 0.1, 0.25, 0.5)
 # Lines that support the trade-off curve: any set of them gives a valid bound, more of them a sharper one.
 _LINES = tuple(k / 8 for k in range(16)) + tuple(2.0 + k / 2 for k in range(17))

@@ -16,6 +16,7 @@ WHY_ONE_DRAW = (
     "One draw suffices for an interval: the law of a draw given the hidden statistic is public, so what the noise did can be "
     "reckoned with."
 )
+# Rows of a summary that are printed: about a screen.
 _SHOWN = 40
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfumato.privacy.statements import Hypothesis
 
+# Requirements in words; numbers are checked by the rule of the same words in `_hypotheses`.
 POSITIVE, NOT_NEGATIVE = "finite and greater than 0", "finite and 0 or greater"
 COUNT = "a whole number of at least 1"
 

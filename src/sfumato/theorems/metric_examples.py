@@ -23,6 +23,7 @@ from sfumato.theorems._common import DRAWS, POSITIVE
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
 _PAPER = "Dimitrakakis et al. 2017, "
+# Rounds a bound up: more than the rounding errors of a few operations.
 _UP = 1 + 1e-12
 
 

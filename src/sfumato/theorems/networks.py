@@ -27,6 +27,7 @@ from sfumato.theorems import conjugate, metric_examples
 from sfumato.theorems._common import COUNT, DRAWS, LOG_ERROR, POSITIVE, TEMPERING
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 
+# Renyi orders at which trajectories are priced: a factor of 1.2 to 2 apart, where epsilon is converted for usual deltas.
 _ORDERS = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 128.0, 256.0)
 # Further orders, as shares of the way from 1 to where the divergence becomes infinite.
 _SHARES = tuple(k / 64 for k in range(1, 63))

@@ -18,6 +18,7 @@ from sfumato.theorems._hypotheses import Hypotheses
 from sfumato.theorems.metric import restricted_prior_draws
 
 _PAPER = "Dimitrakakis et al. 2017, "
+# Rounds a bound up: more than the rounding errors of a few operations.
 _UP = 1 + 1e-12
 
 

@@ -76,6 +76,7 @@ class LabelInterval:
 
 # The domains of the losses in this package: two classes as signs or as bits, and residuals of any number.
 Labels = LabelSet | LabelInterval
+# Labels of two classes: signs for the losses of a margin, bits for those of a probability.
 SIGNS = LabelSet((-1.0, 1.0))
 BITS = LabelSet((0.0, 1.0))
 REALS = LabelInterval(-math.inf, math.inf)
