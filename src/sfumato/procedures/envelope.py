@@ -83,7 +83,12 @@ def refuses(model: Gibbs) -> str | None:
 
 
 def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee:
-    """2 power Delta + 4 e bounded range for each draw, e bounding the error of an exponent, and the slack of its trials."""
+    """Bounded range 2 power Delta + 4 e for each draw, and the slack of its trials.
+
+    Delta is the loss's bound on the domain and e bounds the rounding error of an exponent. A trial succeeds with probability
+    p or more on every data set, so all trials of a draw fail with probability (1 - p)^trials at most; that, and the error of a
+    trial, is a total-variation slack (theorems.rejection).
+    """
     shape = envelope(model, n, parameters.power)
     exact = exact_range(model, n, draws, parameters.power)
     return bounded_trials(

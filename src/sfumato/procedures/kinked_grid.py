@@ -110,7 +110,7 @@ def _slope(model: Gibbs, n: int, power: float) -> float:
 
 
 def points(model: Gibbs, n: int, power: float) -> int:
-    """Cells along a side. One dimension: as many as `_WORK` allows; two: so many that U varies by at most `_CLIMB` from its centre."""
+    """Cells along a side: in one dimension as many as `_WORK` allows, in two so many that U varies by `_CLIMB` from a centre."""
     if model.dimension == 1:
         return min(max(_WORK // n, _FEWEST), _MOST)
     window = bounded(model, n, power)
@@ -136,7 +136,13 @@ def at(model: Gibbs, n: int, draws: int, power: float, strength: float | None, s
 
 
 def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee:
-    """The sharp price with the errors of the grid; in two dimensions with the slack of the trials."""
+    """The sharp price with the errors of the grid; in two dimensions with the slack of the trials.
+
+    mu = G sqrt(draws/m) for exact draws. Every drawn log mass is off by at most e: the rounding of the summed values, the
+    bend of the prior inside a cell (one dimension) or the width of a fine cell (two), so the curve of the mu is widened by 2 e
+    for each of two neighbours (theorems.interpolated). In two dimensions all trials of a draw fail with a probability of at
+    most (1 - p)^trials, which is a total-variation slack.
+    """
     power, count, trials = parameters.power, parameters.points, parameters.trials
     if (trials is None) != (model.dimension == 1):
         raise MechanismRefused("a plan with kinks records its trials in two dimensions and only there.")

@@ -72,7 +72,12 @@ def at(model: Gibbs, n: int, draws: int, power: float, strength: float | None, s
 
 
 def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee:
-    """Price of the last iterates of `draws` chains; not below that of exact draws where they stand for such."""
+    """Price of the last iterates of `draws` chains; not below that of exact draws where they stand for such.
+
+    With c = 1 - h m the finite-step theorem gives mu = (h G + 2 e)/sqrt(2 h) sqrt((1 - c^T)(1 + c)/((1 + c^T)(1 - c)) draws)
+    after T steps of size h, e bounding the rounding error of a step. Exact draws cost G sqrt(draws/m) (sharp theorem); where
+    `strength` is given the guarantee is the larger of the two.
+    """
     chain = _chain_price(model, n, draws, parameters)
     if parameters.strength is None:
         return chain

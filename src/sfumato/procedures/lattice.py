@@ -68,7 +68,12 @@ def at(model: Gibbs, n: int, draws: int, power: float, strength: float | None, s
 
 
 def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee:
-    """2 power Delta bounded range for each draw, Delta being that of the sums as they are computed."""
+    """Bounded range 2 power Delta for each draw, by the exponential mechanism.
+
+    Delta bounds how far one replaced record moves the summed loss at a point relative to another: the loss's own bound on
+    the domain, one unit of rounding, and twice the error of a log weight divided by the power (`sensitivity`). The number of
+    points does not enter: every finite public set of points has this price.
+    """
     power = parameters.power
     return exponential_mechanism(power=power, sensitivity=sensitivity(model, power), draws=draws)
 

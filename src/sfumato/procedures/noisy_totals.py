@@ -54,7 +54,10 @@ def refuses(model: Family) -> str | None:
 
 
 def price(model: Family, n: int, draws: int, parameters: Parameters) -> Guarantee:
-    """The Gaussian mechanism, once: noise is counted in units of the sensitivity."""
+    """The Gaussian mechanism: mu = 1/noise, since the noise is counted in units of the model's sensitivity.
+
+    The totals are noised once; every draw is computed from them, so `draws` does not change the price.
+    """
     return gaussian_mechanism(noise=parameters.noise, draws=draws)
 
 

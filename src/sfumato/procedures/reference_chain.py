@@ -65,7 +65,10 @@ def at(model: Gibbs, n: int, draws: int, power: float, strength: float | None, s
 
 
 def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee:
-    """The price of exact draws, marked with the assumption that the chains have converged."""
+    """The price of exact draws, marked with the assumption that the chains have converged.
+
+    With a strength: mu = G sqrt(draws/m) (sharp theorem). Without: the bounded range of the exponential mechanism.
+    """
     power = parameters.power
     if parameters.strength is None:
         exact = exponential_mechanism(power=power, sensitivity=sensitivity(model, power), draws=draws)
