@@ -46,6 +46,7 @@ PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(WORKERS) --
 test test-long test-newest: export OPENBLAS_NUM_THREADS = 1
 
 test: $(STAMP)
+	@$(BIN)/python tests/warm.py
 	@$(PYTEST) tests
 
 test-long: $(STAMP)

@@ -15,18 +15,18 @@ SOURCE = ROOT / "src" / "sfumato"
 DRAWING = ROOT / "docs" / "images" / "rooms.svg"
 LAYERS = [
     ("errors", "_validate", "_version", "_quadrature"),
-    ("randomness", "privacy", "schema", "draws", "storage"),
+    ("progress", "randomness", "privacy", "schema", "draws", "storage"),
     ("grids",),
     ("dataset", "ledger", "models", "signing"),
     ("theorems", "engines", "samplers"),
     ("procedures",),
-    ("calibrate", "tune", "queries", "progress"),
+    ("calibrate", "tune", "queries"),
     ("mechanisms",),
     ("planning", "comparing", "wording", "release_file"),
     ("verifying",),
     ("release",),
     ("publishing",),
-    ("auditing", "private_bounds", "rehearsing", "estimators", "plots"),
+    ("private_bounds", "rehearsing", "estimators", "plots"),
     ("shells",),
     ("__main__",),
 ]

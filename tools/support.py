@@ -148,9 +148,8 @@ def page() -> str:
     """The page as Markdown."""
     listed = rows()
     served, refused = [row for row in listed if row.procedure], [row for row in listed if row.refusal]
-    notes = sorted({row.interval for row in served if row.interval not in ("yes", "from the transcript")})
-    mark = {note: f"no ({k})" for k, note in enumerate(notes, 1)}
-    reasons = sorted({row.refusal for row in refused})
+    notes = sorted({_sentence(row.interval) for row in served if row.interval not in ("yes", "from the transcript")})
+    reasons = sorted({_sentence(row.refusal) for row in refused})
     lines = [
         "# What serves what", "",
         "Written by `python tools/support.py` from the code; a test publishes, verifies and asks every row. A model with a",
@@ -161,15 +160,17 @@ def page() -> str:
     ]  # fmt: skip
     for row in served:
         trust = "" if row.trust == PROVED else f", {row.trust}"
-        engines, interval = ", ".join(row.engines), mark.get(row.interval, row.interval)
+        note = _sentence(row.interval)
+        engines, interval = ", ".join(row.engines), f"no ({notes.index(note) + 1})" if note in notes else row.interval
         cells = (row.model, row.mechanism + trust, row.goal, row.procedure, engines, row.neighbours, interval)
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "No interval:", "", *(f"{k}. {_sentence(note)}" for k, note in enumerate(notes, 1)), ""]
+    lines += ["", "No interval:", "", *(f"{k}. {note}" for k, note in enumerate(notes, 1)), ""]
     lines += ["## Refused", "", "| model | mechanism | reason |", "|---|---|---|"]
     for row in refused:
         trust = "" if row.trust == PROVED else f", {row.trust}"
-        lines.append(f"| {row.model} | {row.mechanism}{trust} | {reasons.index(row.refusal) + 1} |")
-    lines += ["", "Reasons:", "", *(f"{k}. {_sentence(reason)}" for k, reason in enumerate(reasons, 1)), ""]
+        lines.append(f"| {row.model} | {row.mechanism}{trust} | {reasons.index(_sentence(row.refusal)) + 1} |")
+    lines += ["", "Reasons:", "", *(f"{k}. {reason}" for k, reason in enumerate(reasons, 1)), ""]
+    lines += ["Words: [glossary](glossary.md).", ""]
     return "\n".join(lines)
 
 

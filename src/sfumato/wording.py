@@ -68,7 +68,7 @@ def expected_in_words(plan: Mapping[str, Any]) -> str:
 
     try:
         return f"Expected {expected_of(plan)}"
-    except SfumatoError:
+    except (SfumatoError, LookupError, ValueError):
         return ""
 
 

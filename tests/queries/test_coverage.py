@@ -55,11 +55,13 @@ def test_intervals_hold_the_truth_nine_times_in_ten_and_naive_ones_are_rejected(
 def test_the_check_rejects_a_reader_who_forgets_the_power_or_misreads_the_noise():
     """Planted faults: a power of 1, and a noise three times too small or too large."""
     mean, few = simulated.MODELS["normal mean"], 80 if LONG else 40
-    _, forgotten, _ = simulated.places(mean, 1000, 0.1, 1, few, mechanism="diffused", wrong=lambda x: (1.0, x[1], x[2]))
+    _, forgotten, _ = simulated.places(
+        mean, 1000, 0.1, 1, few, mechanism="diffused", wrong=lambda x: x._replace(power=1.0)
+    )
     assert not within(simulated.coverage(forgotten), few)
     # Intervals that are too wide hold nearly every truth: 0.08 above the level is four standard errors of 240 runs.
     for factor, runs in ((0.3, few), (3.0, 240)):
-        wrong = lambda x, f=factor: (x[0], x[1], f * x[2])
+        wrong = lambda x, f=factor: x._replace(noise=f * x.noise)
         _, places, _ = simulated.places(mean, 1000, 0.1, 10, runs, mechanism="noisy-statistics", wrong=wrong)
         assert not within(simulated.coverage(places), runs)
 

@@ -12,6 +12,7 @@ import sfumato as sf
 from sfumato.draws import Draws
 from sfumato.queries.intervals import interval
 from sfumato.queries.statistics import vectors
+from sfumato.queries.statistics.protocol import Numbers
 
 KNOWN = np.array([[3.0, 1.0], [1.0, 0.5]])
 N = 12
@@ -42,7 +43,7 @@ def test_the_law_of_a_mean_vector_is_that_of_conditioning(sampling, power, stren
     reader = sf.families.MultivariateNormal(KNOWN.tolist(), radius=4.0, precision=0.7, mean=[-0.2, 0.3])
     draws = np.random.default_rng(8).normal(size=(count, 2))
     for prior in (model, reader):
-        found = vectors.vector_law(model, prior, N, (power, strength, 0.0), draws, sampling)
+        found = vectors.vector_law(model, prior, N, Numbers(power, strength, 0.0), draws, sampling)
         wanted = conditioned(model, prior, N, power, strength, draws, sampling)
         assert found[0] == pytest.approx(wanted[0], rel=1e-9)
         assert found[1] == pytest.approx(wanted[1], rel=1e-9)

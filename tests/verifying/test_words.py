@@ -49,8 +49,11 @@ def reword(monkeypatch, id: str, former: bool = True) -> None:
 def renewed(name: str) -> sf.Release:
     """A kept release as it would be written today: its guarantee, and that of its plan, by identifiers."""
     old = sf.Release.from_bytes(stored(name))
-    price = Record.of(old).price
-    plan = {**old.plan, "guarantee": price.to_json()}
+    record = Record.of(old)
+    price, task = record.price, record.task
+    expected = record.procedure.expected(task.model, task.n, task.parameters).to_json()
+    today = {"version": 2, "procedure": record.procedure.NAME, "guarantee": price.to_json(), "expected": expected}
+    plan = {**old.plan, **today}
     text = json.dumps(plan, sort_keys=True, separators=(",", ":"))
     return replace(
         old,
@@ -173,6 +176,15 @@ def test_a_forged_identifier_is_refused(field):
     release.verify()
     with pytest.raises(FormatError, match="hypotheses"):
         replace(release, guarantee=Guarantee.from_json(document)).verify()
+
+
+@pytest.mark.parametrize("edit", [lambda a: a[1:], lambda a: a[::-1], lambda a: a * 2, lambda a: (*a, a[0])])
+def test_hypotheses_are_compared_one_by_one(edit):
+    release = renewed("chain")
+    assert release.verify() is release
+    guarantee = replace(release.guarantee, assumptions=edit(release.guarantee.assumptions))
+    with pytest.raises(FormatError, match="hypotheses"):
+        replace(release, guarantee=guarantee).verify()
 
 
 def test_a_text_that_is_no_identifier_stands_for_itself():

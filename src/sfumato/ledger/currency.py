@@ -31,7 +31,7 @@ class Currency(Protocol):
     word: str
 
     def cap(self, terms: Terms) -> float:
-        """Largest amount whose whole spending keeps the promise, rounded down; raises where there is none."""
+        """Largest amount that may be spent in all without breaking the promise, rounded down; raises where there is none."""
 
     def cost(self, curve: Curve, terms: Terms, delta0: float) -> tuple[float, float]:
         """(amount, reveal probability) that covers the curve; raises ChargeRefused where none does."""

@@ -13,7 +13,7 @@ from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import CONVERGED, PROVED, Mechanism, Request
 from sfumato.mechanisms.tempering import refuse_pure
 from sfumato.models.families.family import Family
-from sfumato.models.model import Model
+from sfumato.models.model import LOSSES, Model
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.expectations import divergence
@@ -81,10 +81,12 @@ def repriced(mechanism: str, procedure: str, goal: str, task: Task[Any, Any]) ->
         raise MechanismRefused(_refused(mechanism, task.model, goal, chosen))
     if procedure != chosen.NAME:
         raise FormatError(f"mechanism {mechanism!r} draws this model by {chosen.NAME!r}; the record has {procedure!r}.")
-    if not isinstance(task.parameters, chosen.Parameters):
+    if type(task.parameters) is not chosen.Parameters or len(set(task.keep)) != len(task.keep):
         raise FormatError(f"the numbers of the plan are not those of procedure {procedure!r}.")
     try:
         numbers = chosen.Parameters.from_json(task.parameters.to_json())
+        if task.model.summed == LOSSES and (getattr(numbers, "strength", None) is None) == named(mechanism).STRENGTH:
+            raise FormatError(f"plans of {mechanism!r} record a strength exactly if they stand for exact draws.")
         return chosen, chosen.price(task.model, task.n, task.draws, numbers)
     except (ArithmeticError, TypeError) as error:
         raise FormatError(f"the numbers of the plan cannot be priced: {error}.") from error

@@ -17,12 +17,15 @@ from sfumato.procedures.protocol import PoweredProcedure
 NAME = "concentrated"
 PROCEDURES = tempering.PROCEDURES
 MAY_ASSUME = False
+STRENGTH = True
 
 
 def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
     """Serve what 'diffused' serves, where the prior can be multiplied."""
     if model.summed == TOTALS and model.drawn and not model.strengthens:
-        return "the prior of this family cannot be strengthened; use 'diffused' or 'exponential'"
+        return (
+            f"the prior of this family cannot be strengthened; use {'exponential' if model.bounded else 'diffused'!r}"
+        )
     return diffused.refuses(model, goal, trust)
 
 

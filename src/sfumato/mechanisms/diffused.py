@@ -19,14 +19,15 @@ from sfumato.procedures.protocol import PoweredProcedure
 NAME = "diffused"
 PROCEDURES = tempering.PROCEDURES
 MAY_ASSUME = False
+STRENGTH = True
 
 
 def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
-    """Release draws; a truncated family is priced as an exponential mechanism."""
+    """Release draws; a family with a bounded log ratio (truncated, finite) is priced as an exponential mechanism."""
     if goal != "draws":
         return "it releases draws of a tempered posterior; use goal='draws'"
-    truncated = model.summed == TOTALS and model.drawn and model.priced and model.bounded
-    return "the posterior is truncated; use 'exponential'" if truncated else None
+    bounded = model.summed == TOTALS and model.drawn and model.priced and model.bounded
+    return "its log ratio is bounded, which 'exponential' prices exactly; use 'exponential'" if bounded else None
 
 
 def plan(request: Request[Any], procedure: PoweredProcedure[Any, Any]) -> Plan:

@@ -1,4 +1,4 @@
-"""Direct draw from the posterior (Geumlek Algorithm 1): the price is what the prior and n make it.
+"""Direct draw from the posterior (Geumlek Algorithm 1): the price follows from the prior and n; it is not chosen.
 
 For a family nothing is searched: a target that the posterior itself exceeds is refused. For a Gibbs model with a target,
 power and prior strength are chosen together, so that the expected error is least among all pairs that the target admits;
@@ -20,10 +20,11 @@ from sfumato.procedures.protocol import PoweredProcedure
 NAME = "exact"
 PROCEDURES = tempering.PROCEDURES
 MAY_ASSUME = True
+STRENGTH = True
 
 
 def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
-    """Serve families with a posterior, and Gibbs models as 'diffused' does; by a reference chain, strongly convex ones."""
+    """Serve families with a posterior, and Gibbs models as 'diffused' does; with "assumes converged" all strongly convex ones."""
     if model.summed == LOSSES:
         if goal == "draws" and trust == CONVERGED and model.constants.convex:
             return None if model.strong_convexity(1, 1.0) > 0 else "the sharp theorem needs strong convexity"
@@ -34,7 +35,7 @@ def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
 
 
 def plan(request: Request[Any], procedure: PoweredProcedure[Any, Any]) -> Plan:
-    """Price the true posterior; with a target, refuse to exceed it, or for a Gibbs model meet it."""
+    """With a target: refuse a family that exceeds it, or choose power and strength for a Gibbs model. Without: price as it is."""
     model, target = request.model, request.target
     power = strength = 1.0
     if target is not None and not model.conjugate:

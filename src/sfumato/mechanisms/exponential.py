@@ -27,6 +27,7 @@ from sfumato.theorems import inexact, rejection
 NAME = "exponential"
 PROCEDURES = ("law", "lattice", "envelope")
 MAY_ASSUME = True
+STRENGTH = False
 # The slack of all draws together, at most; and the largest share of the target's delta that it may take.
 _SLACK, _SHARE = 1e-9, 0.01
 # Trials of a draw beyond which it would take hours.

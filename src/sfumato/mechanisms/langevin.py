@@ -14,6 +14,7 @@ from sfumato.procedures.protocol import PoweredProcedure
 NAME = "langevin"
 PROCEDURES = ("last-iterate",)
 MAY_ASSUME = False
+STRENGTH = False
 
 
 def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:

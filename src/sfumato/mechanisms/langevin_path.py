@@ -18,6 +18,7 @@ from sfumato.tune import path_schedule
 NAME = "langevin-path"
 PROCEDURES = ("path",)
 MAY_ASSUME = False
+STRENGTH = False
 
 
 def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:

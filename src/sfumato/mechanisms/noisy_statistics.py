@@ -19,6 +19,7 @@ from sfumato.samplers import laws as exact_laws
 NAME = "noisy-statistics"
 PROCEDURES = ("noisy-totals",)
 MAY_ASSUME = False
+STRENGTH = False
 # The noises that are searched, in units of the sensitivity.
 LEAST_NOISE, MOST_NOISE = 1e-6, 1e12
 
@@ -38,7 +39,7 @@ def plan(request: Request[Family], procedure: Procedure[Any, Any]) -> Plan:
     if target.pure:
         raise MechanismRefused("Gaussian noise is never pure: give a delta greater than 0, such as 1e-6.")
     if model.drawn:
-        # What cannot be drawn must not be charged; a group is drawn as its family is.
+        # Raises now if the law cannot be drawn, before anything is charged. A grouped model is drawn by its inner family.
         exact_laws.log_error(getattr(model, "model", model).public_law(request.n))
     noise = smallest(
         lambda sigma: procedure.price(model, request.n, 1, noisy_totals.Parameters(sigma)),

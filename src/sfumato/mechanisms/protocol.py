@@ -56,7 +56,7 @@ class Request(Generic[M]):
     def planned(
         self, mechanism: str, procedure: Procedure[Any, Any], numbers: Parameters, model: FamilyOrGibbs | None = None
     ) -> Plan:
-        """The plan that draws this request with these numbers; `model` replaces one whose prior was strengthened."""
+        """The plan that draws this request with these numbers; `model` is the one with a strengthened prior, where it differs."""
         drawn = self.model if model is None else model
         return Plan(
             mechanism,
@@ -80,6 +80,8 @@ class Mechanism(Protocol):
     NAME: str
     PROCEDURES: tuple[str, ...]  # the first that serves a model draws it
     MAY_ASSUME: bool  # whether trust="assumes converged" may replace its draws by those of a reference chain
+
+    STRENGTH: bool  # whether plans of Gibbs models record the prior's strength: then they are priced as exact draws too
 
     def refuses(self, model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
         """Return why this mechanism cannot serve the model and goal, whatever the procedure, or None."""

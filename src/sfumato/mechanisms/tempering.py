@@ -20,7 +20,7 @@ from sfumato.procedures.protocol import PoweredProcedure
 PROCEDURES = ("law", "last-iterate", "kinked-grid")
 # The powers that are searched: 1 is the posterior itself, and below 1e-12 the prior is all that is left.
 LOWEST_POWER, HIGHEST_POWER = 1e-12, 1.0
-# The same for families, whose profiles are not computed below this.
+# Lowest power searched for a family: below it no profile is computed.
 _LOWEST_FAMILY_POWER = 1e-9
 # Beyond this strength the records no longer matter.
 STRONGEST = 1e9
@@ -57,8 +57,8 @@ def refuse_pure(model: Family, target: Target | None) -> None:
 def calibrated(model: Family, n: int, draws: int, target: Target, lower: float, what: str) -> float:
     """Largest x in [lower, 1] whose price is admitted, x being the power, or 1/strength.
 
-    A Beta profile is searched on its end pairs and certified once; should a block exceed the claim, step back until the
-    certificate agrees.
+    For a Beta profile the search looks at the two extreme counts only. The result is then priced in full; while that price
+    exceeds the target, x is lowered.
     """
     refuse_pure(model, target)
     single = (draws == 1 and not isinstance(target.curve, Profile)) or isinstance(target.curve, Renyi)
@@ -71,7 +71,7 @@ def calibrated(model: Family, n: int, draws: int, target: Target, lower: float, 
     while (
         excess := target.excess(law.price(model, n, draws, law.Parameters(power(admitted), strength(admitted))))
     ) > 0:
-        # delta falls faster than the eighth power here; where it does not, the loop simply goes on.
+        # delta falls at least like x^8, so lowering log x by excess/8 is normally enough; otherwise the loop repeats.
         admitted *= math.exp(-max(step, excess / 8 if math.isfinite(excess) else step))
     return admitted
 

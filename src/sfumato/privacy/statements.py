@@ -87,12 +87,11 @@ class Assumption:
             if not isinstance(getattr(self, field.name), str):
                 raise ArgumentError(f"{field.name} of an assumption must be a text; got {getattr(self, field.name)!r}.")
 
-    def denotes(self, name: str, symbol: str, required: str) -> bool:
-        """Whether these are the words of this hypothesis, today's or former ones."""
+    def texts(self) -> set[tuple[str, str, str]]:
+        """(name, symbol, required) in today's and in former words."""
         entry = _hypothesis(self.id)
         former = () if entry is None else entry.former
-        known = [(n, s, needed.replace("{}", self.bound)) for n, s, needed in former]
-        return (name, symbol, required) in [(self.name, self.symbol, self.required), *known]
+        return {(self.name, self.symbol, self.required), *((n, s, r.replace("{}", self.bound)) for n, s, r in former)}
 
 
 def assumption(id: str, bound: str, value: str, origin: str) -> Assumption:
@@ -173,8 +172,17 @@ def same_reasons(given: Any, price: Any) -> bool:
         titles = (id_of(given.theorem), id_of(given.source)) == (id_of(price.theorem), id_of(price.source))
     else:
         titles = (given.theorem, given.source) in texts_of(price.theorem, price.source)
+    if all(each.id for each in given.assumptions):
+        ordered = len(given.assumptions) == len(price.assumptions)
+        return titles and ordered and all(map(_same, given.assumptions, price.assumptions))
+    # Files in words list hypotheses of two theorems that were worded alike once.
+    worded: list[set[tuple[str, ...]]] = []
+    for each in price.assumptions:
+        texts = {(*text, each.value, each.origin) for text in each.texts()}
+        worded += [] if any(texts & known for known in worded) else [texts]
+    counted = len(given.assumptions) in (len(worded), len(price.assumptions))
     there = all(any(_same(a, b) for b in price.assumptions) for a in given.assumptions)
-    return titles and there and all(any(_same(a, b) for a in given.assumptions) for b in price.assumptions)
+    return titles and counted and there and all(any(_same(a, b) for a in given.assumptions) for b in price.assumptions)
 
 
 def same_guarantee(given: Any, other: Any) -> bool:
@@ -187,7 +195,7 @@ def _same(given: Assumption, priced: Assumption) -> bool:
     if given.id:
         named = (given.id, given.bound) == (priced.id, priced.bound)
     else:
-        named = priced.denotes(given.name, given.symbol, given.required)
+        named = (given.name, given.symbol, given.required) in priced.texts()
     return named and given.origin == priced.origin and _same_value(given.value, priced.value)
 
 

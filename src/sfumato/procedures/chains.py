@@ -31,7 +31,7 @@ def sharp_price(model: Gibbs, n: int, power: float, draws: int) -> Guarantee:
 
 
 def steepest(model: Gibbs, within: float) -> float:
-    """Largest norm of one record's gradient at parameters of norm at most `within`: L, or for a mean r + within."""
+    """Largest norm of one record's gradient where |theta| <= `within`: the Lipschitz constant, or r + within for a mean."""
     known = model.constants.lipschitz
     return known if math.isfinite(known) else model.loss.constants(model.dimension, within).lipschitz
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato.draws import Draws
 from sfumato.engines.protocol import Array, ValuesEngine
+from sfumato.errors import FormatError
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.laws import Finite
 from sfumato.models.priors import Ball
@@ -75,6 +76,8 @@ def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee
     points does not enter: every finite public set of points has this price.
     """
     power = parameters.power
+    if not 1 <= parameters.points <= MOST_POINTS:
+        raise FormatError(f"a lattice has 1 to {MOST_POINTS:,} points a side; the plan records {parameters.points:,}.")
     return exponential_mechanism(power=power, sensitivity=sensitivity(model, power), draws=draws)
 
 
@@ -123,7 +126,7 @@ def carry_out(
 def check(task: Task[Gibbs, Parameters], draws: Draws) -> bool:
     """Whether draws are points of the lattice, in the domain."""
     values, count = draws.flat(), task.parameters.points
-    if not draws.bare or not 1 <= count <= MOST_POINTS:
+    if not draws.bare:
         return False
     lower, upper = corners(task.model.prior, values.shape[1])
     last = np.full(values.shape[1], count - 1)

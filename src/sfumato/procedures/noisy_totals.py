@@ -15,6 +15,7 @@ import numpy as np
 
 from sfumato.draws import Draws
 from sfumato.engines.protocol import Array, TotalsEngine
+from sfumato.errors import FormatError
 from sfumato.models.families._normal import Location
 from sfumato.models.families.bounded_mean import BoundedMean
 from sfumato.models.families.family import Family
@@ -58,6 +59,10 @@ def price(model: Family, n: int, draws: int, parameters: Parameters) -> Guarante
 
     The totals are noised once; every draw is computed from them, so `draws` does not change the price.
     """
+    if parameters.grid is not None:
+        if not (model.drawn and model.priced):
+            raise FormatError("a grid is recorded for draws of a posterior whose grid is public; this model has none.")
+        model.public_law(n, grid=parameters.grid)  # refuses a size that no grid has
     return gaussian_mechanism(noise=parameters.noise, draws=draws)
 
 

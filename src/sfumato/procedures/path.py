@@ -124,7 +124,8 @@ def _recursion(task: Task[Gibbs, Parameters], number: int, dimension: int) -> Re
 
 def check(task: Task[Gibbs, Parameters], draws: Draws) -> bool:
     """Whether averages lie in the domain and follow from the transcript, which is there exactly if the plan keeps it."""
-    if draws.totals is not None or (draws.transcript is not None) != ("transcript" in task.keep):
+    kept = (draws.transcript is not None) == ("transcript" in task.keep)
+    if draws.totals is not None or not kept or draws.shape[:2] != (task.draws, 1):
         return False
     return inside(task.model, draws.flat(), 0.0) and (
         draws.transcript is None or _retraced(task, draws.transcript, draws)

@@ -12,10 +12,8 @@ from sfumato._validate import visible
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 
-WHY_ONE_DRAW = (
-    "One draw suffices for an interval: the law of a draw given the hidden statistic is public, so what the noise did can be "
-    "reckoned with."
-)
+WHY_ONE_DRAW = "One draw suffices for an interval: the law of a draw given the records is public, noise included."
+WHY_FROM_NOISE = "The interval includes the noise of what was released; the law of that noise is public."
 # Rows of a summary that are printed: about a screen.
 _SHOWN = 40
 
@@ -58,7 +56,8 @@ class Summary:
         ]
         if len(self.labels) > _SHOWN:
             lines.append(f"... and {len(self.labels) - _SHOWN} more (release.estimate(), release.interval())")
-        reason = WHY_ONE_DRAW if self.intervals is not None else f"No interval: {self.reason}"
+        why = WHY_ONE_DRAW if self.kind == "draws" else WHY_FROM_NOISE
+        reason = why if self.intervals is not None else f"No interval: {self.reason}"
         below = [*([self.warning] if self.warning else []), reason, self.promise]
         return "\n".join([*lines, "", *map(visible, below)])
 
@@ -67,18 +66,18 @@ def summarise(
     draws: Draws,
     kind: str,
     promise: str,
-    reckon: Callable[[], tuple[Array, Array, str]],
+    intervals_of: Callable[[], tuple[Array, Array, str]],
     level: float = 0.9,
     must: bool = False,
 ) -> Summary:
-    """Means of the draws, with the intervals, estimates of the true parameter and warning that `reckon` computes.
+    """Means of the draws, with the intervals, estimates of the true parameter and warning that `intervals_of` computes.
 
-    If `reckon` refuses, its reason is kept; with `must` it is raised.
+    If `intervals_of` refuses, its reason is kept; with `must` it is raised.
     """
     means = np.asarray(draws.mean(), dtype=np.float64).ravel()
     reason, warning, ends, middles = "", "", None, None
     try:
-        intervals, estimate, warning = reckon()
+        intervals, estimate, warning = intervals_of()
         ends, middles = intervals.reshape(2, -1), estimate.ravel()
     except ArgumentError as error:
         if must:

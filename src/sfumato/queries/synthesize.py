@@ -13,7 +13,7 @@ from sfumato.errors import ArgumentError
 from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.queries.convert import needed
 from sfumato.queries.tables import Network
-from sfumato.schema import Boolean, Category, Number
+from sfumato.schema import Number
 
 FORMS = ("mapping", "arrow", "pandas")
 # Rows that are drawn together, to bound memory.
@@ -66,11 +66,9 @@ def sampled(network: Network, rows: int, rng: np.random.Generator) -> dict[str, 
 def _values(network: Network, name: str, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
     """Levels of the schema, or numbers within its bounds."""
     column = network.schema.columns[name]
-    if isinstance(column, Boolean):
-        return codes.astype(bool)
-    if isinstance(column, Category):
-        kind = object if isinstance(column.levels[0], str) else np.int64
-        return np.array(column.levels, dtype=kind)[codes]
+    if not isinstance(column, Number):
+        levels: Any = column.levels
+        return np.array(levels, dtype=object if isinstance(levels[0], str) else None)[codes]
     edges = dict(network.model.bins)[name] if isinstance(network.model, BayesianNetwork) else ()
     return _spread(column, np.array(edges, dtype=np.float64), codes, rng)
 

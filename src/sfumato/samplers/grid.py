@@ -27,7 +27,7 @@ from sfumato._quadrature import Array, log_concave_panels
 # Masses are scaled so that one of e^-690 of the largest is still a whole number with all its digits.
 _SHIFT = 1200
 _SMALLEST_LOG = -690.0
-# Below this a mass is under e^-690 of the largest: no cell is wider than e^20 times another.
+# A density below e^-720 of the peak gives a mass below e^-690 of the largest, because cell widths differ by at most e^20.
 _NEGLIGIBLE = -720.0
 # A cell over which the density falls by more than e^12 is integrated in finer panels.
 _STEEP = 12.0

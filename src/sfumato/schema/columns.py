@@ -12,14 +12,36 @@ smallest value in the data is itself a fact about one person. Every type has
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Protocol
+
 from sfumato.schema.boolean import Boolean as Boolean
 from sfumato.schema.category import Category as Category
 from sfumato.schema.number import Number as Number
 from sfumato.schema.texts import REQUIRED as REQUIRED
 from sfumato.schema.texts import public_text as public_text
 
-Column = Number | Category | Boolean
+if TYPE_CHECKING:
+    from sfumato.schema.encoding import Array, Encoded, Plain
+
+
+class Column(Protocol):
+    """What every column type has. A type of levels may extend `Category`, one of numbers `Number`: models read it as such."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def facts(self) -> tuple[str, ...]: ...
+    @property
+    def needed(self) -> tuple[str, ...]: ...
+    @property
+    def levels(self) -> tuple[Any, ...] | None: ...
+    @property
+    def largest_square(self) -> float: ...
+    def to_json(self) -> dict[str, Any]: ...
+    def encoded(self, cells: Plain) -> Encoded: ...
+    def features(self, name: str) -> list[str]: ...
+    def write_features(self, values: Array, out: Array) -> None: ...
+
+
 # The type of each `type` in a document.
-COLUMNS: dict[str, type[Number] | type[Category] | type[Boolean]] = {
-    column.kind: column for column in (Number, Category, Boolean)
-}
+COLUMNS: dict[str, type[Any]] = {column.kind: column for column in (Number, Category, Boolean)}

@@ -129,9 +129,10 @@ def _column(name: str, fields: Mapping[str, Any]) -> Column:
     kind = fields["type"]
     facts = _known(fields, ("type", *COLUMNS[kind].facts), f"column {name!r} (a {kind})")
     try:
-        return COLUMNS[kind](**{fact: value for fact, value in facts.items() if fact != "type"})
+        column: Column = COLUMNS[kind](**{fact: value for fact, value in facts.items() if fact != "type"})
     except ArgumentError as error:
         raise FormatError(f"column {name!r} cannot be read: {error}") from error
+    return column
 
 
 def _refuse_unfinished(head: Mapping[str, Any], columns: Mapping[str, Any]) -> None:

@@ -43,7 +43,8 @@ class Record:
         if hashlib.sha256(text.encode()).hexdigest() != release.plan_digest:
             raise FormatError("the plan does not match its digest: the record was edited.")
         version = release.plan["version"]
-        if type(version) is not int or not 1 <= version <= VERSION:
+        first = release.written_promise is not None  # a file of version 1, which held plans of version 1 alone
+        if type(version) is not int or not 1 <= version <= VERSION or (version == 1) != first:
             raise FormatError(f"a plan must say version 1 to {VERSION}; got {version!r}. Update Sfumato.")
         plan = refuse_unknown(release.plan, _PLAN_KEYS + (("procedure",) if version > 1 else ()), "a plan")
         if plan["sfumato"] != "plan":

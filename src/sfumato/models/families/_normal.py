@@ -54,7 +54,7 @@ def deviation_of(precision: Fraction) -> float:
 
 
 def halves(steps: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """High and low digits of whole numbers below 2^42: summed apart, they overflow for no number of rows."""
+    """High and low digits of whole numbers below 2^42: their separate sums stay within 64 bits for 2^41 rows."""
     return steps >> 20, steps & ((1 << 20) - 1)
 
 

@@ -85,7 +85,7 @@ def check(schema: Schema, name: str, levels: int | tuple[Any, ...], edges: Edges
                 f"{column.lower:g} to {column.upper:g}: the bins must contain them."
             )
         return
-    declared: tuple[Any, ...] = column.levels
+    declared = column.levels or ()
     if size_of(levels) != len(declared) or (isinstance(levels, tuple) and levels != declared):
         raise ArgumentError(
             f"the levels of column {name!r} in the schema are not the network's, in the same order. "

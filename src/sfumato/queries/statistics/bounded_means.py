@@ -12,7 +12,7 @@ from sfumato.queries.statistics.protocol import Ends, Released
 
 def read(model: BoundedMean, prior: BoundedMean, released: Released) -> Ends:
     """The interval of `bounded_mean` about the released estimate; there is no prior."""
-    noise = released.numbers[2] * model.sensitivity
+    noise = released.numbers.noise * model.sensitivity
     given = float(released.draws[0, 0]), released.n, (model.lower, model.upper), noise
     return lambda level, sampling: np.array(bounded_mean(*given, level, sampling))[:, None]
 

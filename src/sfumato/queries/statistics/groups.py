@@ -94,7 +94,7 @@ def read(model: Grouped, prior: Grouped, released: Released) -> Ends:
 
 def group_laws(model: Grouped, prior: Grouped, released: Released) -> list[CountLaw]:
     """Each group by itself: from its noisy counts, or from its own columns of the draws."""
-    noise = released.numbers[2]
+    noise = released.numbers.noise
     if noise == 0:
         draws = released.first.reshape(len(released.first), -1, len(model.model.labels))
         parts = [tempered_group(model, prior, released.n, released.numbers, draws[:, k]) for k in range(draws.shape[1])]
