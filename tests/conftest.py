@@ -13,20 +13,35 @@ import plant
 import pytest
 from hypothesis import settings
 
-from effort import LONG
+from effort import LONG, THINNED
 
 # JAX spends most of its time compiling chains that are run a few times: the quick form compiles them with less care.
 if not LONG:
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
-settings.register_profile("fixed", deadline=None, derandomize=True)
+settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=100 if LONG else 50)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test, whatever its parameters, for which a planted fault is listed."""
-    named = {fault.test.partition("[")[0] for fault in plant.read_faults()}
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark every test, whatever its parameters, for which a planted fault is listed; in the quick form thin some lists."""
+    faults = {fault.test for fault in plant.read_faults()}
+    named = {test.partition("[")[0] for test in faults}
     for item in items:
         if item.nodeid.partition("[")[0] in named:
             item.add_marker(pytest.mark.planted)
+    whole = [item for item in items if item.nodeid.partition("[")[0] not in THINNED]
+    if LONG or len(whole) < len(items) / 2:  # a single test, asked for by name, runs all its cases
+        return
+    seen: dict[str, int] = {}
+    kept, left = [], []
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        seen[name] = seen.get(name, -1) + 1
+        keep = seen[name] % THINNED.get(name, 1) == 0 or any(
+            item.nodeid.startswith(test) for test in faults if "[" in test
+        )
+        (kept if keep else left).append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=left)
