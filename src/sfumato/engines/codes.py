@@ -21,9 +21,10 @@ class CodesEngine:
 
     def totals(self, tally: Tally) -> list[int]:
         """Sum over all records of whole numbers per record, in integers that cannot overflow or round."""
+        blocks = self._rows.blocks()
         columns = self._columns(self._rows.schema) if callable(self._columns) else self._columns
         totals: list[int] | None = None
-        for block in self._rows.blocks():
+        for block in blocks:
             part = tally(block, columns).tolist()
             totals = part if totals is None else [a + b for a, b in zip(totals, part, strict=True)]
         return totals or []

@@ -48,7 +48,7 @@ def open_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str], 
             f"those that do: {', '.join(offer.name for offer in fitting) or 'none'}."
         )
     engine = chosen.open(dataset, model)
-    if not engine.additions <= most_additions(dataset.n):
+    if engine.additions and not engine.additions <= most_additions(dataset.n):
         raise ArgumentError(
             f"engine {chosen.name!r} adds a term up to {engine.additions:,.0f} times and prices assume at most "
             f"{most_additions(dataset.n):,.0f}: its rounding errors are not paid for. Let it start a new sum after fewer rows."

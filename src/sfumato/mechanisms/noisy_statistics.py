@@ -26,7 +26,7 @@ LEAST_NOISE, MOST_NOISE = 1e-6, 1e12
 
 def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
     """Release draws of a family with a posterior, and an estimate of one without."""
-    if model.summed == LOSSES or model.utility or goal == model.goal:
+    if model.summed == LOSSES or model.utility or model.drawn == (goal == "draws"):
         return None
     return (
         "it releases draws; use goal='draws'" if model.drawn else "its noisy mean is an estimate; use goal='estimate'"

@@ -6,9 +6,11 @@ draws of it; how far the drawn masses may be from the exact ones (`samplers.laws
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import starmap
 from typing import Any, ClassVar
 
 from sfumato.draws import Draws
@@ -120,7 +122,7 @@ def carry_out(
 
 def exact_totals(model: Family, engine: TotalsEngine) -> list[Fraction]:
     """The totals of all records, as fractions."""
-    return [count * unit for count, unit in zip(engine.totals(model.tally), model.units, strict=True)]
+    return list(starmap(operator.mul, zip(engine.totals(model.tally), model.units, strict=True)))
 
 
 def drawn(

@@ -27,9 +27,8 @@ from sfumato.procedures.protocol import Task
 from sfumato.procedures.ranges import within_range
 from sfumato.randomness import Randomness
 from sfumato.samplers import support
-from sfumato.samplers.bits import BufferedBits
 from sfumato.samplers.langevin import Report, silent
-from sfumato.samplers.normal import rounded_normal
+from sfumato.samplers.normal import rounded_normals
 from sfumato.theorems.gaussian import gaussian_mechanism
 
 NAME = "noisy-totals"
@@ -89,16 +88,16 @@ def carry_out(
 ) -> Draws:
     """Add exact rounded normal noise to the exact totals; what follows is post-processing."""
     model, n = task.model, task.n
+    totals = law.exact_totals(model, engine)
     deviation = Fraction(float(task.parameters.noise)) * Fraction(model.sensitivity)
-    grid, bits = spacing(float(deviation)), BufferedBits(randomness)
-    noisy = [rounded_normal(bits, total, deviation, grid) * grid for total in law.exact_totals(model, engine)]
+    noisy = rounded_normals(randomness, totals, deviation, spacing(float(deviation)))
     if not model.drawn:
         estimates = np.array(model.estimate(noisy, n)).reshape(model.draw_shape)
         return Draws(np.broadcast_to(estimates, (1, task.draws, *model.draw_shape)), model.labels)
-    totals = np.array([float(value) for value in noisy])
-    possible = model.feasible(totals, n)
-    draws = law.drawn(model, [Fraction(float(v)) for v in possible], n, _posterior(task), task.draws, randomness)
-    return replace(draws, totals=totals) if model.releases_totals else draws
+    released = np.array(noisy, dtype=np.float64)
+    possible = list(map(Fraction, model.feasible(released, n).tolist()))
+    draws = law.drawn(model, possible, n, _posterior(task), task.draws, randomness)
+    return replace(draws, totals=released) if model.releases_totals else draws
 
 
 def _posterior(task: Task[Family, Parameters]) -> law.Parameters:

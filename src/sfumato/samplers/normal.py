@@ -8,10 +8,12 @@ rounded afterwards: rounding is post-processing and costs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 from sfumato.errors import ArgumentError
-from sfumato.samplers.bits import Bits, LazyUniform
+from sfumato.samplers.bits import Bits, BufferedBits, LazyUniform
 
 
 class LazyNormal:
@@ -81,6 +83,12 @@ def _below_ratio(source: Bits, k: int, x: LazyUniform) -> bool:
         if left >= right + 1:
             return False
         precision += 32
+
+
+def rounded_normals(source: Any, centres: Sequence[Fraction], deviation: Fraction, grid: Fraction) -> list[Fraction]:
+    """Independent exact samples of N(centre, deviation^2), one for each centre, each rounded to a multiple of `grid`."""
+    bits = BufferedBits(source)
+    return [rounded_normal(bits, centre, deviation, grid) * grid for centre in centres]
 
 
 def rounded_normal(source: Bits, mean: float | Fraction, deviation: float | Fraction, spacing: float | Fraction) -> int:

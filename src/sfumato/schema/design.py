@@ -62,10 +62,10 @@ class Design:
         count = len(next(iter(block.values())))
         matrix = np.zeros((count, self.dimension))
         place = 0
-        for name in names:
+        for name, values in zip(names, [block[name] for name in names], strict=True):
             column = self.schema.columns[name]
             width = len(column.features(name))
-            column.write_features(block[name], matrix[:, place : place + width])
+            column.write_features(values, matrix[:, place : place + width])
             place += width
         # A table's norm is that of the encoded row, so it can only be bounded here.
         if self.schema.data_norm is not None:
