@@ -67,7 +67,7 @@ def off(gradient, wanted) -> float:
 
 def test_every_engine_of_the_table_is_in_the_battery():
     assert set(ROWS) == {offer.name for offer in ENGINES}
-    assert {need for offer in ENGINES for need in offer.answers} == {"totals", "gradients", "values"}
+    assert {need for offer in ENGINES for need in offer.answers} == {"totals", "gradients", "values", "shapes"}
 
 
 @pytest.mark.parametrize("chains", [1, 5])

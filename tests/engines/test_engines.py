@@ -180,7 +180,9 @@ def test_slopes_are_the_losses_own_derivatives_at_the_ends_of_the_range(name):
             assert abs(found) <= BOUND[name]
             # One row of one feature 1 and theta = u: what a kernel adds to the sum is the slope itself.
             sums = np.zeros((5, 1))
-            kernels.dense_gradients(np.ones((1, 1)), np.array([y]), np.full((5, 1), u), 0.0, code, first, second, sums)
+            kernels.dense_gradients(
+                np.ones((1, 1)), np.array([y]), np.ones(1), np.full((5, 1), u), 0.0, code, first, second, sums
+            )
             assert sums == pytest.approx(found, rel=1e-12, abs=1e-290)
             assert (np.abs(sums) <= BOUND[name]).all()
 

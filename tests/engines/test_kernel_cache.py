@@ -16,7 +16,7 @@ SOURCE = Path(kernels.__file__).read_text()
 ASK = """
 import numpy as np, kernels
 out = np.zeros(1)
-kernels.dense_gradient(np.ones((1, 1)), np.ones(1), np.zeros(1), 0.0, 0, 0.0, 0.0, out)
+kernels.dense_gradient(np.ones((1, 1)), np.ones(1), np.ones(1), np.zeros(1), 0.0, 0, 0.0, 0.0, out)
 print(out[0], sum(kernels.dense_gradient.stats.cache_hits.values()))
 """
 OLD, NEW = "return -y / (1.0 +", "return -2.0 * y / (1.0 +"

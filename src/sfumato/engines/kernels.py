@@ -1,10 +1,11 @@
 """The compiled passes over the rows: scores, slopes and gradient sum in one read of the matrix.
 
-For rows x_i, labels y_i and a loss phi every kernel adds to `out` the sum over its rows
+For rows x_i, labels y_i, weights v_i and a loss phi every kernel adds to `out` the sum over its rows
 
-    sum_i phi'(u_i, y_i) (x_i, c),   u_i = <x_i, theta_1..d> + c theta_d+1,
+    sum_i v_i phi'(u_i, y_i) (x_i, c),   u_i = <x_i, theta_1..d> + c theta_d+1,
 
-c being the constant feature of the intercept, without which (c = 0) the last coordinate is absent. Kernels release the
+c being the constant feature of the intercept, without which (c = 0) the last coordinate is absent. Sums without weights pass
+ones: a product with 1 is exact. Kernels release the
 interpreter lock and keep no state. The engine that calls them fixes which rows they get and in which order their sums are
 added, so that threads change nothing. All functions that they call stand in this file: numba keeps compiled kernels on disk
 and compiles them again only when the file that holds them changes.
@@ -72,9 +73,17 @@ def slope(code: int, u: float, y: float, first: float, second: float) -> float:
 
 @numba.njit(nogil=True, fastmath=FAST, cache=True)
 def dense_gradient(
-    rows: Array, labels: Array, theta: Array, intercept: float, code: int, first: float, second: float, out: Array
+    rows: Array,
+    labels: Array,
+    weights: Array,
+    theta: Array,
+    intercept: float,
+    code: int,
+    first: float,
+    second: float,
+    out: Array,
 ) -> None:
-    """Add to `out`, shaped (d,), the sum over dense rows of phi'(u_i, y_i) (x_i, c) for one parameter theta."""
+    """Add to `out`, shaped (d,), the sum over dense rows of v_i phi'(u_i, y_i) (x_i, c) for one parameter theta."""
     n, d = rows.shape
     bias = float(theta[d]) * intercept if intercept != 0.0 else 0.0
     total = 0.0
@@ -88,10 +97,10 @@ def dense_gradient(
             b += rows[i + 1, j] * t
             c += rows[i + 2, j] * t
             e += rows[i + 3, j] * t
-        a = slope(code, a, labels[i], first, second)
-        b = slope(code, b, labels[i + 1], first, second)
-        c = slope(code, c, labels[i + 2], first, second)
-        e = slope(code, e, labels[i + 3], first, second)
+        a = weights[i] * slope(code, a, labels[i], first, second)
+        b = weights[i + 1] * slope(code, b, labels[i + 1], first, second)
+        c = weights[i + 2] * slope(code, c, labels[i + 2], first, second)
+        e = weights[i + 3] * slope(code, e, labels[i + 3], first, second)
         for j in range(d):
             out[j] += a * rows[i, j] + b * rows[i + 1, j] + c * rows[i + 2, j] + e * rows[i + 3, j]
         total += a + b + c + e
@@ -100,7 +109,7 @@ def dense_gradient(
         a = bias
         for j in range(d):
             a += rows[i, j] * theta[j]
-        a = slope(code, a, labels[i], first, second)
+        a = weights[i] * slope(code, a, labels[i], first, second)
         for j in range(d):
             out[j] += a * rows[i, j]
         total += a
@@ -159,9 +168,17 @@ def _four_sums(rows: Array, slopes: Array, out: Array) -> None:
 
 @numba.njit(nogil=True, fastmath=FAST, cache=True)
 def dense_gradients(
-    rows: Array, labels: Array, theta: Array, intercept: float, code: int, first: float, second: float, out: Array
+    rows: Array,
+    labels: Array,
+    weights: Array,
+    theta: Array,
+    intercept: float,
+    code: int,
+    first: float,
+    second: float,
+    out: Array,
 ) -> None:
-    """out[c] += sum_i phi'(u_ci, y_i) (x_i, c) for theta and out shaped (chains, d).
+    """out[c] += sum_i v_i phi'(u_ci, y_i) (x_i, c) for theta and out shaped (chains, d).
 
     Over each tile of rows four chains are computed at a time, and chains beyond a multiple of four one by one.
     """
@@ -171,20 +188,21 @@ def dense_gradients(
     slopes = np.empty((4, _TILE))
     for start in range(0, n, _TILE):
         tile, known = rows[start : start + _TILE], labels[start : start + _TILE]
+        held = weights[start : start + _TILE]
         for k in range(0, fours, 4):
             _four_scores(tile, theta[k : k + 4], slopes)
             for c in range(4):
                 bias = theta[k + c, d] * intercept if intercept != 0.0 else 0.0
                 total = 0.0
                 for i in range(len(tile)):
-                    steep = slope(code, slopes[c, i] + bias, known[i], first, second)
+                    steep = held[i] * slope(code, slopes[c, i] + bias, known[i], first, second)
                     slopes[c, i] = steep
                     total += steep
                 if intercept != 0.0:
                     out[k + c, d] += total * intercept
             _four_sums(tile, slopes, out[k : k + 4])
         for k in range(fours, chains):
-            dense_gradient(tile, known, theta[k], intercept, code, first, second, out[k])
+            dense_gradient(tile, known, held, theta[k], intercept, code, first, second, out[k])
 
 
 @numba.njit(nogil=True, fastmath=SCATTERED, cache=True)
@@ -193,6 +211,7 @@ def sparse_gradient(
     columns: NDArray[np.uint32],
     indptr: NDArray[np.int64],
     labels: Array,
+    weights: Array,
     theta: Array,
     intercept: float,
     code: int,
@@ -215,7 +234,7 @@ def sparse_gradient(
             e += data[p + 3] * theta[columns[p + 3]]
         for p in range(fours, stop):
             a += data[p] * theta[columns[p]]
-        g = slope(code, bias + ((a + b) + (c + e)), labels[i], first, second)
+        g = weights[i] * slope(code, bias + ((a + b) + (c + e)), labels[i], first, second)
         for p in range(start, stop):
             out[columns[p]] += g * data[p]
         total += g
@@ -229,6 +248,7 @@ def sparse_gradients(
     columns: NDArray[np.uint32],
     indptr: NDArray[np.int64],
     labels: Array,
+    weights: Array,
     theta: Array,
     intercept: float,
     code: int,
@@ -247,7 +267,7 @@ def sparse_gradients(
             for k in range(chains):
                 slopes[k] += x * theta[column, k]
         for k in range(chains):
-            slopes[k] = slope(code, slopes[k], labels[i], first, second)
+            slopes[k] = weights[i] * slope(code, slopes[k], labels[i], first, second)
         for p in range(indptr[i], indptr[i + 1]):
             x, column = data[p], columns[p]
             for k in range(chains):

@@ -14,9 +14,10 @@ from typing import Any
 from sfumato.dataset import Dataset
 from sfumato.engines.codes import CodesEngine
 from sfumato.engines.design import kernel_arguments
-from sfumato.engines.protocol import GRADIENTS, TOTALS, VALUES, Engine, most_additions
+from sfumato.engines.protocol import GRADIENTS, SHAPES, TOTALS, VALUES, Engine, most_additions
 from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses.protocol import LABELLED_ROW, ScalarLinkLoss
 from sfumato.models.reading import FamilyOrGibbs
 
 
@@ -34,12 +35,12 @@ class Offer:
 
 
 def open_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str], name: str | None = None) -> Any:
-    """Open an engine that computes all of `needs` ("totals", "gradients", "values"): the first, or the one named.
+    """Open an engine that computes all of `needs` ("totals", "gradients", "values", "shapes"): the first, or the one named.
 
     An engine whose gradient sums may be rounded more often than prices assume is refused.
     """
-    kind, summed = dataset.kind, {TOTALS} if model.summed == TOTALS else {GRADIENTS, VALUES}
-    possible = ENGINES if set(needs) <= summed else []
+    kind = dataset.kind
+    possible = ENGINES if set(needs) <= summed_for(model) else []
     fitting = [offer for offer in possible if set(needs) <= offer.answers and offer.serves(kind, model)]
     chosen = next((offer for offer in fitting if name in (None, offer.name)), None)
     if chosen is None:
@@ -56,6 +57,15 @@ def open_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str], 
     return engine
 
 
+def summed_for(model: FamilyOrGibbs) -> set[str]:
+    """The kinds of sums that are defined for a model; shapes for smooth losses of one score and labelled rows alone."""
+    if model.summed == TOTALS:
+        return {TOTALS}
+    loss = getattr(model, "loss", None)
+    shaped = isinstance(loss, ScalarLinkLoss) and loss.record == LABELLED_ROW and loss.constants().smooth
+    return {GRADIENTS, VALUES, SHAPES} if shaped else {GRADIENTS, VALUES}
+
+
 def _compiled(model: Gibbs) -> bool:
     return kernel_arguments(model.loss) is not None
 
@@ -70,7 +80,7 @@ def _opener(module: str, name: str) -> Callable[[Dataset, Any], Engine]:
     return opened
 
 
-_SUMS = frozenset({GRADIENTS})
+_SUMS = frozenset({GRADIENTS, SHAPES})
 # The first that fits is opened, so faster engines come first.
 ENGINES: list[Offer] = [
     Offer("codes", frozenset({TOTALS}), lambda dataset, model: CodesEngine(dataset, model.columns)),

@@ -47,6 +47,24 @@ def sum_in_order(
     return total
 
 
+def sums_one_by_one(
+    work: Callable[[Part], Sequence[NDArray[np.float64]]], parts: Iterable[Part], shapes: Sequence[tuple[int, ...]]
+) -> list[NDArray[np.float64]]:
+    """Sums of the arrays that `work` returns for each part, in the same order as `sum_in_order`.
+
+    For matrices: one part's arrays are held at a time, and the products are left to the threads of the BLAS library.
+    """
+    totals, inside = [np.zeros(shape) for shape in shapes], [np.zeros(shape) for shape in shapes]
+    for place, part in enumerate(parts, 1):
+        for k, term in enumerate(work(part)):
+            inside[k] += term
+        if place % _RUN == 0:
+            for k, run in enumerate(inside):
+                totals[k] += run
+                run[...] = 0.0
+    return [total + run for total, run in zip(totals, inside, strict=True)]
+
+
 def additions(rows: int, parts: int) -> float:
     """Most additions that a term of `sum_in_order` takes part in: of the rows of its part, of its run, and of the runs."""
     return rows + IN_A_PART + min(parts, _RUN) + math.ceil(parts / _RUN)

@@ -74,6 +74,18 @@ class ClippedCloglog(ScalarLinkLoss):
         positive = -np.minimum(self.clip, _positive_slope(np.exp(np.minimum(scores, 7.0))))
         return np.where(labels > 0.5, positive, negative)
 
+    def curvature(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """e^u for y = 0 and s (t/(1 - e^-t) - 1) for y = 1, t = e^u and s = t/(e^t - 1); 0 where the slope is clipped."""
+        scores, labels = _scalar.arrays(u, y)
+        level = math.log(self.clip)
+        negative = np.where(scores <= level, np.exp(np.minimum(scores, level)), 0.0)
+        # From u = 6.5 on the slope is below 1e-280.
+        t = np.exp(np.minimum(scores, 6.5))
+        safe = np.where(t > 0, t, 1.0)
+        bent = np.where(t > 0, _positive_slope(t) * (safe / -np.expm1(-safe) - 1.0), 0.0)
+        positive = np.where(scores > _positive_clip_point(self.clip), bent, 0.0)
+        return np.clip(np.where(labels > 0.5, positive, negative), 0.0, self.largest_curvature())
+
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = c r, G/power = 2 c r, M_l = r^2 max(c, 0.4126); Delta is the spread of phi(u, y) - phi(0, y)."""
         bound, curvature = (

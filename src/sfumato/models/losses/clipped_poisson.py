@@ -65,6 +65,12 @@ class ClippedPoisson(ScalarLinkLoss):
         scores, labels = _scalar.arrays(u, y)
         return np.clip(np.exp(self._inside(scores, labels)) - labels, -self.clip, self.clip)
 
+    def curvature(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """e^u where |e^u - y| < c, else 0."""
+        scores, labels = _scalar.arrays(u, y)
+        inside = self._inside(scores, labels)
+        return np.where(inside == scores, np.minimum(np.exp(inside), self.largest_curvature()), 0.0)
+
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = c r, G/power = 2 c r, M_l = r^2 (c + y_max); Delta is the spread over the labels 0 and y_max.
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sfumato import _validate
+from sfumato.errors import ArgumentError
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
-from sfumato.models.losses.labels import REALS
+from sfumato.models.losses.labels import REALS, LabelInterval
 from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss, Target
 
 # Deviation of normal noise over the clipping level: at 1.345 deviations Huber's estimate is 95 % efficient.
@@ -24,16 +28,40 @@ class Huber(ScalarLinkLoss):
     phi' = clip(e, -c, c): clipping the gradient of the squared loss per record at c is this loss, so there is one class
     for both names. |phi'| <= c, phi'' <= 1: L = c r, G/power = 2 c r (attained in every dimension), M_l = r^2. Only the
     slope bounds what a record can do, so no bound on the labels is needed; on |theta| <= R, Delta = 2 c r R.
+
+    `lower` and `upper`, both or neither, declare public bounds of the labels. The constants do not depend on them; a
+    procedure that sums squares of labels does, and a target with wider bounds is refused.
     """
 
     radius: float
     clip: float
+    lower: float | None = None
+    upper: float | None = None
     name = "huber"
     positive = ("radius", "clip")
     compiled = 1, ("clip",)
     spec_name = "linear"
     spec_keys = ("clip",)
-    label_domain = REALS
+
+    def __post_init__(self) -> None:
+        """Check the radius, the clipping level and the bounds of the labels."""
+        super().__post_init__()
+        if self.lower is None and self.upper is None:
+            return
+        if self.lower is None or self.upper is None:
+            raise ArgumentError(
+                f"lower and upper must be given both or neither; got {self.lower!r} and {self.upper!r}. "
+                "Give both public bounds of the labels."
+            )
+        for name in ("lower", "upper"):
+            object.__setattr__(self, name, _validate.finite(name, getattr(self, name)))
+        if not self.lower < self.upper:
+            raise ArgumentError(f"lower must be below upper; got {self.lower!r} and {self.upper!r}.")
+
+    @cached_property
+    def label_domain(self) -> LabelInterval:  # type: ignore[override]
+        """[lower, upper] where declared, else every number."""
+        return REALS if self.lower is None or self.upper is None else LabelInterval(self.lower, self.upper)
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """Half the squared residual, continued linearly beyond the clipping level."""
@@ -48,6 +76,11 @@ class Huber(ScalarLinkLoss):
         scores, labels = _scalar.arrays(u, y)
         return np.clip(scores - labels, -self.clip, self.clip)
 
+    def curvature(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """1 where |u - y| < c, else 0."""
+        scores, labels = _scalar.arrays(u, y)
+        return np.where(np.abs(scores - labels) < self.clip, min(1.0, self.largest_curvature()), 0.0)
+
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = c r, G/power = 2 c r, M_l = r^2, Delta = 2 c r R."""
         bound = _scalar.slope_bound(self.radius, self.clip, domain_radius)
@@ -58,10 +91,16 @@ class Huber(ScalarLinkLoss):
         return largest_score + self.clip
 
     def simulate(self, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Normal labels about the score, for whose deviation this clipping level is the usual choice."""
-        return np.asarray(scores[:, 0] + NOISE_SHARE * self.clip * rng.normal(size=len(scores)))
+        """Normal labels about the score, for whose deviation this clipping level is the usual choice; within the bounds."""
+        labels = np.asarray(scores[:, 0] + NOISE_SHARE * self.clip * rng.normal(size=len(scores)))
+        return np.clip(labels, self.label_domain.lower, self.label_domain.upper)
 
     @classmethod
     def from_spec(cls, radius: float, target: Target) -> Huber:
         """Residuals are clipped at half the range of the target, unless the spec gives clip."""
-        return cls(radius, clip=target.given("clip", (target.number.upper - target.number.lower) / 2))
+        lower, upper = target.number.lower, target.number.upper
+        return cls(radius, target.given("clip", (upper - lower) / 2), lower, upper)
+
+    def to_json(self) -> dict[str, Any]:
+        """{"loss": "huber", "radius": ..., "clip": ...}, with "lower" and "upper" where they are declared."""
+        return {key: value for key, value in super().to_json().items() if value is not None}

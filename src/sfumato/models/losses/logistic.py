@@ -49,6 +49,12 @@ class Logistic(ScalarLinkLoss):
         scores, labels = _scalar.arrays(u, y)
         return -labels * np.exp(-np.logaddexp(0.0, labels * scores))
 
+    def curvature(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """sigma(u) sigma(-u), whatever the label."""
+        scores, labels = _scalar.arrays(u, y)
+        small = np.exp(-np.abs(labels * scores))  # at most 1, so that nothing overflows
+        return np.minimum(small / (1.0 + small) ** 2, self.largest_curvature())
+
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = r, G/power = 2 r (1.05163 r in one dimension), M_l = r^2/4, Delta = r R."""
         return _scalar.constants_of_slope(

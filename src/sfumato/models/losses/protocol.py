@@ -28,6 +28,8 @@ FloatArray = NDArray[np.float64]
 LABELLED_ROW, LABEL, ROW = "labelled row", "label", "row"
 # Points of an interval of labels from which random labels are taken: the interval in steps of half a percent.
 _LABEL_POINTS = 201
+# Half the distance between the points of a difference quotient: large enough that rounding changes it by 1e-11 only.
+_STEP = 1e-5
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,27 @@ class ScalarLinkLoss(Loss):
     def derivative(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """The derivative of phi in u."""
         raise NotImplementedError
+
+    def curvature(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """The second derivative of phi in u, between 0 and `largest_curvature()`, and 0 where the slope is clipped.
+
+        This default is a central difference of `derivative`; a loss with a formula overrides it. Where the quotient is not
+        a number (an infinite score), or u is so large that the two points are equal, the value is 0.
+        """
+        scores, labels = np.broadcast_arrays(np.asarray(u, dtype=np.float64), np.asarray(y, dtype=np.float64))
+        with np.errstate(all="ignore"):
+            above, below = scores + _STEP, scores - _STEP
+            rise = self.derivative(above, labels) - self.derivative(below, labels)
+            quotient = np.where(above > below, rise / (above - below), 0.0)
+        return np.asarray(np.clip(np.nan_to_num(quotient, nan=0.0), 0.0, self.largest_curvature()))
+
+    def largest_slope(self) -> float:
+        """Bound on |phi'| over all scores and labels: the Lipschitz constant over the radius."""
+        return self.constants().lipschitz / self.radius
+
+    def largest_curvature(self) -> float:
+        """Bound on phi'' over all scores and labels: the smoothness over the squared radius; infinite if not smooth."""
+        return self.constants().smoothness / self.radius**2
 
     def value_at(self, scores: FloatArray, y: ArrayLike) -> FloatArray:
         """The link at the only score."""

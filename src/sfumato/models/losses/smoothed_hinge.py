@@ -46,6 +46,12 @@ class SmoothedHinge(ScalarLinkLoss):
         scores, labels = _scalar.arrays(u, y)
         return -labels * (np.clip(1.0 - labels * scores, 0.0, self.width) / self.width)
 
+    def curvature(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """1/w where 0 < 1 - y u < w, else 0."""
+        scores, labels = _scalar.arrays(u, y)
+        gap = 1.0 - labels * scores
+        return np.where((gap > 0.0) & (gap < self.width), min(1.0 / self.width, self.largest_curvature()), 0.0)
+
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = r, G/power = 2 r, M_l = r^2/w, Delta = phi(-r R) - phi(r R)."""
         bound = _scalar.spread(self, 1.0, domain_radius, (-1.0, 1.0))

@@ -49,6 +49,13 @@ class SmoothedQuantile(ScalarLinkLoss):
         inside = np.clip(scores - labels, -self.quantile * self.width, (1.0 - self.quantile) * self.width)
         return np.clip(inside / self.width, -self.quantile, 1.0 - self.quantile)
 
+    def curvature(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
+        """1/w where -tau w < u - y < (1 - tau) w, else 0."""
+        scores, labels = _scalar.arrays(u, y)
+        residual = scores - labels
+        inside = (residual > -self.quantile * self.width) & (residual < (1.0 - self.quantile) * self.width)
+        return np.where(inside, min(1.0 / self.width, self.largest_curvature()), 0.0)
+
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = s r, G/power = 2 s r, M_l = r^2/w, Delta = 2 s r R with s = max(tau, 1 - tau)."""
         slope = max(self.quantile, 1.0 - self.quantile)

@@ -1,0 +1,222 @@
+"""Sums that describe the shape of the rows: moments, weights, weighted gradients, curvature and scores.
+
+With z = (x, c) a row and its constant feature, B a public map, v(z) = min(1, 1/|Bz|, bend/|Bz|^2) and phi a loss of one score:
+
+    moments      sum min(1, R^2/|z|^2) z z'       curvature    sum v phi'' z z'
+    gradient     sum v phi' z                      scores       sum v^2 phi'^2 z z'  and  sum v^2 phi'^2 |Bz|^2
+
+Every matrix is a product F'F for each part, F being its rows, each multiplied by the root of its weight. The parts are those of
+the engine, added in their order. What is computed within one record is a function of that record alone and is
+bounded by its clip, whatever its rounding; only the sums have the rounding error that `protocol.gradient_error` bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import _validate
+from sfumato.engines.design import kernel_arguments
+from sfumato.engines.protocol import LabelScale
+from sfumato.engines.threads import sums_one_by_one
+from sfumato.errors import ArgumentError
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses.protocol import Loss, ScalarLinkLoss
+
+Array = NDArray[np.float64]
+# Twice the unit roundoff of float64: lengths are lengthened by multiples of it, so that no weight is rounded up.
+_ULP = 2.0**-52
+
+
+class Shaped:
+    """Base of the engines that sum moments and weighted second-order terms.
+
+    An engine that inherits it offers its rows in fixed parts (`pieces`) and sums weighted gradients.
+    """
+
+    n: int
+    additions: float
+    labels: tuple[str, ...]
+    dimension: int
+    _model: Gibbs
+
+    def pieces(self) -> Iterator[tuple[Any, Array]]:
+        """Rows (dense or CSR) and labels of each part, in their order."""
+        raise NotImplementedError
+
+    def weighted_gradient(self, theta: Array, loss: Loss, weights: Sequence[Array]) -> Array:
+        """Sum over the records of v phi' z at each of (chains, d) parameters; one array of weights for each part."""
+        raise NotImplementedError
+
+    def moments(self, radius: float, label: LabelScale | None = None) -> Array:
+        """Sum over the records of min(1, R^2/|z|^2) z z', z with the label's column last where `label` is given."""
+        if not math.isfinite(_validate.positive("radius", radius) ** 2):
+            raise ArgumentError(f"radius must have a finite square; got {radius!r}. Declare smaller bounds.")
+        intercept, size = self._model.intercept, self.dimension + (label is not None)
+
+        def part(piece: tuple[Any, Array]) -> tuple[Array]:
+            rows, labels = piece
+            extra = _beside(rows, intercept, None if label is None else label.column(labels))
+            return (_gram(rows, extra, _moment_factors(rows, extra, radius)),)
+
+        # A warning would reveal that some record overflowed.
+        with np.errstate(all="ignore"):
+            return _symmetric(sums_one_by_one(part, self.pieces(), [(size, size)])[0])
+
+    def weighed(self, matrix: Array, bend: float, loss: Loss | None = None) -> WeighedRows:
+        """The same records with weights v = min(1, 1/|Bz|, bend/|Bz|^2), B the public `matrix`."""
+        return WeighedRows(self, self._model, matrix, bend, loss or self._model.loss)
+
+
+class WeighedRows:
+    """The records of an engine with a weight each, computed once from the rows and a public map."""
+
+    def __init__(self, engine: Shaped, model: Gibbs, matrix: Array, bend: float, loss: Loss) -> None:
+        """Compute the weights of all rows, part by part; one number and one length a row are kept."""
+        self.n, self.additions = engine.n, engine.additions
+        self.labels, self.dimension = engine.labels, engine.dimension
+        self._engine, self._intercept, self._loss = engine, float(model.intercept), _smooth(loss, model.loss)
+        chart, bent = _checked_map(matrix, self.dimension), _checked_bend(bend)
+        with np.errstate(all="ignore"):
+            weighed = [_weigh(rows, self._intercept, chart, bent) for rows, _ in engine.pieces()]
+        self._weights = [weights for weights, _ in weighed]
+        self._lengths = [lengths for _, lengths in weighed]
+
+    def gradient(self, theta: Array) -> Array:
+        """Sum over the records of v phi'(z.theta, y) z at each of (chains, d) parameters."""
+        return self._engine.weighted_gradient(theta, self._loss, self._weights)
+
+    def second_sums(self, theta: Array, scores: bool) -> tuple[Array, Array | None, float]:
+        """Curvature sum, score matrix (if `scores`) and score scale at one parameter (d,)."""
+        square = (self.dimension, self.dimension)
+        shapes = [square, square, ()] if scores else [square, ()]
+        steepest, sharpest = self._loss.largest_slope(), self._loss.largest_curvature()
+
+        def part(piece: tuple[tuple[Any, Array], Array, Array]) -> list[Array]:
+            (rows, labels), weights, lengths = piece
+            extra = _beside(rows, self._intercept, None)
+            reached = _score(rows, self._intercept, theta)
+            steep = weights * _bounded(self._loss.derivative(reached, labels), -steepest, steepest)
+            curved = weights * _bounded(self._loss.curvature(reached, labels), 0.0, sharpest)
+            matrices = [np.sqrt(curved), steep] if scores else [np.sqrt(curved)]
+            scale = np.asarray(np.sum(np.square(steep * lengths)))
+            return [*(_gram(rows, extra, factors) for factors in matrices), scale]
+
+        pieces = zip(self._engine.pieces(), self._weights, self._lengths, strict=True)
+        with np.errstate(all="ignore"):
+            sums = sums_one_by_one(part, pieces, shapes)
+        return _symmetric(sums[0]), _symmetric(sums[1]) if scores else None, float(sums[-1])
+
+    def __repr__(self) -> str:
+        return f"WeighedRows(n={self.n})"
+
+
+def _smooth(loss: Loss, own: Loss) -> ScalarLinkLoss:
+    """The loss, which must have a curvature and, where the engine compiles the model's own slopes, compiled ones too."""
+    if not isinstance(loss, ScalarLinkLoss) or not loss.constants().smooth:
+        raise ArgumentError(f"loss must be smooth and of one score (as Logistic or Huber is); got {loss!r}.")
+    if kernel_arguments(own) is not None and kernel_arguments(loss) is None:
+        raise ArgumentError(
+            f"loss must have compiled slopes like the model's own ({own.name}); got {loss!r}. Give one of the same class."
+        )
+    return loss
+
+
+def _checked_map(matrix: Array, dimension: int) -> Array:
+    chart = np.asarray(matrix, dtype=np.float64)
+    if chart.shape != (dimension, dimension) or not np.isfinite(chart).all():
+        raise ArgumentError(
+            f"matrix must be a finite array of shape {(dimension, dimension)}, one row per coordinate of the parameter; "
+            f"got shape {chart.shape}."
+        )
+    return chart
+
+
+def _checked_bend(bend: float) -> float:
+    if not _validate.real("bend", bend) >= 1.0:
+        raise ArgumentError(f"bend must be 1 or greater (math.inf allowed); got {bend!r}.")
+    return float(bend)
+
+
+def _beside(rows: Any, intercept: float, column: Array | None) -> Array:
+    """The columns of z beside those of the rows, shaped (rows, 0 to 2): the constant feature, then the label's."""
+    parts = [np.full(rows.shape[0], float(intercept))] if intercept else []
+    return np.column_stack([*parts, *([] if column is None else [column]), np.empty((rows.shape[0], 0))])
+
+
+def _squares(rows: Any) -> Array:
+    """Squared lengths of the rows."""
+    if isinstance(rows, np.ndarray):
+        return np.asarray(np.einsum("ij,ij->i", rows, rows))
+    return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+
+
+def _bounded(values: Array, lower: float, upper: float) -> Array:
+    """Values of records within their bounds; 0 for one that is not a number."""
+    return np.clip(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf), lower, upper)
+
+
+def _moment_factors(rows: Any, extra: Array, radius: float) -> Array:
+    """Roots of min(1, R^2/|z|^2) of each row; 0 for a length that is not finite.
+
+    |z|^2 is a sum of d squares, so its relative error is at most d + 1 roundings; R^2 is shortened by more than that and the
+    roundings that follow, so that the norm of a record's term is at most R^2.
+    """
+    squares = _squares(rows) + _squares(extra)
+    room = 1.0 - (rows.shape[1] + extra.shape[1] + 8) * _ULP
+    factors = np.sqrt(np.minimum(1.0, room * (radius * radius) / squares))
+    return np.where(np.isfinite(squares), factors, 0.0)
+
+
+def _weigh(rows: Any, intercept: float, matrix: Array, bend: float) -> tuple[Array, Array]:
+    """Weights v = min(1, 1/|Bz|, bend/|Bz|^2) and lengths |Bz| of each row; both 0 for a length that is not finite.
+
+    A computed Bz is off by at most d roundings of |B|_F |z|, and its length by d more of its own. The length in v is
+    longer by twice both, so that v |Bz| <= 1 and v |Bz|^2 <= bend hold for the exact length.
+    """
+    width, d = rows.shape[1], len(matrix)
+    mapped = np.asarray(rows @ matrix[:, :width].T)
+    if intercept:
+        mapped = mapped + intercept * matrix[:, width]
+    lengths = np.sqrt(_squares(mapped))
+    error = (d + 4) * _ULP * float(np.linalg.norm(matrix)) * np.sqrt(_squares(rows) + intercept * intercept)
+    longest = lengths * (1.0 + (d + 8) * _ULP) + error
+    weights = np.minimum(1.0, 1.0 / longest)
+    if math.isfinite(bend):
+        weights = np.minimum(weights, bend / longest / longest)
+    finite = np.isfinite(longest)
+    return np.where(finite, weights, 0.0), np.where(finite, lengths, 0.0)
+
+
+def _score(rows: Any, intercept: float, theta: Array) -> Array:
+    """Scores z.theta of the rows."""
+    width = rows.shape[1]
+    scores = np.asarray(rows @ theta[:width])
+    return scores + intercept * theta[width] if intercept else scores
+
+
+def _gram(rows: Any, extra: Array, factors: Array) -> Array:
+    """Sum over the rows of f^2 z z' with z = (row, extra) and f the row's factor.
+
+    Products that are not finite are set to 0: 0 times an infinite entry is not a number.
+    """
+    width = rows.shape[1]
+    if isinstance(rows, np.ndarray):
+        scaled = np.empty((len(rows), width + extra.shape[1]))
+        np.multiply(rows, factors[:, None], out=scaled[:, :width])
+        np.multiply(extra, factors[:, None], out=scaled[:, width:])
+        scaled[~np.isfinite(scaled)] = 0.0
+        return np.asarray(scaled.T @ scaled)
+    inner, beside = rows.multiply(factors[:, None]).tocsr(), factors[:, None] * extra
+    inner.data[~np.isfinite(inner.data)] = 0.0
+    cross = inner.T @ beside
+    return np.block([[(inner.T @ inner).toarray(), cross], [cross.T, beside.T @ beside]])
+
+
+def _symmetric(sums: Array) -> Array:
+    """The upper triangle in both: a product may add up its two triangles in different orders."""
+    return np.triu(sums) + np.triu(sums, 1).T
