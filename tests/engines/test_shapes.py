@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy import sparse, special
 import sfumato as sf
 from sfumato.engines.opening import ENGINES, open_engine
 from sfumato.engines.protocol import LabelScale
+from sfumato.errors import ArgumentError
 
 SIGNS = sf.Category([-1, 1])
 INTERCEPT, LABEL = 0.5, LabelScale(centre=0.3, half=1.1, scale=0.7)
@@ -148,3 +150,82 @@ def test_weighted_sums_are_those_of_single_records(kind, name, intercept, bend):
             close(scale, (weights**2 * slope**2 * lengths**2).sum(), n)
         close(matrix_of_scores, sum_of_squares(z, weights**2 * slope**2), n)
         np.testing.assert_array_equal(matrix_of_scores, matrix_of_scores.T)
+
+
+def pseudo_huber() -> sf.losses.ScalarLink:
+    """A loss from outside, without compiled slopes and without a curvature of its own."""
+    return sf.losses.ScalarLink(
+        lambda u, y: np.hypot(1.0, u - y),
+        lambda u, y: (u - y) / np.hypot(1.0, u - y),
+        labels=(-1.0, 1.0),
+        radius=1.5,
+        derivative_bound=1.0,
+        curvature_bound=1.0,
+        convex=True,
+    )
+
+
+@pytest.mark.parametrize("kind", list(STORED))
+@pytest.mark.parametrize(
+    ("loss", "target"),
+    [
+        (sf.losses.SmoothedHinge(1.5, width=0.3), SIGNS),
+        (sf.losses.SmoothedQuantile(1.5, quantile=0.8, width=0.3), sf.Number(-3, 3)),
+        (sf.losses.ClippedPoisson(1.5, clip=2.0, label_bound=9.0), sf.Number(0, 9)),
+        (sf.losses.ClippedCloglog(1.5, clip=0.9), sf.Category([0, 1])),
+        (sf.losses.ClippedProbit(1.5, clip=2.0), SIGNS),
+        (pseudo_huber(), SIGNS),
+    ],
+)
+def test_every_smooth_loss_has_weighted_sums(loss, target, kind):
+    """Slopes and curvatures are the loss's own here, which have tests of their own."""
+    n, (engine_name, store) = 200, STORED[kind]
+    if loss.compiled is None and engine_name != "reference":
+        engine_name = "reference"
+    rows, _ = records("huber", n, 3)
+    rng = np.random.default_rng(9)
+    coded = rng.choice([-1.0, 1.0] if target is SIGNS else [0.0, 1.0], n)
+    schema = sf.Schema.vector(3, data_norm=1.0, target=target)
+    model = sf.Gibbs(loss, sf.priors.Gaussian(1.0), 4, INTERCEPT)
+    data = sf.Dataset.from_arrays(store(rows), coded.astype(int), schema=schema)
+    weighed = open_engine(data, model, ("shapes",), engine_name).weighed(a_map(4), 1.0)
+    z, theta = whole(rows, INTERCEPT), rng.normal(size=(2, 4)) * 2
+    weights, lengths = row_weights(z, a_map(4), 1.0)
+    slopes = np.array([loss.derivative((z @ point).astype(float), coded) for point in theta])
+    close(weighed.gradient(theta), (slopes * weights) @ z, n)
+    curvature, scores, scale = weighed.second_sums(theta[0], scores=True)
+    close(curvature, sum_of_squares(z, weights * loss.curvature((z @ theta[0]).astype(float), coded)), 1e4 * n)
+    close(scores, sum_of_squares(z, weights**2 * slopes[0] ** 2), n)
+    close(scale, (weights**2 * slopes[0] ** 2 * lengths**2).sum(), n)
+
+
+@pytest.mark.parametrize("kind", list(STORED))
+def test_no_number_of_processors_changes_a_bit_of_weighted_sums(kind, monkeypatch):
+    rows, labels = records("logistic", 20_000, 3)
+    bits = set()
+    for count in (1, 2, 7, None):
+        monkeypatch.setattr(os, "cpu_count", lambda count=count: count)
+        engine = opened(kind, "logistic", rows, labels)
+        weighed = engine.weighed(a_map(3), 1.0)
+        sums = engine.moments(0.9), weighed.gradient(np.ones((2, 3))), *weighed.second_sums(np.ones(3), scores=True)
+        bits.add(b"".join(np.asarray(part).tobytes() for part in sums))
+    assert len(bits) == 1
+
+
+def test_shapes_are_for_smooth_losses_of_one_score_with_labelled_rows():
+    rows, bits = np.full((6, 2), 0.3), np.arange(6) % 2
+    for loss, target, labels, d in (
+        (sf.losses.Softmax(1.0, classes=3), sf.Category([0, 1, 2]), np.arange(6) % 3, 6),
+        (sf.losses.Hinge(1.0), SIGNS, 2 * bits - 1, 2),
+        (sf.losses.Quantile(1.0, 0.5), sf.Number(-50, 50), bits, 2),
+        (sf.losses.ClippedPoisson(1.0, 2.0), sf.Number(0, 9), bits, 2),
+        (sf.losses.GaussianMean(1.0), None, None, 2),
+    ):
+        schema = sf.Schema.vector(2, data_norm=1.0, target=target)
+        data, model = sf.Dataset.from_arrays(rows, labels, schema=schema), sf.Gibbs(loss, sf.priors.Gaussian(1.0), d)
+        assert open_engine(data, model, ("gradients",)).n == 6
+        with pytest.raises(ArgumentError, match="no engine answers shapes"):
+            open_engine(data, model, ("shapes",))
+    rate = sf.Dataset.from_table({"y": bits > 0}, schema=sf.Schema({"y": sf.Boolean()}, target="y"))
+    with pytest.raises(ArgumentError, match="no engine answers shapes"):
+        open_engine(rate, sf.Gibbs(sf.losses.LogitBernoulli(), sf.priors.Gaussian(1.0)), ("shapes",))

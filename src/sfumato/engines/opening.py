@@ -39,8 +39,8 @@ def open_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str], 
 
     An engine whose gradient sums may be rounded more often than prices assume is refused.
     """
-    kind = dataset.kind
-    possible = ENGINES if set(needs) <= summed_for(model) else []
+    kind, summed = dataset.kind, {TOTALS} if model.summed == TOTALS else {GRADIENTS, VALUES, SHAPES}
+    possible = ENGINES if set(needs) <= summed and (SHAPES not in needs or has_shapes(model)) else []
     fitting = [offer for offer in possible if set(needs) <= offer.answers and offer.serves(kind, model)]
     chosen = next((offer for offer in fitting if name in (None, offer.name)), None)
     if chosen is None:
@@ -57,13 +57,10 @@ def open_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str], 
     return engine
 
 
-def summed_for(model: FamilyOrGibbs) -> set[str]:
-    """The kinds of sums that are defined for a model; shapes for smooth losses of one score and labelled rows alone."""
-    if model.summed == TOTALS:
-        return {TOTALS}
+def has_shapes(model: FamilyOrGibbs) -> bool:
+    """Whether moments and weighted sums are defined for a model: its loss is smooth, of one score, and has labelled rows."""
     loss = getattr(model, "loss", None)
-    shaped = isinstance(loss, ScalarLinkLoss) and loss.record == LABELLED_ROW and loss.constants().smooth
-    return {GRADIENTS, VALUES, SHAPES} if shaped else {GRADIENTS, VALUES}
+    return isinstance(loss, ScalarLinkLoss) and loss.record == LABELLED_ROW and loss.constants().smooth
 
 
 def _compiled(model: Gibbs) -> bool:

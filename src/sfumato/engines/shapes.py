@@ -54,7 +54,7 @@ class Shaped:
 
     def moments(self, radius: float, label: LabelScale | None = None) -> Array:
         """Sum over the records of min(1, R^2/|z|^2) z z', z with the label's column last where `label` is given."""
-        if not math.isfinite(_validate.positive("radius", radius) ** 2):
+        if not math.isfinite(_validate.positive("radius", radius) * radius):
             raise ArgumentError(f"radius must have a finite square; got {radius!r}. Declare smaller bounds.")
         intercept, size = self._model.intercept, self.dimension + (label is not None)
 
