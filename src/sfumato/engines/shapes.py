@@ -13,7 +13,7 @@ bounded by its clip, whatever its rounding; only the sums have the rounding erro
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato import _validate
 from sfumato.engines.design import kernel_arguments
 from sfumato.engines.protocol import LabelScale
-from sfumato.engines.threads import sums_one_by_one
+from sfumato.engines.threads import few_at_a_time, sums_few_at_a_time
 from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.protocol import Loss, ScalarLinkLoss
@@ -63,9 +63,7 @@ class Shaped:
             extra = _beside(rows, intercept, None if label is None else label.column(labels))
             return (_gram(rows, extra, _moment_factors(rows, extra, radius)),)
 
-        # A warning would reveal that some record overflowed.
-        with np.errstate(all="ignore"):
-            return _symmetric(sums_one_by_one(part, self.pieces(), [(size, size)])[0])
+        return _symmetric(sums_few_at_a_time(_silent(part), self.pieces(), [(size, size)])[0])
 
     def weighed(self, matrix: Array, bend: float, loss: Loss | None = None) -> WeighedRows:
         """The same records with weights v = min(1, 1/|Bz|, bend/|Bz|^2), B the public `matrix`."""
@@ -81,8 +79,8 @@ class WeighedRows:
         self.labels, self.dimension = engine.labels, engine.dimension
         self._engine, self._intercept, self._loss = engine, float(model.intercept), _smooth(loss, model.loss)
         chart, bent = _checked_map(matrix, self.dimension), _checked_bend(bend)
-        with np.errstate(all="ignore"):
-            weighed = [_weigh(rows, self._intercept, chart, bent) for rows, _ in engine.pieces()]
+        work = _silent(lambda piece: _weigh(piece[0], self._intercept, chart, bent))
+        weighed = list(few_at_a_time(work, engine.pieces()))
         self._weights = [weights for weights, _ in weighed]
         self._lengths = [lengths for _, lengths in weighed]
 
@@ -107,12 +105,21 @@ class WeighedRows:
             return [*(_gram(rows, extra, factors) for factors in matrices), scale]
 
         pieces = zip(self._engine.pieces(), self._weights, self._lengths, strict=True)
-        with np.errstate(all="ignore"):
-            sums = sums_one_by_one(part, pieces, shapes)
+        sums = sums_few_at_a_time(_silent(part), pieces, shapes)
         return _symmetric(sums[0]), _symmetric(sums[1]) if scores else None, float(sums[-1])
 
     def __repr__(self) -> str:
         return f"WeighedRows(n={self.n})"
+
+
+def _silent(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The same work in any thread without warnings: one would reveal that some record overflowed."""
+
+    def quiet(piece: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return work(piece)
+
+    return quiet
 
 
 def _smooth(loss: Loss, own: Loss) -> ScalarLinkLoss:
