@@ -4,9 +4,9 @@ For UCI Adult, UCI Abalone, MNIST's threes and eights and two generated tables (
 everyone, a third of the rows held out:
   - Sfumato: PrivateLogisticRegression or PrivateLinearRegression with no argument beyond the price, norm and classes or bounds;
   - plain path: the noisy-gradient path in the rows' own coordinates;
-  - objective, Newton, AdaSSP: the rivals of `rivals/`. The settings of the first two are chosen by PEEKING: the setting with
-    the smallest mean error on the held-out rows (of all splits; of the first three for large tables) is used throughout,
-    and the choice is not paid for;
+  - objective, Newton, AdaSSP: the rivals of `rivals/`. The settings of the first two are chosen by PEEKING: for each quantity
+    the setting with the best mean on the held-out rows (of all splits; of the first three for large tables) is used
+    throughout, and the choice is not paid for;
   - Algorithms 5 (diffused) and 4 (concentrated) of Geumlek et al. at their tight price, prior precision n/1000;
   - diffprivlib: its LogisticRegression, pure epsilon, when `--peers <python>` names an environment that has it;
   - no privacy.
@@ -97,18 +97,18 @@ def timed(method: methods.Method, epsilon: float) -> Callable[[Any, Any, int], t
 
 
 def peeked(task: Task, module: Any, epsilon: float, runs: int) -> list[Found]:
-    """The fits of a rival at the setting whose mean test error on the first splits is smallest."""
+    """A rival's fits, every quantity at the setting that is best for it on the first splits; seconds are the first's."""
     first = range(runs if task.rows.size < FEW_CELLS else min(PEEKS, runs))
-    tried = [
-        [task.measured(timed(methods.rival(module, setting), epsilon), seed) for seed in first]
-        for setting in module.SETTINGS
-    ]
-    best = int(np.argmin([np.mean([found["test error"] for found in each]) for each in tried]))
-    chosen = timed(methods.rival(module, module.SETTINGS[best]), epsilon)
-    print(
-        f"{task.name}, epsilon {epsilon:g}: {module.__name__} at {module.SETTINGS[best]}", file=sys.stderr, flush=True
-    )
-    return tried[best] + [task.measured(chosen, seed) for seed in range(len(first), runs)]
+    fits = [timed(methods.rival(module, setting), epsilon) for setting in module.SETTINGS]
+    tried = [[task.measured(fit, seed) for seed in first] for fit in fits]
+    quantities = [name for name in tried[0][0] if name != "seconds"]
+    best = {name: int(np.argmin([mean(each, name) * sign(name) for each in tried])) for name in quantities}
+    for place in set(best.values()):
+        tried[place] += [task.measured(fits[place], seed) for seed in range(len(first), runs)]
+    said = ", ".join(f"{name} at {module.SETTINGS[place]}" for name, place in best.items())
+    print(f"{task.name}, epsilon {epsilon:g}: {module.__name__}: {said}", file=sys.stderr, flush=True)
+    chosen = {**best, "seconds": best[quantities[0]]}
+    return [{name: tried[place][seed][name] for name, place in chosen.items()} for seed in range(runs)]
 
 
 def of_peer(peer: Peer, epsilon: float, held_out: int) -> Callable[[Any, Any, int], tuple[methods.Score, float]]:
@@ -135,6 +135,16 @@ def collected(task: Task, epsilon: float, runs: int, peer: Peer | None) -> dict[
     return found
 
 
+def mean(found: list[Found], quantity: str) -> float:
+    """Of one quantity over the splits."""
+    return float(np.mean([each[quantity] for each in found]))
+
+
+def sign(quantity: str) -> float:
+    """What a quantity is multiplied by so that smaller is better."""
+    return -1.0 if quantity in LARGER_IS_BETTER else 1.0
+
+
 def standard_error(values: Any) -> float:
     """Of the mean; infinite for a single run."""
     return float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else float("inf")
@@ -149,13 +159,12 @@ def shown(values: list[float], quantity: str = "") -> str:
 
 def behind(found: dict[str, list[Found]], quantity: str) -> list[str]:
     """The methods that are better than Sfumato by more than two standard errors of the difference on the same splits."""
-    sign = -1.0 if quantity in LARGER_IS_BETTER else 1.0
     ours = np.array([each[quantity] for each in found["Sfumato"]])
     said = []
     for name, theirs in found.items():
         if name in ("Sfumato", "no privacy"):
             continue
-        worse = sign * (ours - np.array([each[quantity] for each in theirs]))
+        worse = sign(quantity) * (ours - np.array([each[quantity] for each in theirs]))
         error = standard_error(worse)
         if worse.mean() > 2 * error:
             said.append(f"{name} by {worse.mean():.4f} ({error:.4f})")
@@ -166,38 +175,37 @@ def aim_of(task: Task, found: dict[str, list[Found]], epsilon: float, quantity: 
     """The aim in words, and whether it is met; empty where there is none."""
     if quantity == "test error" and epsilon in AIMS.get(task.name, {}):
         aim = AIMS[task.name][epsilon]
-        met = bool(np.mean([each[quantity] for each in found["Sfumato"]]) <= aim)
+        met = mean(found["Sfumato"], quantity) <= aim
     elif quantity == "R^2" and epsilon in LINEAR_AIM:
-        aim = float(np.mean([each[quantity] for each in found["no privacy"]])) - LINEAR_AIM[epsilon]
-        met = bool(np.mean([each[quantity] for each in found["Sfumato"]]) >= aim)
+        aim = mean(found["no privacy"], quantity) - LINEAR_AIM[epsilon]
+        met = mean(found["Sfumato"], quantity) >= aim
     else:
         return "", True
     return f"{aim:.3f}" + ("" if met else " MISSED"), met
 
 
-def printed(task: Task, results: dict[float, dict[str, list[Found]]], quantity: str) -> bool:
-    """Print one quantity's table and where Sfumato is behind; return whether the aims are met and it is behind nowhere."""
+def printed(task: Task, results: dict[float, dict[str, list[Found]]], quantity: str) -> tuple[bool, bool]:
+    """Print one quantity's table and where Sfumato is behind; return whether the aims are met, and whether it is behind."""
     names = list(next(iter(results.values())))
     print(f"\n{task.name}: {quantity}{' (larger is better)' if quantity in LARGER_IS_BETTER else ''}\n")
     aims = {epsilon: aim_of(task, found, epsilon, quantity) for epsilon, found in results.items()}
     aimed = any(aim for aim, _ in aims.values())
     print(f"| epsilon | {' | '.join(names)} |{' aim |' * aimed}\n|{'---|' * (len(names) + 1 + aimed)}")
-    well, lines = True, []
+    lines = []
     for epsilon, found in results.items():
-        aim, met = aims[epsilon]
+        aim, _ = aims[epsilon]
         cells = [shown([each[quantity] for each in found[name]], quantity) for name in names]
         print(f"| {epsilon:g} | {' | '.join(cells)} |{f' {aim} |' * aimed}")
         lines += [f"at epsilon {epsilon:g}, {each}" for each in behind(found, quantity)]
-        well = well and met
     if len(next(iter(results.values()))["Sfumato"]) < 2:
         print("\nOne run: differences have no standard error.")
     else:
         print(f"\nBetter than Sfumato by more than two standard errors: {'; '.join(lines) or 'none'}.", flush=True)
-    return well and (not lines or quantity == "seconds")
+    return all(met for _, met in aims.values()), bool(lines) and quantity != "seconds"
 
 
-def compare(task: Task, epsilons: tuple[float, ...], runs: int, python: str | None) -> bool:
-    """Run one table; return whether every aim was met and nobody is better (seconds aside)."""
+def compare(task: Task, epsilons: tuple[float, ...], runs: int, python: str | None) -> tuple[bool, bool]:
+    """Run one table; return whether every aim was met, and whether somebody is better (seconds aside)."""
     task.rows, task.labels = getattr(tables, task.name)()
     peer = None if python is None or task.name == "linear" else Peer(python, task.rows, task.labels)
     n, d = len(task.rows), task.rows.shape[1]
@@ -206,8 +214,8 @@ def compare(task: Task, epsilons: tuple[float, ...], runs: int, python: str | No
     if peer is not None:
         peer.close()
     quantities = next(iter(results.values()))["Sfumato"][0]
-    well = [printed(task, results, quantity) for quantity in quantities]
-    return all(well)
+    met, beaten = zip(*[printed(task, results, quantity) for quantity in quantities], strict=True)
+    return all(met), any(beaten)
 
 
 def task_of(name: str, rivals: bool) -> Task:
@@ -254,14 +262,16 @@ def main() -> None:
     if asked.quick:
         asked.tables, asked.runs = ["abalone"], 2
     print(f"delta = {DELTA:g}; means of {asked.runs} splits, standard error in brackets")
-    well = []
+    outcomes = []
     for name in asked.tables:
         if name == "digits":
-            well.append(small_digits(min(asked.runs, 10)))
+            outcomes.append((small_digits(min(asked.runs, 10)), False))
             continue
         task = task_of(name, asked.rivals == "all")
-        well.append(compare(task, tuple(asked.epsilons or task.epsilons), asked.runs, asked.peers))
-    print("\nevery aim met, nobody better" if all(well) else "\nnot every aim met, or somebody better")
+        outcomes.append(compare(task, tuple(asked.epsilons or task.epsilons), asked.runs, asked.peers))
+    print("\nevery aim met" if all(met for met, _ in outcomes) else "\nnot every aim met")
+    if any(beaten for _, beaten in outcomes):
+        print("somewhere a private method is better than Sfumato's default: see below the tables")
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ Noise when one record is replaced, rows of norm at most 1:
 T iterations cost sqrt(T (mu_1^2 + mu_2^2)) (Gaussian composition, also adaptively). The paper states its costs in zCDP and
 for neighbours that add a record; these are its constants for a replaced one.
 
-Iterations, split and floor are not chosen privately. `utility.py` takes those with the smallest error on held-out
-rows, which flatters the method. The paper's own rule for the floor needs a private trace.
+Iterations, split and floor are not chosen privately. `utility.py` takes those that do best on held-out rows,
+which flatters the method. The paper's own rule for the floor needs a private trace.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from scipy.special import expit
 
 from rivals.calibration import largest_mu
 
-# The floor is this multiple of (d / (n mu)^2)^(1/3)/4, where both kinds of noise weigh alike up to constants. Wider grids on
-# Abalone and Adult ("clip" and the Hessian among them) found nothing better by more than a standard error.
+# The floor is this multiple of (d / (n mu)^2)^(1/3)/4, where both kinds of noise weigh alike up to constants. On wider grids
+# for Abalone and Adult, smaller floors, "clip" and the Hessian gave about the same test error or a larger one.
 SETTINGS: tuple[dict[str, Any], ...] = tuple(
     {"iterations": iterations, "share": share, "multiple": multiple}
     for iterations, share, multiple in product((8, 24, 64), (0.2, 0.6), (1.0, 2.0, 4.0))

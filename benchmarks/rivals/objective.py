@@ -16,8 +16,8 @@ Let v = y x, |v| <= 1. The density of theta is that of b = -(gradient) times the
     from 0.02 to 8) found that delta falls as v' turns away from -v, so this pair is the worst.
 Hence delta(epsilon) <= delta of Gaussian(mu = 2/sigma) at epsilon - log(1 + 1/(4 strength)), wherever that is >= 0.
 
-The strength is not chosen privately. `utility.py` takes the one with the smallest error on held-out rows, which flatters
-the method: in practice the choice would cost something.
+The strength is not chosen privately. `utility.py` takes the one that does best on held-out rows, which flatters the
+method: in practice the choice would cost something.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from scipy.special import expit
 from rivals.calibration import largest_mu
 
 # Shares of epsilon that the determinants may use. The strength follows from the share: 1/(4 (e^(share epsilon) - 1)).
-SHARES = (0.7, 0.5, 0.3, 0.15, 0.07, 0.03, 0.01)
+SHARES = (0.5, 0.3, 0.15, 0.07, 0.03, 0.01)
 SETTINGS: tuple[dict[str, Any], ...] = tuple({"share": share} for share in SHARES)
 
 
