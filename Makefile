@@ -17,7 +17,7 @@ help:
 	@echo "make lint         ruff and the strict type check"
 	@echo "make bench-quick  import cost and planning times"
 	@echo "make docs         the documentation as a site in build/site, links checked"
-	@echo "make peers        test errors of private regressions beside diffprivlib's (.venv-peers; needs the tables)"
+	@echo "make peers        private regressions beside their rivals and diffprivlib's (.venv-peers; needs the tables; hours)"
 	@echo "make bench-speed  what a pass over the rows and a default fit cost, with their aims"
 
 # The core is enough for the demo; tests and linters add their own packages to the same environment.

@@ -3,11 +3,13 @@
 They are looked for in $SFUMATO_DATA, then in ../shared/data, compressed with gzip or as their source gives them:
 adult.data and adult.test (UCI Adult), abalone.data (UCI Abalone), mnist_3v8.npz (`images` and `labels` of MNIST's threes and
 eights). Nothing is downloaded. Numeric bounds and levels are those of the code books: adult.names, abalone.names.
+Two tables are generated from a fixed seed: a survey with rare levels and rare labels, and a linear regression.
 """
 
 from __future__ import annotations
 
 import gzip
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,6 +83,50 @@ def mnist() -> tuple[Array, Array]:
     """MNIST's threes and eights (11,982 rows)."""
     with np.load(find("mnist_3v8.npz")) as stored:
         return unit_rows(stored["images"] / 255.0 - 0.5), np.where(stored["labels"] == 3, 1.0, -1.0)
+
+
+def survey() -> tuple[Array, Array]:
+    """A made-up survey (67,500 rows, 45,000 to fit): 4 numbers, categories of 3, 4 and 12 levels, 5 % of labels are 1.
+
+    The rarest of the 12 levels has 0.4 % of the rows. Two of the numbers are correlated.
+    """
+    draws, n = np.random.default_rng(15), 67_500
+    age, hours = draws.uniform(18, 90, n), np.clip(draws.gamma(4, 9, n), 0, 100)
+    years = np.clip((age - 18) * draws.beta(2, 2, n), 0, 60)
+    visits = np.minimum(draws.geometric(0.15, n), 40)
+    numbers = [scaled(age, 18, 90), scaled(hours, 0, 100), scaled(years, 0, 60), scaled(visits.astype(float), 0, 40)]
+    logits = sum(weight * column[:, 0] for weight, column in zip((1.5, 1.0, -1.2, 2.0), numbers, strict=True))
+    parts = numbers
+    for levels, ratio in ((3, 0.5), (4, 0.4), (12, 0.66)):
+        shares = ratio ** np.arange(levels)
+        level = draws.choice(levels, size=n, p=shares / shares.sum())
+        parts = [*parts, indicators(level.astype(str), [str(each) for each in range(levels)])]
+        logits = logits + draws.normal(scale=0.7, size=levels)[level]
+    # The shift makes 5 % of the labels 1.
+    lower, upper = -20.0, 20.0
+    while upper - lower > 1e-6:
+        shift = (lower + upper) / 2
+        lower, upper = (lower, shift) if (1 / (1 + np.exp(-logits - shift))).mean() > 0.05 else (shift, upper)
+    return unit_rows(np.hstack(parts)), np.where(draws.random(n) < 1 / (1 + np.exp(-logits - lower)), 1.0, -1.0)
+
+
+def linear() -> tuple[Array, Array]:
+    """A made-up linear regression (9,000 rows, 6,000 to fit), 12 correlated columns and a constant, R^2 about 0.3.
+
+    Neighbouring columns have correlation 0.8. Columns are cut at three deviations, which are their bounds; a row of cells in
+    [-1/2, 1/2] is divided by its largest norm, so that no row is shortened. Labels lie in [-1/2, 1/2]: bounds of -1 and 1 are
+    twice as wide as they are.
+    """
+    draws, n, d = np.random.default_rng(16), 9_000, 12
+    columns = np.empty((n, d))
+    columns[:, 0] = draws.normal(size=n)
+    for j in range(1, d):
+        columns[:, j] = 0.8 * columns[:, j - 1] + 0.6 * draws.normal(size=n)
+    signal = columns @ draws.normal(size=d)
+    labels = math.sqrt(0.3) * signal / signal.std() + math.sqrt(0.7) * draws.normal(size=n)
+    rows = np.column_stack([np.clip(columns / 6, -0.5, 0.5), np.full(n, 0.5)]) / (math.sqrt(d + 1) / 2)
+    # Their mean is 0.3 deviations, so that the constant has something to say.
+    return rows, np.clip((labels + 0.3) / 6, -0.5, 0.5)
 
 
 def digits() -> tuple[Array, Array]:

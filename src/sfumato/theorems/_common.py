@@ -7,6 +7,8 @@ from sfumato.privacy.statements import Hypothesis
 # Requirements in words; numbers are checked by the rule of the same words in `_hypotheses`.
 POSITIVE, NOT_NEGATIVE = "finite and greater than 0", "finite and 0 or greater"
 COUNT = "a whole number of at least 1"
+AT_LEAST_ONE, AT_LEAST_ONE_OR_INFINITE = "finite and at least 1", "at least 1 (infinity is allowed)"
+ONE_TO_TWO = "from 1 to 2"
 
 RECORDS = Hypothesis("records", "number of records", "n", COUNT, "State the public number of records.")
 DRAWS = Hypothesis("draws", "number of draws", "N", COUNT, "Ask for at least one draw.")

@@ -25,12 +25,21 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.statements import THEOREMS, Assumption, Theorem, stated
 from sfumato.privacy.statements import Hypothesis as Hypothesis
 from sfumato.privacy.statements import theorem as theorem
-from sfumato.theorems._common import NOT_NEGATIVE, POSITIVE
+from sfumato.theorems._common import (
+    AT_LEAST_ONE,
+    AT_LEAST_ONE_OR_INFINITE,
+    NOT_NEGATIVE,
+    ONE_TO_TWO,
+    POSITIVE,
+)  # fmt: skip
 
 _RULES: dict[str, Callable[[float], bool]] = {
     "finite": math.isfinite,
     NOT_NEGATIVE: lambda x: 0 <= x < math.inf,
     POSITIVE: lambda x: 0 < x < math.inf,
+    AT_LEAST_ONE: lambda x: 1 <= x < math.inf,
+    AT_LEAST_ONE_OR_INFINITE: lambda x: x >= 1,
+    ONE_TO_TWO: lambda x: 1 <= x <= 2,
     "in (0, 1)": lambda x: 0 < x < 1,
     "in (0, 1]": lambda x: 0 < x <= 1,
     "in [0, 1]": lambda x: 0 <= x <= 1,
