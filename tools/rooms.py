@@ -19,6 +19,7 @@ LAYERS = [
     ("grids",),
     ("dataset", "ledger", "models", "signing"),
     ("theorems", "engines", "samplers"),
+    ("shapes",),
     ("procedures",),
     ("calibrate", "tune", "queries"),
     ("mechanisms",),
