@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,13 +18,15 @@ class Draws:
     """Values shaped (chain, draw, *shape), read-only; `labels` name the coordinates of the flattened shape.
 
     `transcript` holds every noisy gradient behind the values, shaped (chain, step, coordinate), where a plan keeps it;
-    `totals` the noisy totals from which the values were drawn, where a reader needs them (groups of hidden size).
+    `totals` the noisy totals from which the values were drawn, where a reader needs them (groups of hidden size);
+    `published` other noisy numbers that were released, by name, as vectors (the moments of a regression's rows).
     """
 
     values: NDArray[np.float64]
     labels: tuple[str, ...]
     transcript: NDArray[np.float64] | None = None
     totals: NDArray[np.float64] | None = None
+    published: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         values = self._freeze("values", self.values)
@@ -38,11 +42,12 @@ class Draws:
                 )
         if self.totals is not None:
             self._freeze("totals", np.ravel(self.totals))
+        held = {name: _frozen(np.ravel(vector)) for name, vector in self.published.items()}
+        object.__setattr__(self, "published", MappingProxyType(held))
 
     def _freeze(self, name: str, given: Any) -> NDArray[np.float64]:
         """Store a read-only copy of an array in the field `name`, and return it."""
-        array = np.array(given, dtype=np.float64)
-        array.setflags(write=False)
+        array = _frozen(given)
         object.__setattr__(self, name, array)
         return array
 
@@ -54,7 +59,7 @@ class Draws:
     @property
     def bare(self) -> bool:
         """Whether nothing is kept beside the values."""
-        return self.transcript is None and self.totals is None
+        return self.transcript is None and self.totals is None and not self.published
 
     def pooled(self) -> NDArray[np.float64]:
         """All draws of all chains along the first axis."""
@@ -74,3 +79,10 @@ class Draws:
         if levels.size == 0 or not ((levels >= 0) & (levels <= 1)).all():
             raise ArgumentError(f"q must lie in [0, 1]; got {q!r}.")
         return np.asarray(np.quantile(self.pooled(), levels, axis=0), dtype=np.float64)
+
+
+def _frozen(given: Any) -> NDArray[np.float64]:
+    """A read-only copy."""
+    array = np.array(given, dtype=np.float64)
+    array.setflags(write=False)
+    return array

@@ -20,7 +20,7 @@ from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.curves import Curve
 from sfumato.queries.interval_widths import WidthPlan, cheapest, fewest_draws
 
-KEEPABLE = ("transcript",)
+KEEPABLE = ("transcript", "scores")
 # Accepted values of `trust`.
 TRUSTED = (PROVED, CONVERGED)
 # One GiB of float64. A release, and the transcript it may keep, are held in memory and in one file.

@@ -16,8 +16,6 @@ from sfumato import release_file, signing, storage
 from sfumato.draws import Draws
 from sfumato.privacy.guarantee import Guarantee
 
-_NARROWEST = 0.01  # level of an interval so narrow that its middle is the posterior median
-
 
 @dataclass(frozen=True, eq=False)
 class Release:
@@ -59,8 +57,9 @@ class Release:
     ) -> NDArray[np.float64]:
         """Lower and upper ends, shaped (2, *shape of a draw), of intervals that include the privacy noise.
 
-        `include="privacy"` is for the statistic of the rows themselves, without their sampling; `prior` is the reader's own,
-        a family of the same kind. One draw is enough: the law of a draw given the statistic is public (`queries.intervals`).
+        `include="privacy"` is for the statistic of the rows themselves, without their sampling; `include="robust"` for a
+        regression whose model may be wrong (keep=("scores",)); `prior` is the reader's own, a family of the same kind. One
+        draw is enough: the law of a draw given the records' statistic is public (`queries.intervals`).
         """
         from sfumato.queries import intervals
 
@@ -69,9 +68,12 @@ class Release:
     def estimate(self, include: str = "privacy and sampling", prior: Any = None) -> NDArray[np.float64]:
         """The posterior median given the release: the middle of a very narrow interval.
 
-        `mean` is biased: a tempered draw towards the prior, the average of a noisy path away from 0. This is not.
+        `mean` may be biased: a tempered draw towards the prior, the average of a plain noisy path away from 0. A regression
+        that learnt the shape of its rows releases its estimate, so that both agree.
         """
-        return np.asarray(self.interval(_NARROWEST, include, prior).mean(axis=0))
+        from sfumato.queries import intervals
+
+        return intervals.estimate(self.draws, self.plan, include, prior, self.schema)
 
     def summary(self, level: float = 0.9, prior: Any = None) -> Any:
         """A table of estimate, interval and mean of every label, with the promise."""

@@ -1,8 +1,8 @@
 """The file of a release: its parts as sealed bytes, and back. Sizes are checked before anything is built from them.
 
-A file holds one document and the arrays "draws", "transcript" and "totals" (see `storage`), perhaps followed by a signature
-(see `signing`). Reading detects damage and refuses fields of impossible types and sizes; `Release.verify` checks that the
-parts agree with each other.
+A file holds one document and the arrays "draws", "transcript", "totals" and what else was published (see `storage`), perhaps
+followed by a signature (see `signing`). Reading detects damage and refuses fields of impossible types and sizes;
+`Release.verify` checks that the parts agree with each other.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ VERSION = 2
 _KEYS = ("version", "kind", "labels", "plan", "plan_digest", "guarantee", "schema", "receipt")
 # The fields of its schema: name, unit and digest repeat the document, which is a JSON text.
 _SCHEMA_KEYS = ("name", "unit", "digest", "document")
-_ARRAYS = ("draws", "transcript", "totals")
+# Noisy sums that a regression publishes beside its path.
+_PUBLISHED = ("moments", "curvature", "scores")
+_ARRAYS = ("draws", "transcript", "totals", *_PUBLISHED)
 # Whole numbers that floats hold exactly; no number of records, steps or trials comes near.
 _LARGEST_WHOLE = 1 << 53
 # The most numbers in a curve, its parts included, and the deepest composition; planned curves have a few of either.
@@ -54,6 +56,7 @@ def to_bytes(release: Any) -> bytes:
         "receipt": None if release.receipt is None else dict(release.receipt),
     }
     held = {"draws": release.draws.values, "transcript": release.draws.transcript, "totals": release.draws.totals}
+    held |= release.draws.published
     arrays = {name: np.ascontiguousarray(array, "<f8") for name, array in held.items() if array is not None}
     return storage.pack({"release": document}, arrays)
 
@@ -81,7 +84,13 @@ def from_bytes(data: bytes) -> dict[str, Any]:
     except RecursionError:
         raise FormatError("the documents of the release are nested too deeply to be read.") from None
     parts = {
-        "draws": Draws(arrays["draws"], tuple(fields["labels"]), arrays.get("transcript"), arrays.get("totals")),
+        "draws": Draws(
+            arrays["draws"],
+            tuple(fields["labels"]),
+            arrays.get("transcript"),
+            arrays.get("totals"),
+            {name: arrays[name] for name in _PUBLISHED if name in arrays},
+        ),
         "kind": fields["kind"],
         "plan": fields["plan"],
         "plan_digest": fields["plan_digest"],

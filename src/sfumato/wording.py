@@ -57,7 +57,7 @@ def describe(release: Any) -> str:
         rows.append(("signed", f"with the key that begins {key}; verify with the signer's public key"))
     if release.stored:
         rows.append(("stored", "returned as it was sealed under this request before; the rows given now were not used"))
-    if release.draws.transcript is not None:
+    if release.plan["mechanism"] == "langevin-path" and release.draws.transcript is not None:
         rows.insert(5, ("note", "the average of a noisy path leans outwards; estimate() and interval() correct it"))
     return head + "\n".join(f"{name:<8} {visible(value)}" for name, value in rows)
 

@@ -46,7 +46,7 @@ class Scores:
 
 @dataclass(eq=False, repr=False)
 class PrivateLinear(BaseEstimator):  # type: ignore[misc]
-    """A linear model released by a noisy-gradient path whose every step is paid for.
+    """A linear model released by a path of noisy gradients, of which every step is paid for.
 
     The fields are the arguments that all estimators take. They are kept as given, as scikit-learn requires; `fit` checks them.
     """
@@ -90,7 +90,6 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
             data.n,
             float(self.epsilon),
             _validate.positive("delta", self.delta),
-            mechanism="langevin-path",
             goal="estimate",
             keep=keep,
         )

@@ -32,4 +32,4 @@ class PrivateLinearRegression(PrivateRegressor):
     """
 
     def _loss(self, labels: Labels) -> Callable[[float], Loss]:
-        return lambda radius: Huber(radius=radius, clip=_CLIP)
+        return lambda radius: Huber(radius=radius, clip=_CLIP, lower=labels.low, upper=labels.high)

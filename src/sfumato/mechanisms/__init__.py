@@ -26,6 +26,8 @@ TABLE: dict[str, Any] = {
     "diffused": "sfumato.mechanisms.diffused",
     "concentrated": "sfumato.mechanisms.concentrated",
     "exponential": "sfumato.mechanisms.exponential",
+    "shaped-langevin": "sfumato.mechanisms.shaped_langevin",
+    "shaped-path": "sfumato.mechanisms.shaped_path",
     "langevin-path": "sfumato.mechanisms.langevin_path",
     "noisy-statistics": "sfumato.mechanisms.noisy_statistics",
 }

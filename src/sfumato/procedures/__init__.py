@@ -18,6 +18,8 @@ TABLE: dict[str, Any] = {
     "noisy-totals": "sfumato.procedures.noisy_totals",
     "last-iterate": "sfumato.procedures.last_iterate",
     "path": "sfumato.procedures.path",
+    "shaped-path": "sfumato.procedures.shaped_path",
+    "shaped-chain": "sfumato.procedures.shaped_chain",
     "lattice": "sfumato.procedures.lattice",
     "envelope": "sfumato.procedures.envelope",
     "kinked-grid": "sfumato.procedures.kinked_grid",

@@ -93,9 +93,11 @@ def field(model: Gibbs, engine: GradientEngine, power: float) -> Callable[[Array
 
 def projection(model: Gibbs, radius: float) -> Callable[[Array], Array]:
     """The projection onto the domain of a truncated prior; else onto the public ball of this radius about the prior's mean."""
-    if model.prior.truncated:
-        return model.prior.project
-    centre = np.array(model.prior.start or (0.0,))
+    return model.prior.project if model.prior.truncated else ball(np.array(model.prior.start or (0.0,)), radius)
+
+
+def ball(centre: Array, radius: float) -> Callable[[Array], Array]:
+    """The projection onto the ball of this radius about `centre`."""
 
     def project(theta: Array) -> Array:
         away = theta - centre

@@ -14,6 +14,11 @@ QUANTITIES = {
     "estimate-noise": ("standard deviation of the noise in the {}", "", "from the noise"),
     "variance-factor": ("variance of one draw", "times that of the MLE", "large-sample limit"),
     "gradient-noise": ("noise added to the mean gradient at every step", "standard deviation", "exact"),
+    "mapped-gradient-noise": (
+        "noise added to the mean gradient at every step, in the coordinates in which the rows are round,",
+        "times the largest slope",
+        "exact",
+    ),
     "rank-error": (
         "9 times in 10 the rank is off by at most this much more than the best candidate's:",
         "records",

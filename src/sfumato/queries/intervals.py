@@ -2,7 +2,8 @@
 
 One draw is enough, because the law of a draw given the hidden statistic is public. With `include` "privacy and sampling" an
 interval is for the true parameter, with "privacy" for the posterior mean that the rows would give without privacy. The
-methods are in `queries.statistics`, one file a family; those of regressions in `queries.transcript_posterior`.
+methods are in `queries.statistics`, one file a family; those of regressions in `queries.shaped_intervals` and, for plain paths,
+in `queries.transcript_posterior`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,12 @@ from sfumato.errors import ArgumentError
 from sfumato.models.families.family import Family
 from sfumato.models.model import LOSSES
 from sfumato.models.reading import FamilyOrGibbs, model_from_json
-from sfumato.queries.statistics.protocol import BOTH, INCLUDED, Released, numbers_of
+from sfumato.queries import shaped_intervals
+from sfumato.queries.statistics.protocol import BOTH, INCLUDED, ROBUST, Released, numbers_of
 from sfumato.queries.statistics.table import reader_of
+
+# Level of an interval so narrow that its middle is the posterior median.
+_NARROWEST = 0.01
 
 
 def interval(
@@ -37,14 +42,31 @@ def interval(
     document, which a regression needs.
     """
     share = _validate.between("level", level, 0.0, 1.0)
-    sampling = _validate.one_of("include", include, INCLUDED) == BOTH
+    sampling = _validate.one_of("include", include, INCLUDED) in (BOTH, ROBUST)
+    if include == ROBUST and not shaped_intervals.is_shaped(plan):
+        raise ArgumentError(
+            'robust intervals are for regressions with mechanism "shaped-path" that keep their scores: keep=("scores",).'
+        )
     model = model_from_json(plan["model"])
     read = reader_of(model)
     held = model if prior is None else _checked_prior(model, prior)
     pooled = draws.pooled().reshape(draws.shape[0] * draws.shape[1], -1)
-    released = Released(int(plan["n"]), numbers_of(plan), pooled, draws.totals, (draws, plan, schema or {}))
+    record = (draws, plan, schema or {})
+    released = Released(int(plan["n"]), numbers_of(plan), pooled, draws.totals, record, include == ROBUST)
     ends = read(model, held, released)
     return np.asarray(ends(share, sampling), dtype=np.float64).reshape(2, *draws.shape[2:])
+
+
+def estimate(
+    draws: Draws, plan: Mapping[str, Any], include: str, prior: Family | None, schema: Mapping[str, Any] | None
+) -> Array:
+    """The posterior median of every coordinate: the middle of a very narrow interval.
+
+    A regression that learnt the shape of its rows releases its estimate itself.
+    """
+    if shaped_intervals.is_shaped(plan) and prior is None:
+        return draws.mean()
+    return np.asarray(interval(draws, plan, _NARROWEST, include, prior, schema).mean(axis=0))
 
 
 def _checked_prior(model: FamilyOrGibbs, prior: Family) -> Family:

@@ -33,6 +33,7 @@ from sfumato.models.losses.labels import LabelSet
 from sfumato.models.losses.protocol import LABELLED_ROW, ScalarLinkLoss
 from sfumato.models.model import LOSSES
 from sfumato.models.reading import FamilyOrGibbs, model_from_json
+from sfumato.queries import shaped_intervals
 from sfumato.queries.pseudo_records import PseudoRecords, draw_weights, spread_records
 from sfumato.queries.statistics.protocol import BOTH, INCLUDED, Ends, Released
 from sfumato.samplers.langevin import Recursion
@@ -73,6 +74,9 @@ def read(model: Gibbs, prior: Gibbs, released: Released) -> Ends:
     if released.record is None:
         raise ArgumentError("the width of a regression's interval depends on its rows: it is known after the release.")
     record = released.record
+    if shaped_intervals.is_shaped(record[1]):
+        included = "robust" if released.robust else "model"
+        return lambda level, sampling: shaped_intervals.ends(*record[:2], level, included if sampling else "none")
     return lambda level, sampling: _ends(record, level, sampling)
 
 

@@ -89,7 +89,7 @@ class Recursion:
         start = np.zeros(dimension) if prior.start is None else np.array(prior.start)
         return cls(
             lambda theta: prior.gradient(theta) / n,
-            lambda theta: np.clip(np.nan_to_num(prior.project(theta), nan=0.0), -_FARTHEST, _FARTHEST),
+            lambda theta: bounded(prior.project(theta)),
             np.tile(start, (chains, 1)),
             float(numbers["learning_rate"]),
             float(numbers["momentum"]),
@@ -128,6 +128,11 @@ def noisy_path(
 
     average = recursion.run(noisy)
     return Path(average, np.stack(kept, axis=1) if keep else None)
+
+
+def bounded(theta: Array) -> Array:
+    """Parameters without NaN, clipped so that no chain becomes infinite."""
+    return np.clip(np.nan_to_num(theta, nan=0.0), -_FARTHEST, _FARTHEST)
 
 
 def gradient_grid(noise: float) -> Fraction:

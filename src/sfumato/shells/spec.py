@@ -32,6 +32,8 @@ _KEYS = {
     "price": ("epsilon", "delta", "draws", "mechanism", "goal", "steps"),
     "ledger": ("file", "url", "name", "request", "witness"),
 }
+# Mechanisms that release a path of noisy gradients.
+_PATHS = ("auto", "shaped-path", "langevin-path")
 # Beyond this an attacker is certain for every practical purpose: 1 - e^-50.
 _LARGEST = 50
 
@@ -140,7 +142,7 @@ class Spec:
             )
         if self.model.summed == LOSSES:
             options.setdefault("goal", "estimate")
-            if options["goal"] == "estimate" and options.get("mechanism", "auto") in ("auto", "langevin-path"):
+            if options["goal"] == "estimate" and options.get("mechanism", "auto") in _PATHS:
                 options.setdefault("keep", ("transcript",))  # free, and intervals need it
         return plan(self.model, count, **options)
 

@@ -30,6 +30,7 @@ from sfumato.theorems._common import (
     FLOAT_ERROR,
     NOT_NEGATIVE,
     ONE_TO_TWO,
+    POSITIVE,
     RECORDS,
     RUN,
 )  # fmt: skip
@@ -161,3 +162,48 @@ def shape_first(parts: Sequence[Guarantee], *, fixed_beforehand: bool) -> Guaran
     trust = TRUST[max(TRUST.index(part.trust) for part in parts)]
     curve = compose((part.curve, 1) for part in parts)
     return h.guarantee(curve, parts[0].adjacency, parts[0].unit, trust, max(part.draws for part in parts))
+
+
+theorem(
+    "weighted.budgeted_chain", "last iterate of a weighted loss, within a mu fixed beforehand", "Bok, Su and Altschuler 2024",
+    Hypothesis("priced-before-it-runs", "a power whose price was checked before the chain starts", "mu_t <= mu", "True",
+               "Choose the power from public numbers and earlier releases so that the finite-step theorem gives at most mu.",
+               "declared"),
+    *RUN, *MAPPED_ROWS,
+    Hypothesis("convex", "convexity of every loss", "convex", "True", "Use a convex loss.", "loss"),
+    Hypothesis("mu", "price of all chains", "mu", POSITIVE, "Give a positive mu."),
+    Hypothesis("chains", "number of chains", "chains", COUNT, "Run at least one chain."),
+    FLOAT_ERROR[1],
+)  # fmt: skip
+
+
+def budgeted_chain(
+    *,
+    mu: float,
+    convex: bool,
+    priced_before_it_runs: bool,
+    public_map: bool,
+    weights_of_rows_alone: bool,
+    public_start: bool,
+    full_batch: bool,
+    chains: int = 1,
+    headroom: float = 0.0,
+    adjacency: str = "replace-one",
+    unit: str = "row",
+) -> Guarantee:
+    """Price of the last iterates of `chains` chains in mapped coordinates whose power was chosen to cost at most `mu`.
+
+    After the map is public the potential has G = 2 s power, m = lambda_min(BPB) and M = n power b k + lambda_max(BPB), and the
+    finite-step theorem (`finite_step.last_iterate`) prices the chains at mu_t(power). Whoever runs them declares that the
+    power was chosen from public numbers and earlier releases with mu_t(power) <= mu before the first step: given what was
+    released before, the chains are mu-Gaussian private, so they compose with the release of the moments.
+    Source: Bok, Su and Altschuler 2024; docs/proofs/weighted.md.
+    """
+    h = Hypotheses("weighted.budgeted_chain")
+    h.flags(
+        priced_before_it_runs=priced_before_it_runs, public_start=public_start, full_batch=full_batch, convex=convex
+    )
+    check_mapped_rows(h, public_map, weights_of_rows_alone, headroom)
+    price, k = h.number(mu, "mu"), h.count(chains, "chains")
+    h.holds(True, "float-noise", given="float64 normals (53 bits)")
+    return h.guarantee(Gaussian(price), adjacency, unit, draws=k)

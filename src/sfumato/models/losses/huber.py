@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -89,6 +89,15 @@ class Huber(ScalarLinkLoss):
     def label_limit(self, largest_score: float) -> float:
         """Where every residual is clipped: the largest score plus c."""
         return largest_score + self.clip
+
+    @property
+    def squared_labels(self) -> tuple[float, float] | None:
+        """The declared bounds of the labels."""
+        return None if self.lower is None or self.upper is None else (self.lower, self.upper)
+
+    def reclipped(self, clip: float) -> Huber:
+        """The same loss with residuals clipped at `clip`, if that is less."""
+        return replace(self, clip=min(self.clip, clip))
 
     def simulate(self, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Normal labels about the score, for whose deviation this clipping level is the usual choice; within the bounds."""

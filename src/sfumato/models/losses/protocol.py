@@ -99,6 +99,14 @@ class Loss:
         """
         raise NotImplementedError
 
+    def largest_slope(self) -> float:
+        """Bound on the slope in a score over all scores and labels: the Lipschitz constant over the radius."""
+        return self.constants().lipschitz / self.radius
+
+    def largest_curvature(self) -> float:
+        """Bound on the second derivative in a score over all scores and labels: smoothness over radius squared, or infinite."""
+        return self.constants().smoothness / self.radius**2
+
     def value_at(self, scores: FloatArray, y: ArrayLike) -> FloatArray:
         """The loss at scores (..., outputs) and labels (...)."""
         raise NotImplementedError
@@ -110,6 +118,15 @@ class Loss:
     def label_limit(self, largest_score: float) -> float | None:
         """Size from which on all labels of one sign give the same slopes at all |scores| <= largest_score, or None."""
         return None
+
+    @property
+    def squared_labels(self) -> tuple[float, float] | None:
+        """Declared bounds of the labels of a linear regression, whose moments give a start and a clipping level; else None."""
+        return None
+
+    def reclipped(self, clip: float) -> Loss:
+        """The loss with slopes clipped at `clip`, where that is less than its own bound; most losses stay as they are."""
+        return self
 
     def mode_bound(self, power: float, n: int, precision: float) -> float | None:
         """Bound on the norm of the mode of n records under the prior N(0, I/precision).
@@ -193,14 +210,6 @@ class ScalarLinkLoss(Loss):
             rise = self.derivative(above, labels) - self.derivative(below, labels)
             quotient = np.where(above > below, rise / (above - below), 0.0)
         return np.asarray(np.clip(np.nan_to_num(quotient, nan=0.0), 0.0, self.largest_curvature()))
-
-    def largest_slope(self) -> float:
-        """Bound on |phi'| over all scores and labels: the Lipschitz constant over the radius."""
-        return self.constants().lipschitz / self.radius
-
-    def largest_curvature(self) -> float:
-        """Bound on phi'' over all scores and labels: the smoothness over the squared radius; infinite if not smooth."""
-        return self.constants().smoothness / self.radius**2
 
     def value_at(self, scores: FloatArray, y: ArrayLike) -> FloatArray:
         """The link at the only score."""

@@ -13,7 +13,9 @@ from sfumato.draws import Draws
 
 # What an interval includes: the true parameter varies by both, the posterior mean of the rows by privacy alone.
 BOTH, PRIVACY = "privacy and sampling", "privacy"
-INCLUDED = (BOTH, PRIVACY)
+# Both, for a regression whose model may be wrong: sampling as the released matrix of its scores has it.
+ROBUST = "robust"
+INCLUDED = (BOTH, PRIVACY, ROBUST)
 # Each draw costs a sum over all values of the hidden statistic, so a file of millions would take hours. N draws locate the
 # statistic within 1/sqrt(N) of their spread: more than these narrow an interval by 0.01 %.
 MOST_DRAWS = 4096
@@ -32,7 +34,8 @@ class Numbers(NamedTuple):
 class Released:
     """The released part of a data set of n records: draws (N, coordinates), and noisy totals where they were published.
 
-    `record` holds the draws as released and the documents of plan and schema, from which regressions are read.
+    `record` holds the draws as released and the documents of plan and schema, from which regressions are read; `robust` asks
+    for their sandwich intervals.
     """
 
     n: int
@@ -40,6 +43,7 @@ class Released:
     draws: Array
     totals: Array | None = None
     record: tuple[Draws, Mapping[str, Any], Mapping[str, Any]] | None = None
+    robust: bool = False
 
     @property
     def first(self) -> Array:

@@ -1,0 +1,151 @@
+"""What the procedures that learn the shape of the rows first share: the model they serve, the moments, the map, the start.
+
+The moments of the rows are released with noise; map, weights, start and clipping level follow from them and from public
+numbers. Where labels have declared bounds and the loss is that of a linear regression, the label is one more column of the
+moments: their ridge solution is the start of the path, and the residual deviation that they imply sets the clipping level.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.engines.protocol import UNIT_ROUNDOFF, Array, LabelScale, ShapedEngine, gradient_error
+from sfumato.grids.line import spacing
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses.protocol import LABELLED_ROW, Loss, ScalarLinkLoss
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.samplers.support import multiples
+from sfumato.shapes import symmetric
+from sfumato.shapes.whitening import Shape, edge, largest_norm, shape_of
+from sfumato.theorems.moments import noisy_moments
+
+# kappa and c of the map, and the bend of the weights: rows have a mean square length of 4 in mapped coordinates, so that most
+# count with weight 1/2 in every direction; a longer row counts for less.
+RIDGE, SCALE, BEND = 0.2, 0.5, 2.0
+# Most coefficients: the moments are d(d+1)/2 numbers, and the map needs their eigenvectors.
+WIDEST = 2000
+# The label's column of the moments has this share of the longest row's norm: the noise of the other columns grows by half of
+# what an equal share would cost.
+_LABEL_SHARE = 0.7
+# The clipping level in residual deviations, and its floor as a share of the declared half-range of the labels.
+_DEVIATIONS, _NARROWEST = 1.5, 0.01
+
+
+def refuses(model: Gibbs) -> str | None:
+    """Serve convex smooth losses of one score with labelled rows, in a stated dimension of at most `WIDEST`."""
+    loss, constants = model.loss, model.constants
+    if not isinstance(loss, ScalarLinkLoss) or loss.record != LABELLED_ROW:
+        return f"the shape of the rows is learnt for losses of one score per labelled row; {loss.name} is none"
+    if not constants.convex or not constants.smooth or not math.isfinite(loss.largest_curvature()):
+        return f"the curvature of a {loss.name} loss is not bounded, or the loss is not convex"
+    if not math.isfinite(loss.largest_slope()):
+        return "the per-record gradients are unbounded; use a clipped loss"
+    if model.dimension is None or model.dimension > WIDEST:
+        given = "an unstated number" if model.dimension is None else f"{model.dimension:,}"
+        return f"the shape of the rows is learnt for at most {WIDEST:,} coefficients, stated beforehand; the model has {given}"
+    return None
+
+
+def label_column(model: Gibbs) -> LabelScale | None:
+    """How the label enters the moments; None where the loss does not use them."""
+    ends = model.loss.squared_labels
+    if ends is None:
+        return None
+    # The middle of the bounds is a constant, which only an intercept can take back.
+    centre = (ends[0] + ends[1]) / 2 if model.intercept else 0.0
+    half = max(ends[1] - centre, centre - ends[0])
+    return LabelScale(centre, half, _LABEL_SHARE * model.loss.radius / half)
+
+
+def label_radius(label: LabelScale | None) -> float:
+    """Bound on the label's column of the moments, rounded up; 0 without one."""
+    return 0.0 if label is None else label.scale * label.half * (1 + 1e-12)
+
+
+def moments_price(model: Gibbs, n: int, noise: float, label: LabelScale | None) -> Guarantee:
+    """Price of the noisy moments, the roundings of their sum included."""
+    joint = model.loss.radius**2 + label_radius(label) ** 2
+    size = joint + 12 * noise * math.sqrt(symmetric.length((model.dimension or 1) + 1) + 100)
+    return noisy_moments(
+        radius=model.loss.radius,
+        label_radius=label_radius(label),
+        n=n,
+        noise=noise,
+        public_weights=True,  # what `ShapedEngine.moments` does
+        float_error=gradient_error(n, joint) / n + 16 * UNIT_ROUNDOFF * size,
+    )
+
+
+def mapped_error(model: Gibbs, n: int, noise: float, largest: float, times: int) -> float:
+    """Bound on the rounding error of a mean of terms of norm `largest` that is summed in the rows' coordinates and mapped
+    `times` times by B afterwards, whose norm is bounded by the noise of the moments alone.
+    """
+    d = model.dimension or 1
+    norm = largest_norm(noise, d, RIDGE, SCALE) ** times
+    return norm * (gradient_error(n, largest) / n + 4 * times * math.sqrt(d) * (d + 4) * UNIT_ROUNDOFF * largest)
+
+
+def noisy(values: Array, noise: float, source: Any) -> Array:
+    """`values` with independent normal noise, rounded to the public grid of this noise."""
+    grid = float(spacing(noise))
+    return np.asarray(np.rint((values + noise * source.normal(values.shape)) / grid) * grid)
+
+
+def on_grid(values: Array, noise: float) -> bool:
+    """Whether all values are finite and lie on the public grid of this noise."""
+    return bool(np.isfinite(values).all()) and multiples(values, float(spacing(noise)))
+
+
+def publish_moments(model: Gibbs, engine: ShapedEngine, noise: float, label: LabelScale | None, source: Any) -> Array:
+    """The noisy mean moments of the rows, in the coordinates of `shapes.symmetric`."""
+    # Rounded down, so that the weights of the engine never allow more than is paid for.
+    radius = math.hypot(model.loss.radius, label_radius(label)) * (1 - 1e-15)
+    return noisy(symmetric.packed(engine.moments(radius, label) / engine.n), noise, source)
+
+
+def resolvable(model: Gibbs, noise: float) -> bool:
+    """Whether moments with this noise can tell any direction: the largest moment is at most the radius squared."""
+    return edge(noise, model.dimension or 1) < model.loss.radius**2
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """What follows from published moments: the map, the start of the path in the user's coordinates, and the loss."""
+
+    shape: Shape
+    start: Array
+    loss: Loss
+
+
+def learnt(model: Gibbs, moments: Array, noise: float, label: LabelScale | None) -> Learnt:
+    """Map, start and loss, from the published moments and public numbers alone."""
+    d = int(model.dimension or 0)
+    matrix = symmetric.unpacked(moments, d if label is None else d + 1)
+    shape = shape_of(matrix[:d, :d], noise, RIDGE, SCALE, model.loss.radius)
+    centre = np.zeros(d) if model.prior.start is None else np.array(model.prior.start)
+    if label is None:
+        return Learnt(shape, centre, model.loss)
+    return _linear(model, shape, matrix, label, noise)
+
+
+def _linear(model: Gibbs, shape: Shape, matrix: Array, label: LabelScale, noise: float) -> Learnt:
+    """The ridge solution of joint moments, and the loss whose clipping level fits its residuals.
+
+    Along a resolved direction of moment l the solution is shrunk by l^2/(l^2 + e^2): the noise of S_xy is about that of S_xx.
+    """
+    d = len(shape.values)
+    cross, square = matrix[:d, d] / label.scale, matrix[d, d] / label.scale**2
+    e = edge(noise, d)
+    factors = np.where(shape.resolved, shape.shrunk / (shape.shrunk**2 + e**2), 0.0)
+    start = shape.vectors @ (factors * (shape.vectors.T @ cross))
+    explained = 2 * start @ cross - (shape.vectors.T @ start) ** 2 @ shape.shrunk
+    # One deviation of the noise of the label's own moment is added: too wide a clip costs noise, too narrow a one bias.
+    variance = max(square - float(explained), 0.0) + noise / label.scale**2
+    clip = _DEVIATIONS * max(math.sqrt(variance), _NARROWEST * label.half)
+    if label.centre:
+        start[-1] += label.centre / model.intercept
+    return Learnt(shape, model.prior.project(start), model.loss.reclipped(clip))
