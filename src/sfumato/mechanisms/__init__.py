@@ -123,22 +123,28 @@ def _best(request: Request[Any]) -> Plan:
         return _closest(request)
     if model.goal == "estimate" and goal == "draws":
         raise MechanismRefused(f"{model} has no posterior to draw from: it releases an estimate. Add goal='estimate'.")
-    reasons: list[str] = []
+    reasons: dict[str, str] = {}
     missed: list[CalibrationError] = []
     for name in TABLE:
         reason = serving(name, model, goal, PROVED, request.keep)
         if not isinstance(reason, str):
             try:
-                return plan_with(name, request)
+                plan = plan_with(name, request)
+                plain = name == "langevin-path" and "shaped-path" in reasons
+                return replace(plan, note=f"the plain path, because {reasons['shaped-path']}") if plain else plan
             except CalibrationError as error:  # a later one may still meet it: a pure target, say
                 missed.append(error)
                 continue
             except MechanismRefused as error:
                 reason = str(error).rstrip(".")
-        reasons.append(f"{name}: {reason}")
+        reasons[name] = reason
     if missed:
         raise missed[0]
-    raise MechanismRefused(f"no mechanism is proved for {model} with goal {goal!r}. " + "; ".join(reasons) + ".")
+    raise MechanismRefused(f"no mechanism is proved for {model} with goal {goal!r}. {_listed(reasons)}.")
+
+
+def _listed(reasons: dict[str, str]) -> str:
+    return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
 
 
 def _closest(request: Request[Family]) -> Plan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sfumato.calibrate import Target
@@ -24,7 +24,8 @@ class Plan:
 
     `mechanism` names what was chosen, `procedure` how it is drawn, and `parameters` are the procedure's public numbers
     (power, strength, step, steps, noise, ...); `plan["noise"]` is one of them. `digest` is a hash of the whole plan, by which
-    a release, a ledger row and a plan are known to be the same.
+    a release, a ledger row and a plan are known to be the same. `note` says why "auto" passed over a better mechanism; it is
+    printed and is no part of the document.
     """
 
     mechanism: str
@@ -39,6 +40,7 @@ class Plan:
     expected: Expected
     cost: Cost
     target: Target | None = None
+    note: str = field(default="", compare=False)
 
     def __getitem__(self, name: str) -> float | int:
         return dict(self.parameters)[name]
@@ -103,4 +105,6 @@ class Plan:
             ("work", str(self.cost)),
             ("digest", self.digest[:16]),
         ]
+        if self.note:
+            rows.insert(3, ("note", self.note))
         return "\n".join(f"{name:<10} {value}" for name, value in rows)

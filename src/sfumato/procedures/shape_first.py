@@ -39,7 +39,7 @@ def refuses(model: Gibbs) -> str | None:
     """Serve convex smooth losses of one score with labelled rows, in a stated dimension of at most `WIDEST`."""
     loss, constants = model.loss, model.constants
     if not isinstance(loss, ScalarLinkLoss) or loss.record != LABELLED_ROW:
-        return f"the shape of the rows is learnt for losses of one score per labelled row; {loss.name} is none"
+        return f"the shape of the rows is learnt only for losses with one score per labelled row, and {loss.name} is not one"
     if not constants.convex or not constants.smooth or not math.isfinite(loss.largest_curvature()):
         return f"the curvature of a {loss.name} loss is not bounded, or the loss is not convex"
     if not math.isfinite(loss.largest_slope()):
