@@ -153,12 +153,12 @@ CASES: dict[str, Callable[[], sf.Release]] = {
     "lattice by trials in a ball": lambda: made(logistic(3, ball(3.0)), labelled(3), mechanism="exponential"),
     "converged": lambda: made(logistic(2), labelled(2), mechanism="exact", **CONVERGED),
     "converged in a ball": lambda: made(logistic(2, ball()), labelled(2), mechanism="exponential", **CONVERGED),
-    "path": lambda: made(logistic(2), labelled(2), goal="estimate", steps=20),
+    "path": lambda: made(logistic(2), labelled(2), mechanism="langevin-path", goal="estimate", steps=20),
     "path with transcript": lambda: made(
-        logistic(2), labelled(2), goal="estimate", steps=20, keep=("transcript",), draws=2
+        logistic(2), labelled(2), mechanism="langevin-path", goal="estimate", steps=20, keep=("transcript",), draws=2
     ),
     "path in a ball": lambda: made(
-        logistic(2, ball(0.05)), labelled(2), goal="estimate", steps=20, keep=("transcript",)
+        logistic(2, ball(0.05)), labelled(2), mechanism="langevin-path", goal="estimate", steps=20, keep=("transcript",)
     ),
     # other targets
     "target gaussian": lambda: made(RATE, BITS, target=sf.Gaussian(0.5), mechanism="noisy-statistics"),

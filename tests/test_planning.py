@@ -36,6 +36,8 @@ SERVED = [
     ("exponential", regression(prior=BALL, dimension=1, loss=sf.losses.Hinge(radius=1.0)), "draws"),
     ("langevin", regression(), "draws"),
     ("langevin", regression(loss=sf.losses.ClippedPoisson(radius=1.0, clip=2.0, label_bound=10.0)), "draws"),
+    ("shaped-langevin", regression(), "draws"),
+    ("shaped-path", regression(), "estimate"),
     ("langevin-path", regression(), "estimate"),
     ("langevin-path", regression(loss=sf.losses.Hinge(radius=1.0)), "estimate"),
 ]
@@ -86,7 +88,9 @@ def test_another_epsilon_n_or_draws_is_another_digest(name, model, goal):
 
 
 @pytest.mark.parametrize(
-    ("name", "model", "goal"), [case for case in SERVED if not isinstance(case[1], sf.families.BetaBernoulli)]
+    ("name", "model", "goal"),
+    # One estimate only is released by a shaped path, and the power of a shaped chain is chosen after the plan.
+    [each for each in SERVED if not isinstance(each[1], sf.families.BetaBernoulli) and "shaped" not in each[0]],
 )
 def test_the_price_is_for_all_draws_together(name, model, goal):
     one = sf.plan(model, N, 0.5, DELTA, mechanism=name, goal=goal)
@@ -164,7 +168,7 @@ def test_auto_takes_the_law_closest_to_the_posterior():
         assert best == others[gaps.index(min(gaps))]
         assert best.mechanism == expected
     assert sf.plan(regression(), N, 1.0, DELTA).mechanism == "langevin"
-    assert sf.plan(regression(), N, 1.0, DELTA, goal="estimate").mechanism == "langevin-path"
+    assert sf.plan(regression(), N, 1.0, DELTA, goal="estimate").mechanism == "shaped-path"
     kinked = regression(loss=sf.losses.Hinge(1.0), prior=BALL, dimension=2)
     assert sf.plan(kinked, N, 1.0, DELTA).mechanism == "exponential"
 

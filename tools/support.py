@@ -119,7 +119,7 @@ def rows() -> list[Row]:
 
 
 def _row(name: str, model: Any, mechanism: str, trust: str) -> Row:
-    goal = "estimate" if mechanism == "langevin-path" else model.goal
+    goal = "estimate" if mechanism in ("shaped-path", "langevin-path") else model.goal
     procedure = serving(mechanism, model, goal, trust)
     if isinstance(procedure, str):
         return Row(name, mechanism, goal, trust, refusal=procedure)
@@ -140,7 +140,7 @@ def _interval(model: Any, procedure: str) -> str:
     except SfumatoError as error:
         return str(error)
     if model.summed == LOSSES:
-        return "from the transcript" if procedure == "path" else NO_TRANSCRIPT
+        return {"path": "from the transcript", "shaped-path": "yes"}.get(procedure, NO_TRANSCRIPT)
     return "yes"
 
 

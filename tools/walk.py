@@ -59,7 +59,7 @@ def logistic_path() -> Callable[[], Any]:
     schema = sf.Schema.vector(3, data_norm=1.0, target=sf.Category([0, 1]))
     data = sf.Dataset.from_arrays(rng.uniform(-0.5, 0.5, (200, 3)), rng.integers(0, 2, 200), schema=schema)
     model = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(5.0), 3)
-    plan = sf.plan(model, 200, 1.0, 1e-6, goal="estimate")
+    plan = sf.plan(model, 200, 1.0, 1e-6, mechanism="langevin-path", goal="estimate")
     return lambda: sf.publish(plan, data)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ class Draws:
         if self.totals is not None:
             self._freeze("totals", np.ravel(self.totals))
         held = {name: _frozen(np.ravel(vector)) for name, vector in self.published.items()}
-        object.__setattr__(self, "published", MappingProxyType(held))
+        object.__setattr__(self, "published", held)
 
     def _freeze(self, name: str, given: Any) -> NDArray[np.float64]:
         """Store a read-only copy of an array in the field `name`, and return it."""

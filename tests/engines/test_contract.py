@@ -189,7 +189,7 @@ def test_an_engine_from_outside_is_added_by_one_line_and_serves_a_release(monkey
     opening.ENGINES.insert(0, opening.ENGINES.pop())
     before = Plain.opened
     model = sf.Gibbs(sf.losses.SmoothedHinge(1.0, width=0.5), sf.priors.Gaussian(1.0), WIDTH)
-    release = sf.publish(sf.plan(model, 500, 1.0, 1e-6, goal="estimate"), data)
+    release = sf.publish(sf.plan(model, 500, 1.0, 1e-6, mechanism="langevin-path", goal="estimate"), data)
     assert Plain.opened == before + 1
     release.verify()
     with pytest.raises(ArgumentError, match="plain"):

@@ -55,7 +55,7 @@ def test_a_replaced_record_moves_the_sum_by_no_more_than_is_charged_at_any_param
 def test_a_steep_prior_shortens_the_steps_and_what_is_released_stays_finite():
     prior = sf.priors.Gaussian([[1e4 * 200, 0.0], [0.0, 0.01]], mean=[1.0, 0.0])
     model = sf.Gibbs(sf.losses.Huber(1.0, clip=1.0), prior, 2)
-    plan = sf.plan(model, 200, 1.0, 1e-6, goal="estimate", keep=("transcript",))
+    plan = sf.plan(model, 200, 1.0, 1e-6, mechanism="langevin-path", goal="estimate", keep=("transcript",))
     assert plan["learning_rate"] * (1 + 1e4) <= 2
     schema = sf.Schema.vector(2, data_norm=1.0, target=NUMBERS)
     data = sf.Dataset.from_arrays(np.tile([1.0, 0.0], (200, 1)), np.ones(200), schema=schema)

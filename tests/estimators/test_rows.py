@@ -83,11 +83,11 @@ def test_a_constant_that_is_not_paid_for_would_be_seen():
     ],
 )
 def test_the_price_rests_on_the_radius_with_the_intercept(declared, radius):
-    """mu = sqrt(T) G/(n sigma) with G = 2 radius, and a little for roundings."""
+    """The moments' share of mu^2 is a tenth: sqrt(2) radius^2/(n noise) squared, and a little for roundings."""
     X, y = rows()
     estimator = sf.PrivateLogisticRegression(1.0, 1e-6, classes=[0, 1], **declared).fit(X, y)
     plan = estimator.plan_
-    mu = math.sqrt(plan["steps"]) * 2 * radius / (len(X) * plan["noise"])
+    mu = math.sqrt(2) * radius**2 / (len(X) * plan["moments_noise"]) / math.sqrt(0.1)
     assert plan.model.loss.radius == pytest.approx(radius, rel=1e-12)
     assert estimator.guarantee_.curve.mu == pytest.approx(mu, rel=1e-6)
     assert estimator.guarantee_.curve.mu >= mu * (1 - 1e-9)

@@ -61,8 +61,8 @@ CHAINS = {
     "a longer step": lambda: forged(sf.plan(REGRESSION, 40, 1.0, 1e-6), step=0.3),
     "more steps": lambda: forged(sf.plan(REGRESSION, 40, 1.0, 1e-6, steps=3), steps=500),
     "a higher power": lambda: forged(sf.plan(REGRESSION, 40, 0.5, 1e-6), power=1.0),
-    "less noise on the path": lambda: forged(sf.plan(REGRESSION, 40, 1.0, 1e-6, goal="estimate"), noise=1e-3),
-    "a longer path": lambda: forged(sf.plan(REGRESSION, 40, 1.0, 1e-6, goal="estimate"), steps=4000),
+    "less noise on the path": lambda: forged(sf.plan(REGRESSION, 40, 1.0, 1e-6, mechanism="langevin-path", goal="estimate"), noise=1e-3),
+    "a longer path": lambda: forged(sf.plan(REGRESSION, 40, 1.0, 1e-6, mechanism="langevin-path", goal="estimate"), steps=4000),
 }
 
 
@@ -113,7 +113,7 @@ def test_a_plan_that_could_never_be_drawn_is_not_made():
 
 def path_plan():
     model = sf.Gibbs(sf.losses.Huber(1.0, clip=1.0), sf.priors.Gaussian(1.0), 2)
-    return sf.plan(model, 100, 1.0, 1e-6, goal="estimate")
+    return sf.plan(model, 100, 1.0, 1e-6, mechanism="langevin-path", goal="estimate")
 
 
 def test_a_learning_rate_so_small_that_squares_vanish_does_not_make_a_path_free():

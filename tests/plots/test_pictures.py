@@ -58,7 +58,7 @@ def legend(figure):
 
 
 def test_every_picture_can_be_read(chain, release, prices):
-    path = sf.plan(GIBBS, 2_000, 1.0, 1e-6, goal="estimate")
+    path = sf.plan(GIBBS, 2_000, 1.0, 1e-6, mechanism="langevin-path", goal="estimate")
     many = sf.plan(GIBBS, 1_234_567, 0.05, 1e-9, mechanism="concentrated", draws=10)
     pictures = {
         "curve": sf.plots.privacy_curve(chain),
@@ -370,7 +370,7 @@ def test_the_schedule_shows_both_accounts_and_ends_at_the_price(chain):
 
 
 def test_a_path_plan_shows_its_momentum_its_tail_and_its_own_account():
-    plan = sf.plan(GIBBS, 2_000, 1.0, 1e-6, goal="estimate")
+    plan = sf.plan(GIBBS, 2_000, 1.0, 1e-6, mechanism="langevin-path", goal="estimate")
     figure = sf.plots.schedule(plan)
     path, point = lines(figure)
     assert path[-1].tolist() == point[0].tolist() == [plan["steps"], plan.guarantee.curve.mu]

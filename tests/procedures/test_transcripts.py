@@ -30,9 +30,12 @@ def data(seed: int = 1) -> sf.Dataset:
     return sf.Dataset.from_arrays(rng.uniform(-0.6, 0.6, (N, 2)), rng.integers(0, 2, N), schema=SCHEMA)
 
 
+PLAIN = {"mechanism": "langevin-path", "goal": "estimate"}
+
+
 def path(prior: str = "gaussian", **options) -> sf.Plan:
     model = sf.Gibbs(sf.losses.Logistic(1.5), PRIORS[prior], D, 1.0)
-    return sf.plan(model, N, 1.0, 1e-6, **{"goal": "estimate", "keep": ("transcript",), "steps": 30, **options})
+    return sf.plan(model, N, 1.0, 1e-6, **{**PLAIN, "keep": ("transcript",), "steps": 30, **options})
 
 
 @pytest.mark.parametrize("prior", list(PRIORS))
@@ -112,7 +115,7 @@ def test_a_transcript_cannot_be_written_to():
 @pytest.mark.parametrize("rich", [True, False])
 @pytest.mark.parametrize("goal", ["draws", "estimate"])
 def test_progress_shows_public_numbers_and_changes_nothing(rich, goal, capfd, monkeypatch):
-    plan = path(goal=goal, keep=())
+    plan = path(goal=goal, keep=(), mechanism="langevin" if goal == "draws" else "langevin-path")
     quiet = sf.publish(plan, data(), randomness=sf.seeded(3))
     assert capfd.readouterr() == ("", "")
     found = builtins.__import__

@@ -50,7 +50,7 @@ class Study:
         self.schema = sf.Schema.vector(5 - bool(intercept), data_norm=1.0, target=target, name="survey")
         self.model = sf.Gibbs(self.loss, self.prior, 5, intercept)
         keep = options.pop("keep", ("transcript",))
-        self.plan = sf.plan(self.model, n, epsilon, DELTA, goal="estimate", keep=keep, **options)
+        self.plan = sf.plan(self.model, n, epsilon, DELTA, mechanism="langevin-path", goal="estimate", keep=keep, **options)
 
     def table(self, seed: int) -> tuple[np.ndarray, np.ndarray, sf.Dataset]:
         rng = np.random.default_rng(seed)
@@ -150,7 +150,7 @@ def test_where_a_release_tells_nothing_the_interval_is_the_priors_own():
     )
     radius = sf.losses.radius_with_intercept(schema.design().radius, 0.5)
     model = sf.Gibbs(sf.losses.Logistic(radius), sf.priors.Gaussian(0.02), 6, 0.5)
-    plan = sf.plan(model, n, 0.3, DELTA, goal="estimate", keep=("transcript",))
+    plan = sf.plan(model, n, 0.3, DELTA, mechanism="langevin-path", goal="estimate", keep=("transcript",))
     own = 2 * stats.norm.ppf(0.95) / math.sqrt(0.02)
     for seed in range(4 if LONG else 2):
         table = {

@@ -121,10 +121,10 @@ def test_a_regression_with_its_transcript_has_a_summary_with_intervals():
     table = {"x": x, "y": rng.random(800) < 1 / (1 + np.exp(-3 * x))}
     radius = sf.losses.radius_with_intercept(schema.design().radius, 0.5)
     model = sf.Gibbs(sf.losses.Logistic(radius), sf.priors.Gaussian(0.05), 2, 0.5)
-    kept = release_of(model, table, schema, 800, goal="estimate", keep=("transcript",))
+    kept = release_of(model, table, schema, 800, mechanism="langevin-path", goal="estimate", keep=("transcript",))
     assert kept.summary().intervals.shape == (2, 2)
     assert "intercept" in str(kept.summary())
-    bare = release_of(model, table, schema, 800, goal="estimate")
+    bare = release_of(model, table, schema, 800, mechanism="langevin-path", goal="estimate")
     assert bare.summary().intervals is None
     assert 'keep=("transcript",)' in str(bare.summary())
     with pytest.raises(ArgumentError, match="prior is for families"):

@@ -70,7 +70,7 @@ def test_a_draw_outside_its_support_is_refused(what):
 
 def test_an_average_outside_the_domain_is_refused():
     """A path without its transcript has no grid, but it cannot leave the ball that it was projected to."""
-    release = made(logistic(2, ball(0.05)), labelled(2), goal="estimate", steps=20)
+    release = made(logistic(2, ball(0.05)), labelled(2), mechanism="langevin-path", goal="estimate", steps=20)
     assert release.verify()
     outside = dataclasses.replace(release.draws, values=np.array([[[0.04, 0.04]]]))
     with pytest.raises(FormatError, match="draws"):
