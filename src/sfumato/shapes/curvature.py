@@ -22,7 +22,7 @@ class Estimate:
     """The estimated curvature, values and vectors, and the error of its entries in the basis of the vectors.
 
     The error of entry (i, j) has variance variance[i, j]. `along` is the observed curvature along the average, `across` what
-    it would be by the other directions.
+    it would be by the other directions; `dip` is what the fall along the average takes from each of the values.
     """
 
     values: Array
@@ -30,6 +30,7 @@ class Estimate:
     variance: Array
     along: float
     across: float
+    dip: Array
 
 
 def noisy_variance(size: int, deviation: float) -> Array:
@@ -81,13 +82,18 @@ def estimate(published: Published) -> Estimate:
     size_of = share * moments + slack * scales
     doubt = 0.01 * np.outer(size_of, size_of)
     np.fill_diagonal(doubt, fraction**2 + (slack * scales) ** 2)
+    spikes, extra = _spikes(seen - guess, published.curvature_noise)
+    guess = guess + spikes
     doubt = _rescaled(doubt, seen - guess, noise)
     mean, variance = combine(guess, doubt, seen, noise)
+    variance = np.minimum(variance + extra, noise)
     values, turn = np.linalg.eigh(mean)
     error = rotated(variance, turn)
     values = positive(values, np.sqrt(np.diag(error)))
     values = np.maximum(values, max(FLOOR * float(values.max()), np.finfo(float).tiny))
-    return Estimate(values, q @ turn, error, share * across * (1.0 - dip), share * across)
+    return Estimate(
+        values, q @ turn, error, share * across * (1.0 - dip), share * across, share * dip * (turn.T @ toward) ** 2
+    )
 
 
 def positive(mean: Array, deviation: Array) -> Array:
@@ -112,6 +118,20 @@ def cleaned(published: Published) -> Array:
         own = np.where(vague, max(float(own[vague].mean()), 0.0), own)
     kept: Array = np.maximum(own, 0.0)
     return kept
+
+
+def _spikes(misfit: Array, noise: float) -> tuple[Array, Array]:
+    """The part of a misfit that stands out of the noise's spectrum, and the variance of its entries.
+
+    Symmetric noise has eigenvalues within e = noise sqrt(2 d). An eigenvalue r beyond belongs to a direction of its own
+    (two nearly equal columns, a rare level), and the misfit's own value along the noisy eigenvector is sqrt(r^2 - e^2).
+    """
+    values, turn = np.linalg.eigh(misfit)
+    edge = noise * np.sqrt(2.0 * len(values))
+    beyond = np.abs(values) > edge
+    kept = np.where(beyond, np.sign(values) * np.sqrt(np.maximum(values**2 - edge**2, 0.0)), 0.0)
+    weight = np.minimum((turn**2 * beyond).sum(axis=1), 1.0)
+    return (turn * kept) @ turn.T, noise**2 / 2 * (weight[:, None] + weight[None, :])
 
 
 def _rescaled(doubt: Array, misfit: Array, noise: Array) -> Array:

@@ -56,6 +56,7 @@ class _Frame:
     shift: Array  # the same, without x
     score: Array  # V/n
     loss: Loss  # along the average
+    gap: Array  # the answer of the filter before the curvature fell, less that at its end
     linear: float  # the filter's answer to a force along the average
 
 
@@ -100,6 +101,8 @@ def _frame(published: Published, shape: Estimate, sampling: str) -> _Frame:
     )
     profile = reach(published, loss, 0.0)[1]
     response = responses(shape.values + pull, *steps, profile)
+    before = responses(shape.values + shape.dip + pull, *steps).force * (shape.values + shape.dip)
+    gap = np.maximum(before - response.force * shape.values, 0.0)
     quotients = divided(shape.values + pull, response.force, response.slope)
     return _Frame(
         shape=shape,
@@ -113,6 +116,7 @@ def _frame(published: Published, shape: Estimate, sampling: str) -> _Frame:
         shift=quotients * (pull * centre),
         score=_score(published, shape, sampling) / published.n,
         loss=loss,
+        gap=gap,
         linear=responses(np.array([shape.along + loss.ridge]), *steps, profile).force[0],
     )
 
@@ -152,7 +156,10 @@ def _step(frame: _Frame, published: Published, sampling: str, mean: Array, varia
     first, second = filtered * i11 + values * i12, filtered * i12 + values * i22
     info = np.maximum(first * filtered + second * values, _TINY)
     scale, omega, u = _bent(frame, published, mean, variance)
-    lead = known = scale * (frame.average - response.force * frame.pull * frame.centre)
+    known = frame.average - response.force * frame.pull * frame.centre
+    lead = known * frame.gap / max(float(frame.gap.max()), _TINY)
+    known = known + (scale - 1.0) * lead
+    omega = min(float(np.hypot(omega, frame.gap.max())), 0.5) if omega > 0 else 0.0
     lin, turn = first * known + second * u, first * lead
     spread = np.diag(frame.score) / values**2
     total = 1.0 / (1.0 / info + spread)
