@@ -21,14 +21,16 @@ FLOOR = 1e-6
 class Estimate:
     """The estimated curvature, values and vectors, and the error of its entries in the basis of the vectors.
 
-    The error of entry (i, j) has variance variance[i, j]; `plain` holds the curvatures along the vectors without the dip
-    along the average, as they are on the way to it.
+    The error of entry (i, j) has variance variance[i, j]. `along` is the observed curvature along the average, `across` what
+    it would be by the other directions; `dip` is what the fall along the average takes from each of the values.
     """
 
     values: Array
     vectors: Array
     variance: Array
-    plain: Array
+    along: float
+    across: float
+    dip: Array
 
 
 def noisy_variance(size: int, deviation: float) -> Array:
@@ -69,23 +71,40 @@ def estimate(published: Published) -> Estimate:
     scales = np.einsum("ij,ij->j", q, published.matrix @ q)
     moments = cleaned(published) * scales**2
     seen = q.T @ published.curvature @ q
-    toward = moments * (q.T @ published.average)
-    length = float(np.linalg.norm(toward))
-    along = toward / length if length > 0 else np.zeros(size)
-    share, dip = _two_scales(published, seen, moments, along)
-    guess = np.diag(share * moments) + dip * np.outer(along, along)
+    unit = q.T @ published.average / max(float(np.linalg.norm(published.average)), np.finfo(float).tiny)
+    share, dip = _two_scales(published, seen, moments, unit)
+    across = float(unit @ (moments * unit))
+    toward = moments * unit / np.sqrt(max(across, np.finfo(float).tiny))
+    guess = share * (np.diag(moments) - dip * np.outer(toward, toward))
     fraction = np.where(published.resolved, RESOLVED, UNRESOLVED) * share * moments
     slack = share * published.moments_noise * scales
     noise = noisy_variance(size, published.curvature_noise)
-    doubt = (np.outer(fraction, fraction) + np.outer(scales, slack) ** 2) * noisy_variance(size, 1.0)
+    size_of = share * moments + slack * scales
+    doubt = 0.01 * np.outer(size_of, size_of)
     np.fill_diagonal(doubt, fraction**2 + (slack * scales) ** 2)
+    spikes, extra = _spikes(seen - guess, published.curvature_noise)
+    guess = guess + spikes
     doubt = _rescaled(doubt, seen - guess, noise)
     mean, variance = combine(guess, doubt, seen, noise)
+    variance = np.minimum(variance + extra, noise)
     values, turn = np.linalg.eigh(mean)
-    values = np.maximum(values, max(FLOOR * float(values[-1]), np.finfo(float).tiny))
-    dipped = turn.T @ along
-    plain = np.maximum(values - dip * dipped**2, values)
-    return Estimate(values, q @ turn, rotated(variance, turn), plain)
+    error = rotated(variance, turn)
+    values = positive(values, np.sqrt(np.diag(error)))
+    values = np.maximum(values, max(FLOOR * float(values.max()), np.finfo(float).tiny))
+    return Estimate(
+        values, q @ turn, error, share * across * (1.0 - dip), share * across, share * dip * (turn.T @ toward) ** 2
+    )
+
+
+def positive(mean: Array, deviation: Array) -> Array:
+    """The mean of a normal variable given that it is positive."""
+    from scipy.special import log_ndtr
+
+    safe = np.maximum(deviation, np.finfo(float).tiny)
+    ratio = np.clip(mean / safe, -30.0, 1e8)
+    hazard = np.exp(-0.5 * ratio**2 - log_ndtr(ratio)) / np.sqrt(2 * np.pi)
+    kept: Array = np.where(deviation > 0, safe * np.maximum(ratio + hazard, 0.0), mean)
+    return kept
 
 
 def cleaned(published: Published) -> Array:
@@ -101,6 +120,20 @@ def cleaned(published: Published) -> Array:
     return kept
 
 
+def _spikes(misfit: Array, noise: float) -> tuple[Array, Array]:
+    """The part of a misfit that stands out of the noise's spectrum, and the variance of its entries.
+
+    Symmetric noise has eigenvalues within e = noise sqrt(2 d). An eigenvalue r beyond belongs to a direction of its own
+    (two nearly equal columns, a rare level), and the misfit's own value along the noisy eigenvector is sqrt(r^2 - e^2).
+    """
+    values, turn = np.linalg.eigh(misfit)
+    edge = noise * np.sqrt(2.0 * len(values))
+    beyond = np.abs(values) > edge
+    kept = np.where(beyond, np.sign(values) * np.sqrt(np.maximum(values**2 - edge**2, 0.0)), 0.0)
+    weight = np.minimum((turn**2 * beyond).sum(axis=1), 1.0)
+    return (turn * kept) @ turn.T, noise**2 / 2 * (weight[:, None] + weight[None, :])
+
+
 def _rescaled(doubt: Array, misfit: Array, noise: Array) -> Array:
     """The doubt with its entries off the diagonal scaled to what the observed ones show beyond their noise."""
     above = np.triu_indices(len(doubt), 1)
@@ -111,20 +144,33 @@ def _rescaled(doubt: Array, misfit: Array, noise: Array) -> Array:
         return doubt
     factor = max(float(weight @ (extra - known)), 0.0) / total
     factor += np.sqrt(2.0 * float(weight**2 @ (factor * base + known) ** 2)) / total
-    scaled: Array = min(factor, 4.0) * doubt
+    scaled: Array = min(factor, 25.0) * doubt
     np.fill_diagonal(scaled, np.diag(doubt))
     return scaled
 
 
-def _two_scales(published: Published, seen: Array, moments: Array, along: Array) -> tuple[float, float]:
-    """(s, b): the mean of phi'' over the rows, and what to add along S theta."""
-    total, inside = float(moments.sum()), float(along @ (moments * along))
-    if not total > 0:
-        return 0.0, 0.0
-    bounds = (LEAST_SHARE * published.largest_curvature, published.largest_curvature)
-    trace, value = float(np.trace(seen)), float(along @ seen @ along)
-    if not total - inside > 1e-3 * total:
-        return float(np.clip(trace / total, *bounds)), 0.0
-    share = float(np.clip((trace - value) / (total - inside), *bounds))
-    # The curvature along the average lies between a tenth of the others' and theirs: phi'' falls away from the centre.
-    return share, float(np.clip(value - share * inside, -0.9 * share * inside, 0.0))
+def _two_scales(published: Published, seen: Array, moments: Array, unit: Array) -> tuple[float, float]:
+    """(s, dip): the mean of phi'' over the rows, and the share by which it is smaller along the average."""
+    total, inside = float(moments.sum()), float(unit @ (moments * unit))
+    if not inside > 0:
+        return LEAST_SHARE * published.largest_curvature, 0.0
+    # trace = s (total - dip removed), value = s inside (1 - dip): two equations.
+    removed = float(moments**2 @ unit**2) / inside
+    trace, value = float(np.trace(seen)), float(unit @ seen @ unit)
+    share, dip = trace / total, 0.0
+    for _ in range(20):
+        share = float(np.clip(trace / (total - dip * removed), LEAST_SHARE * published.largest_curvature, published.largest_curvature))
+        dip = _dip(value / (share * inside), published.curvature_noise / (share * inside))
+    return share, dip
+
+
+def _dip(quotient: float, deviation: float) -> float:
+    """1 minus the mean of a quotient observed with normal noise, known to lie between a tenth and 1."""
+    from scipy.stats import truncnorm
+
+    if not deviation > 1e-6:
+        return 1.0 - min(max(quotient, 0.1), 1.0)
+    low, high = (0.1 - quotient) / deviation, (1.0 - quotient) / deviation
+    if low > 30 or high < -30:
+        return 0.9 if low > 30 else 0.0
+    return 1.0 - float(truncnorm.mean(low, high, loc=quotient, scale=deviation))

@@ -12,13 +12,14 @@ x = truth + C^-1 score, with the score's covariance V/n.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sfumato.shapes.curvature import Estimate, combine, estimate, noisy_variance
 from sfumato.shapes.filter import Response, divided, responses
 from sfumato.shapes.published import Array, Published
+from sfumato.shapes.saturation import Loss, reach, straightened
 
 __all__ = ["Posterior", "Published", "posterior"]
 
@@ -54,7 +55,9 @@ class _Frame:
     gain: Array  # of the average to x under an error of the curvature: entry (i, j) times D_ij x_j
     shift: Array  # the same, without x
     score: Array  # V/n
-    omega: float  # deviation of the relative error of the filter along the average
+    loss: Loss  # along the average
+    gap: Array  # the answer of the filter before the curvature fell, less that at its end
+    linear: float  # the filter's answer to a force along the average
 
 
 def posterior(published: Published, sampling: str) -> Posterior:
@@ -85,11 +88,21 @@ def _frame(published: Published, shape: Estimate, sampling: str) -> _Frame:
     centre = shape.vectors.T @ np.linalg.solve(published.matrix, published.centre)
     pull = np.maximum(np.diag(prior), 0.0) / published.n
     steps = (published.rate, published.momentum, published.steps, published.tail)
-    response = responses(shape.values + pull, *steps)
-    plain = responses(shape.plain + pull, *steps).force * shape.plain
     average = shape.vectors.T @ published.average
-    weight = average**2 / max(float(average @ average), _TINY)
-    omega = float(weight @ np.abs(plain - response.force * shape.values))
+    length = max(float(np.linalg.norm(average)), _TINY)
+    unit = average / length
+    plain = responses(shape.values + pull, *steps)
+    loss = Loss(
+        along=shape.along,
+        across=shape.across,
+        wander=published.noise**2 * float(plain.wander.sum()) / length**2,
+        ridge=float(pull @ unit**2),
+        centre=float(unit @ centre) / length,
+    )
+    profile = reach(published, loss, 0.0)[1]
+    response = responses(shape.values + pull, *steps, profile)
+    before = responses(shape.values + shape.dip + pull, *steps).force * (shape.values + shape.dip)
+    gap = np.maximum(before - response.force * shape.values, 0.0)
     quotients = divided(shape.values + pull, response.force, response.slope)
     return _Frame(
         shape=shape,
@@ -102,7 +115,9 @@ def _frame(published: Published, shape: Estimate, sampling: str) -> _Frame:
         gain=quotients * shape.values + response.force[:, None],
         shift=quotients * (pull * centre),
         score=_score(published, shape, sampling) / published.n,
-        omega=omega,
+        loss=loss,
+        gap=gap,
+        linear=responses(np.array([shape.along + loss.ridge]), *steps, profile).force[0],
     )
 
 
@@ -140,12 +155,41 @@ def _step(frame: _Frame, published: Published, sampling: str, mean: Array, varia
     i11, i12, i22 = _weights(frame, published, mean, variance)
     first, second = filtered * i11 + values * i12, filtered * i12 + values * i22
     info = np.maximum(first * filtered + second * values, _TINY)
+    scale, omega, u = _bent(frame, published, mean, variance)
     known = frame.average - response.force * frame.pull * frame.centre
-    optimum = (first * known + second * frame.u) / info
+    lead = known * frame.gap / max(float(frame.gap.max()), _TINY)
+    known = known + (scale - 1.0) * lead
+    omega = min(float(np.hypot(omega, frame.gap.max())), 0.5) if omega > 0 else 0.0
+    lin, turn = first * known + second * u, first * lead
     spread = np.diag(frame.score) / values**2
     total = 1.0 / (1.0 / info + spread)
-    covariance: Array = np.linalg.inv(np.diag(total) + frame.prior)
-    return covariance @ (total * optimum + frame.prior @ frame.centre), covariance
+    covariance = np.asarray(np.linalg.inv(np.diag(total) + frame.prior), dtype=np.float64)
+    j0, j1 = total * lin / info, total * turn / info
+    m0 = covariance @ (j0 + frame.prior @ frame.centre)
+    m1 = covariance @ j1
+    if not omega > 0:
+        return m0, covariance
+    size = len(values)
+    a = float(i11 @ lead**2 - turn**2 @ (1 / info) + j1 @ (turn / info) - j1 @ m1) + size + omega**-2
+    b = float((i11 * known + i12 * u) @ lead - (lin * turn) @ (1 / info) + j1 @ (lin / info) - j1 @ m0) - size
+    return m0 - b / a * m1, covariance + np.outer(m1, m1) / a
+
+
+def _bent(frame: _Frame, published: Published, mean: Array, variance: Array) -> tuple[float, float, Array]:
+    """(factor of the average, its relative deviation, u) for a filter and a gradient of a quadratic loss."""
+    loss, length = frame.loss, max(float(np.linalg.norm(frame.average)), _TINY)
+    if not loss.bend > 0:
+        return 1.0, 0.0, frame.u
+    unit = frame.average / length
+    place = float(np.clip(unit @ mean / length, 0.5, 2.0))
+    part = mean - (unit @ mean) * unit
+    miss = float(part @ part + variance.sum()) / length**2
+    straight = (1.0 - frame.linear * loss.ridge * loss.centre) / max(frame.linear * loss.along, _TINY)
+    near = replace(loss, along=min(loss.along + published.curvature_noise, loss.across))
+    far = replace(loss, along=max(loss.along - published.curvature_noise, 0.1 * loss.across))
+    mid, low, high = (reach(published, each, miss)[0] for each in (loss, near, far))
+    u = straightened(loss, frame.u, unit, length, place, miss)
+    return mid / straight, min(abs(high - low) / 2 / mid, 0.3), u
 
 
 def _weights(frame: _Frame, published: Published, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
