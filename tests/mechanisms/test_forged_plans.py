@@ -61,8 +61,12 @@ CHAINS = {
     "a longer step": lambda: forged(sf.plan(REGRESSION, 40, 1.0, 1e-6), step=0.3),
     "more steps": lambda: forged(sf.plan(REGRESSION, 40, 1.0, 1e-6, steps=3), steps=500),
     "a higher power": lambda: forged(sf.plan(REGRESSION, 40, 0.5, 1e-6), power=1.0),
-    "less noise on the path": lambda: forged(sf.plan(REGRESSION, 40, 1.0, 1e-6, mechanism="langevin-path", goal="estimate"), noise=1e-3),
-    "a longer path": lambda: forged(sf.plan(REGRESSION, 40, 1.0, 1e-6, mechanism="langevin-path", goal="estimate"), steps=4000),
+    "less noise on the path": lambda: forged(
+        sf.plan(REGRESSION, 40, 1.0, 1e-6, mechanism="langevin-path", goal="estimate"), noise=1e-3
+    ),
+    "a longer path": lambda: forged(
+        sf.plan(REGRESSION, 40, 1.0, 1e-6, mechanism="langevin-path", goal="estimate"), steps=4000
+    ),
 }
 
 

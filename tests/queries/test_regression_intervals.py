@@ -50,7 +50,9 @@ class Study:
         self.schema = sf.Schema.vector(5 - bool(intercept), data_norm=1.0, target=target, name="survey")
         self.model = sf.Gibbs(self.loss, self.prior, 5, intercept)
         keep = options.pop("keep", ("transcript",))
-        self.plan = sf.plan(self.model, n, epsilon, DELTA, mechanism="langevin-path", goal="estimate", keep=keep, **options)
+        self.plan = sf.plan(
+            self.model, n, epsilon, DELTA, mechanism="langevin-path", goal="estimate", keep=keep, **options
+        )
 
     def table(self, seed: int) -> tuple[np.ndarray, np.ndarray, sf.Dataset]:
         rng = np.random.default_rng(seed)

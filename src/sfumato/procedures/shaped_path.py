@@ -178,14 +178,14 @@ def carry_out(
     def gradient(theta: Array) -> Array:
         return weighed.gradient(learnt.start + theta @ matrix) @ matrix / (task.n * slope)
 
-    run = noisy_path(gradient, _recursion(task, learnt), numbers.noise, randomness, True, report)
+    run = noisy_path(gradient, recursion_of(task, learnt), numbers.noise, randomness, True, report)
     transcript = np.asarray(run.transcript)
     published = {"moments": moments, **_second_order(task, learnt, weighed, transcript, randomness)}
     values = learnt.start + read(task, transcript, published, "model")[0].estimate
     return Draws(model.prior.project(values)[None, None, :], engine.labels, transcript, None, published)
 
 
-def _recursion(task: Task[Gibbs, Parameters], learnt: Learnt) -> Recursion:
+def recursion_of(task: Task[Gibbs, Parameters], learnt: Learnt) -> Recursion:
     """The path of theta_t from 0, in units of the slope: the prior pulls and projects in the user's coordinates."""
     numbers, prior, shape = task.parameters, task.model.prior, learnt.shape
     slope, d = learnt.loss.largest_slope(), len(learnt.start)
@@ -211,7 +211,7 @@ def _second_order(
 ) -> dict[str, Array]:
     """The noisy curvature at the average of the path, and the noisy scale or matrix of the scores there."""
     numbers, matrix = task.parameters, learnt.shape.matrix
-    average = tail_means(_recursion(task, learnt), transcript)[0]
+    average = tail_means(recursion_of(task, learnt), transcript)[0]
     whole = numbers.score_matrix_noise is not None
     sums, scores, scale = weighed.second_sums(learnt.start + matrix @ average, whole)
     squared = learnt.loss.largest_slope() ** 2 * task.n
@@ -246,7 +246,7 @@ def read(
     """
     numbers, model = task.parameters, task.model
     learnt = shape_first.learnt(model, published["moments"], numbers.moments_noise, label_column(model))
-    recursion = _recursion(task, learnt)
+    recursion = recursion_of(task, learnt)
     average, gradient = tail_means(recursion, transcript)
     shape, slope, d = learnt.shape, learnt.loss.largest_slope(), len(learnt.start)
     whole = numbers.score_matrix_noise is not None

@@ -159,7 +159,11 @@ def _two_scales(published: Published, seen: Array, moments: Array, unit: Array) 
     trace, value = float(np.trace(seen)), float(unit @ seen @ unit)
     share, dip = trace / total, 0.0
     for _ in range(20):
-        share = float(np.clip(trace / (total - dip * removed), LEAST_SHARE * published.largest_curvature, published.largest_curvature))
+        share = float(
+            np.clip(
+                trace / (total - dip * removed), LEAST_SHARE * published.largest_curvature, published.largest_curvature
+            )
+        )
         dip = _dip(value / (share * inside), published.curvature_noise / (share * inside))
     return share, dip
 

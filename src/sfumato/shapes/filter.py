@@ -35,7 +35,9 @@ class Response:
     wander: Array
 
 
-def responses(curvature: Array, rate: float, momentum: float, steps: int, tail: int, profile: Array | None = None) -> Response:
+def responses(
+    curvature: Array, rate: float, momentum: float, steps: int, tail: int, profile: Array | None = None
+) -> Response:
     """The answers of the tail average at the given eigenvalues of C + P; O(steps * size).
 
     `profile` holds the curvature at each step relative to that at the end, where it changes on the way (None: 1 throughout);
