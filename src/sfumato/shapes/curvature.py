@@ -85,6 +85,11 @@ def estimate(published: Published) -> Estimate:
     spikes, extra = _spikes(seen - guess, published.curvature_noise)
     guess = guess + spikes
     doubt = _rescaled(doubt, seen - guess, noise)
+    vague = np.where(published.resolved, 0.0, size_of)
+    import os
+    PHI = float(os.environ.get("PHI", "0"))
+    least = PHI * np.outer(vague, vague) / max(size - int(published.resolved.sum()), 1)
+    doubt = np.maximum(doubt, least)
     mean, variance = combine(guess, doubt, seen, noise)
     variance = np.minimum(variance + extra, noise)
     values, turn = np.linalg.eigh(mean)

@@ -145,7 +145,16 @@ def _solve(frame: _Frame, published: Published, sampling: str) -> tuple[Array, A
         mean, variance = mean + half * (new - mean), variance + half * (np.diag(covariance) - variance)
         if done and turn > 3:
             break
-    return new, covariance
+    return new, covariance + _scale_error(frame, published, new, covariance) ** 2 * np.outer(new, new)
+
+
+def _scale_error(frame: _Frame, published: Published, mean: Array, covariance: Array) -> float:
+    """The relative error of the posterior's length where the loss bends within it: the third derivative's share."""
+    error = np.diag(covariance) + (frame.average - mean) ** 2
+    size = frame.loss.across * float(frame.average @ frame.average)
+    import os
+    BETA=float(os.environ.get("BETA","1"))
+    return min(BETA * frame.loss.bend * float(frame.shape.values @ error) / max(size, _TINY), 0.5)
 
 
 def _step(frame: _Frame, published: Published, sampling: str, mean: Array, variance: Array) -> tuple[Array, Array]:
