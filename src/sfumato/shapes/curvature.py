@@ -11,6 +11,10 @@ from sfumato.shapes.published import Array, Published
 # Relative deviation of a curvature from its prediction by the moments. .3 is the largest difference between phi'' weighted
 # means along single directions that simulated logistic regressions show; an unresolved moment is known by its order only.
 RESOLVED, UNRESOLVED = 0.3, 1.0
+# Between unresolved directions a few may carry almost nothing: a tenth of them, spread over the entries of their block.
+VAGUE = 0.1
+# Relative size of entries off the diagonal, before it is scaled to what is observed; and the largest such scale.
+OFF, LARGEST_SCALE = 0.1, 25.0
 # The mean of phi'' over the rows is not below this share of its bound while the path is worth reading (scores of deviation 10).
 LEAST_SHARE = 0.08
 # Eigenvalues are kept above this share of the largest one, so that quotients by them stay finite.
@@ -79,12 +83,14 @@ def estimate(published: Published) -> Estimate:
     fraction = np.where(published.resolved, RESOLVED, UNRESOLVED) * share * moments
     slack = share * published.moments_noise * scales
     noise = noisy_variance(size, published.curvature_noise)
-    size_of = share * moments + slack * scales
-    doubt = 0.01 * np.outer(size_of, size_of)
+    order = share * moments + slack * scales
+    doubt = OFF**2 * np.outer(order, order)
     np.fill_diagonal(doubt, fraction**2 + (slack * scales) ** 2)
     spikes, extra = _spikes(seen - guess, published.curvature_noise)
     guess = guess + spikes
     doubt = _rescaled(doubt, seen - guess, noise)
+    vague = np.where(published.resolved, 0.0, order)
+    doubt = np.maximum(doubt, VAGUE * np.outer(vague, vague) / max(int((~published.resolved).sum()), 1))
     mean, variance = combine(guess, doubt, seen, noise)
     variance = np.minimum(variance + extra, noise)
     values, turn = np.linalg.eigh(mean)
@@ -144,7 +150,7 @@ def _rescaled(doubt: Array, misfit: Array, noise: Array) -> Array:
         return doubt
     factor = max(float(weight @ (extra - known)), 0.0) / total
     factor += np.sqrt(2.0 * float(weight**2 @ (factor * base + known) ** 2)) / total
-    scaled: Array = min(factor, 25.0) * doubt
+    scaled: Array = min(factor, LARGEST_SCALE) * doubt
     np.fill_diagonal(scaled, np.diag(doubt))
     return scaled
 

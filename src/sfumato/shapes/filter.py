@@ -35,16 +35,9 @@ class Response:
     wander: Array
 
 
-def responses(
-    curvature: Array, rate: float, momentum: float, steps: int, tail: int, profile: Array | None = None
-) -> Response:
-    """The answers of the tail average at the given eigenvalues of C + P; O(steps * size).
-
-    `profile` holds the curvature at each step relative to that at the end, where it changes on the way (None: 1 throughout);
-    forces scale with it. Answers to noise are those at the end, since early noise is forgotten.
-    """
-    shape = np.ones(steps) if profile is None else profile
-    force, slope = _constant(curvature, rate, momentum, tail, shape)
+def responses(curvature: Array, rate: float, momentum: float, steps: int, tail: int) -> Response:
+    """The answers of the tail average at the given eigenvalues of C + P; O(steps * size)."""
+    force, slope = _constant(curvature, rate, momentum, steps, tail)
     lags = _impulse(curvature, rate, momentum, steps)
     spread, shared = np.zeros_like(curvature), np.zeros_like(curvature)
     for step in range(steps):
@@ -59,15 +52,15 @@ def responses(
     return Response(force, slope, spread, shared, np.maximum(single - spread, 0.0))
 
 
-def _constant(curvature: Array, rate: float, momentum: float, tail: int, profile: Array) -> tuple[Array, Array]:
-    """r(a) and r'(a): the recursion under a force of 1 times the profile, and its derivative carried along."""
+def _constant(curvature: Array, rate: float, momentum: float, steps: int, tail: int) -> tuple[Array, Array]:
+    """r(a) and r'(a): the recursion under a force of 1, and its derivative carried along."""
     y, v, dy, dv, force, slope = (np.zeros_like(curvature) for _ in range(6))
-    for step, factor in enumerate(profile):
-        if step >= len(profile) - tail:
+    for step in range(steps):
+        if step >= steps - tail:
             force += y / tail
             slope += dy / tail
-        v = momentum * v + factor * (curvature * y - 1.0)
-        dv = momentum * dv + factor * (y + curvature * dy)
+        v = momentum * v + curvature * y - 1.0
+        dv = momentum * dv + y + curvature * dy
         y = y - rate * v
         dy = dy - rate * dv
     return force, slope

@@ -12,18 +12,26 @@ x = truth + C^-1 score, with the score's covariance V/n.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.errors import ArgumentError
 from sfumato.shapes.curvature import Estimate, combine, estimate, noisy_variance
 from sfumato.shapes.filter import Response, divided, responses
 from sfumato.shapes.published import Array, Published
-from sfumato.shapes.saturation import Loss, reach, straightened
+from sfumato.shapes.saturation import Saturation, straightened
 
 __all__ = ["Posterior", "Published", "posterior"]
 
+SAMPLING = ("none", "model", "robust")
+# The loop halves its steps; after 20 the change is below a thousandth of a deviation in the simulated regressions.
 ITERATIONS = 20
+# The relative error of the posterior's length per unit of the gradient's second-order share, chosen by simulation: logistic
+# regressions with 60 coefficients and score deviation 2 cover .89 of .90 with it, .81 with 0.
+SCALE_ERROR = 2.0
+# An error of the length, or of the filter along the average, beyond a half says no more than a half.
+LARGEST_ERROR = 0.5
 _TINY = 1e-300
 
 
@@ -43,21 +51,20 @@ class Posterior:
 
 @dataclass(frozen=True)
 class _Frame:
-    """The published numbers in the basis of the estimated curvature's eigenvectors, and what does not change in a loop."""
+    """What a step of the loop needs, in the basis of the estimated curvature's eigenvectors."""
 
     shape: Estimate
-    pull: Array  # p: diagonal of the prior's precision over n
+    pull: Array  # p: the diagonal of the prior's precision, over n
     centre: Array
     prior: Array  # precision
     response: Response
     average: Array
     u: Array
-    gain: Array  # of the average to x under an error of the curvature: entry (i, j) times D_ij x_j
+    gain: Array  # the average's answer to an error of the curvature: entry (i, j) times D_ij x_j
     shift: Array  # the same, without x
-    score: Array  # V/n
-    loss: Loss  # along the average
-    gap: Array  # the answer of the filter before the curvature fell, less that at its end
-    linear: float  # the filter's answer to a force along the average
+    score: Array  # C^-1 V C^-1/n: the covariance of the rows' optimum around the truth
+    loss: Saturation
+    gap: Array  # the filter's answer with the curvature before it fell along the average, less that after
 
 
 def posterior(published: Published, sampling: str) -> Posterior:
@@ -65,44 +72,38 @@ def posterior(published: Published, sampling: str) -> Posterior:
 
     `sampling`: "none" for the optimum of the rows' penalised loss (privacy noise only), "model" for the truth with
     V = C tau/tr C (the model's own score covariance up to scale), "robust" for the truth with V from the score matrix.
+    The estimate is the average, moved to within one posterior deviation of the mean along every principal direction.
     """
-    shape = estimate(published)
-    frame = _frame(published, shape, sampling)
+    if sampling not in SAMPLING:
+        raise ArgumentError(f"sampling must be one of {', '.join(SAMPLING)}; got {sampling!r}")
+    if sampling == "robust" and published.score_matrix is None:
+        raise ArgumentError('sampling="robust" needs score_matrix; got None. Publish it, or use "model"')
+    frame = _frame(published, sampling)
     mean, covariance = _solve(frame, published, sampling)
-    back = published.matrix @ shape.vectors
-    moved = _clipped(frame.average, mean, covariance)
+    if sampling == "none":
+        mean, covariance = _penalised(frame, published.n, mean, covariance)
+    back = published.matrix @ frame.shape.vectors
     wide = back @ covariance @ back.T
-    off = back @ (frame.average - mean)
-    turned = published.vectors.T @ wide
-    spread = np.einsum("ij,ji->i", turned, published.vectors) + (published.vectors.T @ off) ** 2
-    diagnostic = float(np.maximum(published.own, 0.0) @ spread)
-    return Posterior(back @ mean, 0.5 * (wide + wide.T), back @ moved, diagnostic)
+    off = published.vectors.T @ (back @ (frame.average - mean))
+    spread = np.einsum("ij,ij->j", published.vectors, wide @ published.vectors) + off**2
+    moved = back @ _clipped(frame.average, mean, covariance)
+    return Posterior(back @ mean, 0.5 * (wide + wide.T), moved, float(np.maximum(published.own, 0.0) @ spread))
 
 
-def _frame(published: Published, shape: Estimate, sampling: str) -> _Frame:
-    """Rotate what was published into the eigenbasis of the curvature."""
+def _frame(published: Published, sampling: str) -> _Frame:
+    """Rotate what was published into the eigenbasis of the estimated curvature."""
+    shape = estimate(published)
     back = published.matrix @ shape.vectors
     prior = back.T @ published.precision @ back
     prior = 0.5 * (prior + prior.T)
-    # The centre in mapped coordinates: matrix is symmetric with the moments' eigenvectors, hence invertible.
     centre = shape.vectors.T @ np.linalg.solve(published.matrix, published.centre)
     pull = np.maximum(np.diag(prior), 0.0) / published.n
     steps = (published.rate, published.momentum, published.steps, published.tail)
+    response = responses(shape.values + pull, *steps)
+    whole = shape.values + shape.dip
+    before = responses(whole + pull, *steps).force * whole
     average = shape.vectors.T @ published.average
-    length = max(float(np.linalg.norm(average)), _TINY)
-    unit = average / length
-    plain = responses(shape.values + pull, *steps)
-    loss = Loss(
-        along=shape.along,
-        across=shape.across,
-        wander=published.noise**2 * float(plain.wander.sum()) / length**2,
-        ridge=float(pull @ unit**2),
-        centre=float(unit @ centre) / length,
-    )
-    profile = reach(published, loss, 0.0)[1]
-    response = responses(shape.values + pull, *steps, profile)
-    before = responses(shape.values + shape.dip + pull, *steps).force * (shape.values + shape.dip)
-    gap = np.maximum(before - response.force * shape.values, 0.0)
+    wander = published.noise**2 * float(response.wander.sum()) / max(float(average @ average), _TINY)
     quotients = divided(shape.values + pull, response.force, response.slope)
     return _Frame(
         shape=shape,
@@ -114,82 +115,83 @@ def _frame(published: Published, shape: Estimate, sampling: str) -> _Frame:
         u=shape.values * average - shape.vectors.T @ published.gradient,
         gain=quotients * shape.values + response.force[:, None],
         shift=quotients * (pull * centre),
-        score=_score(published, shape, sampling) / published.n,
-        loss=loss,
-        gap=gap,
-        linear=responses(np.array([shape.along + loss.ridge]), *steps, profile).force[0],
+        score=_score(published, shape, sampling) / np.outer(shape.values, shape.values) / published.n,
+        loss=Saturation(shape.along, shape.across, wander),
+        gap=np.maximum(before - response.force * shape.values, 0.0),
     )
 
 
 def _score(published: Published, shape: Estimate, sampling: str) -> Array:
-    """V, the covariance of one record's gradient at the truth, in the eigenbasis."""
+    """V, the covariance of one record's gradient at the truth, in the eigenbasis.
+
+    "robust": the noisy matrix, combined with the model's as a guess that may be wrong by its own size, eigenvalues floored at 0.
+    """
     model = shape.values * max(published.score_scale, 0.0) / float(shape.values.sum())
     if sampling != "robust" or published.score_matrix is None:
         return np.diag(model)
     seen = shape.vectors.T @ published.score_matrix @ shape.vectors
-    size = len(model)
-    doubt = np.outer(model, model) * noisy_variance(size, 1.0)
-    mean, _ = combine(np.diag(model), doubt, seen, noisy_variance(size, published.score_noise))
+    doubt = np.outer(model, model) * noisy_variance(len(model), 1.0)
+    mean, _ = combine(np.diag(model), doubt, seen, noisy_variance(len(model), published.score_noise))
     values, turn = np.linalg.eigh(mean)
     denoised: Array = (turn * np.maximum(values, 0.0)) @ turn.T
     return denoised
 
 
 def _solve(frame: _Frame, published: Published, sampling: str) -> tuple[Array, Array]:
-    """Iterate: the noise depends on the squared error of the average and on that of the optimum."""
+    """Iterate: the noise of the observations depends on the squared errors of the average and of the optimum."""
+    prior = _prior(frame, sampling)
     mean, variance = frame.average.copy(), np.zeros_like(frame.average)
     for turn in range(ITERATIONS):
-        new, covariance = _step(frame, published, sampling, mean, variance)
-        done = np.linalg.norm(new - mean) <= 1e-4 * np.linalg.norm(new)
+        new, covariance = _step(frame, published, sampling, prior, mean, variance)
+        done = float(np.linalg.norm(new - mean)) <= 1e-4 * float(np.linalg.norm(new))
         half = 0.5 if turn else 1.0
         mean, variance = mean + half * (new - mean), variance + half * (np.diag(covariance) - variance)
         if done and turn > 3:
             break
-    return new, covariance
+    return new, covariance + _scale_error(frame, new, covariance) ** 2 * np.outer(new, new)
 
 
-def _step(frame: _Frame, published: Published, sampling: str, mean: Array, variance: Array) -> tuple[Array, Array]:
-    """The posterior given moments of the optimum that set the noise of the two observations."""
-    values, response = frame.shape.values, frame.response
-    filtered = response.force * values
+def _prior(frame: _Frame, sampling: str) -> Array:
+    """The precision of the truth; for "none" that of the rows' optimum, which scatters around the truth."""
+    if sampling != "none":
+        return frame.prior
+    root = np.sqrt(np.diag(frame.score))
+    scaled = frame.prior * root
+    inner = np.eye(len(root)) + root[:, None] * scaled
+    wider: Array = frame.prior - scaled @ np.linalg.solve(inner, scaled.T)
+    return 0.5 * (wider + wider.T)
+
+
+def _step(
+    frame: _Frame, published: Published, sampling: str, prior: Array, mean: Array, variance: Array
+) -> tuple[Array, Array]:
+    """The posterior, given moments of the optimum that set the noise of the two observations.
+
+    With `omega` the filter's answer along the average has a relative error of that deviation. The density of the average then
+    carries the factor (1 + error)^d; without it the prior would shrink the error's direction as if it were one of d.
+    """
+    filtered, values = frame.response.force * frame.shape.values, frame.shape.values
     i11, i12, i22 = _weights(frame, published, mean, variance)
     first, second = filtered * i11 + values * i12, filtered * i12 + values * i22
-    info = np.maximum(first * filtered + second * values, _TINY)
-    scale, omega, u = _bent(frame, published, mean, variance)
-    known = frame.average - response.force * frame.pull * frame.centre
-    lead = known * frame.gap / max(float(frame.gap.max()), _TINY)
-    known = known + (scale - 1.0) * lead
-    omega = min(float(np.hypot(omega, frame.gap.max())), 0.5) if omega > 0 else 0.0
-    lin, turn = first * known + second * u, first * lead
-    spread = np.diag(frame.score) / values**2
-    total = 1.0 / (1.0 / info + spread)
-    covariance = np.asarray(np.linalg.inv(np.diag(total) + frame.prior), dtype=np.float64)
-    j0, j1 = total * lin / info, total * turn / info
-    m0 = covariance @ (j0 + frame.prior @ frame.centre)
-    m1 = covariance @ j1
+    info = first * filtered + second * values
+    info = np.maximum(info, max(1e-30 * float(info.max()), _TINY))
+    u = straightened(frame.loss, frame.u, frame.average, mean, float(variance.sum()))
+    known = frame.average - frame.response.force * frame.pull * frame.centre
+    weight = _information(info, frame.score, sampling)
+    lin = first * known + second * u
+    covariance = _inverse(weight + prior)
+    centred = covariance @ (weight @ (lin / info) + prior @ frame.centre)
+    omega = min(float(frame.gap.max()), LARGEST_ERROR)
     if not omega > 0:
-        return m0, covariance
+        return centred, covariance
+    lead = known * frame.gap / float(frame.gap.max())
+    turn = first * lead
+    push = weight @ (turn / info)
+    moved = covariance @ push
     size = len(values)
-    a = float(i11 @ lead**2 - turn**2 @ (1 / info) + j1 @ (turn / info) - j1 @ m1) + size + omega**-2
-    b = float((i11 * known + i12 * u) @ lead - (lin * turn) @ (1 / info) + j1 @ (lin / info) - j1 @ m0) - size
-    return m0 - b / a * m1, covariance + np.outer(m1, m1) / a
-
-
-def _bent(frame: _Frame, published: Published, mean: Array, variance: Array) -> tuple[float, float, Array]:
-    """(factor of the average, its relative deviation, u) for a filter and a gradient of a quadratic loss."""
-    loss, length = frame.loss, max(float(np.linalg.norm(frame.average)), _TINY)
-    if not loss.bend > 0:
-        return 1.0, 0.0, frame.u
-    unit = frame.average / length
-    place = float(np.clip(unit @ mean / length, 0.5, 2.0))
-    part = mean - (unit @ mean) * unit
-    miss = float(part @ part + variance.sum()) / length**2
-    straight = (1.0 - frame.linear * loss.ridge * loss.centre) / max(frame.linear * loss.along, _TINY)
-    near = replace(loss, along=min(loss.along + published.curvature_noise, loss.across))
-    far = replace(loss, along=max(loss.along - published.curvature_noise, 0.1 * loss.across))
-    mid, low, high = (reach(published, each, miss)[0] for each in (loss, near, far))
-    u = straightened(loss, frame.u, unit, length, place, miss)
-    return mid / straight, min(abs(high - low) / 2 / mid, 0.3), u
+    square = float(i11 @ lead**2 - turn @ (turn / info) + push @ (turn / info) - push @ moved) + size + omega**-2
+    cross = float((i11 * known + i12 * u) @ lead - lin @ (turn / info) + push @ (lin / info) - push @ centred) - size
+    return centred - cross / square * moved, covariance + np.outer(moved, moved) / square
 
 
 def _weights(frame: _Frame, published: Published, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
@@ -197,14 +199,58 @@ def _weights(frame: _Frame, published: Published, mean: Array, variance: Array) 
     noise, doubt = published.noise**2, frame.shape.variance
     away = frame.average - mean
     square, miss, mixed = mean**2 + variance, away**2 + variance, mean * away - variance
-    gain, shift = frame.gain, frame.shift
-    c11 = noise * frame.response.spread + (doubt * gain**2) @ square
-    c11 += 2.0 * (doubt * gain * shift) @ mean + (doubt * shift**2).sum(axis=1)
+    gained, shifted = doubt * frame.gain, doubt * frame.shift
+    c11 = noise * frame.response.spread + (gained * frame.gain) @ square
+    c11 = c11 + 2.0 * (gained * frame.shift) @ mean + (shifted * frame.shift).sum(axis=1)
     c22 = noise / published.tail + doubt @ miss
-    c12 = -noise * frame.response.shared - (doubt * gain) @ mixed - (doubt * shift) @ away
+    c12 = -noise * frame.response.shared - gained @ mixed - shifted @ away
     # A correlation of 1 would divide by 0.
     determinant = np.maximum(c11 * c22 - c12**2, 1e-9 * c11 * c22)
     return c22 / determinant, -c12 / determinant, c11 / determinant
+
+
+def _information(info: Array, score: Array, sampling: str) -> Array:
+    """The precision of the target given the observations: of the rows' optimum, or of the truth that it scatters around."""
+    if sampling == "none":
+        return np.diag(info)
+    if sampling == "model":
+        return np.diag(info / (1.0 + info * np.diag(score)))
+    root = np.sqrt(info)
+    inner = np.eye(len(info)) + root[:, None] * score * root
+    return root[:, None] * _inverse(inner) * root
+
+
+def _inverse(matrix: Array) -> Array:
+    """The inverse of a positive definite matrix, with a little added to its diagonal where it is nearly singular."""
+    lift = 1e-14 * float(np.diag(matrix).max()) + _TINY
+    inverse: Array = np.asarray(np.linalg.inv(matrix + lift * np.eye(len(matrix))), dtype=np.float64)
+    return 0.5 * (inverse + inverse.T)
+
+
+def _scale_error(frame: _Frame, mean: Array, covariance: Array) -> float:
+    """The relative error of the posterior's length where the curvature falls within it.
+
+    The gradient's second-order term along the average is b/2 times the mean squared error of the scores over their square.
+    """
+    error = np.diag(covariance) + (frame.average - mean) ** 2
+    size = frame.loss.across * float(frame.average @ frame.average)
+    share = frame.loss.bend * float(frame.shape.values @ error) / max(size, _TINY)
+    return min(SCALE_ERROR * share, LARGEST_ERROR)
+
+
+def _penalised(frame: _Frame, n: int, mean: Array, covariance: Array) -> tuple[Array, Array]:
+    """From the optimum x of the rows' loss to that of the penalised one, (C + P/n)^-1 (C x + P c/n).
+
+    An error D of the curvature moves it by (C + P/n)^-1 D (x - penalised optimum).
+    """
+    values, ridge = frame.shape.values, frame.prior / n
+    inverse = _inverse(np.diag(values) + ridge)
+    turn = inverse * values
+    moved = turn @ mean + inverse @ (ridge @ frame.centre)
+    rest = np.eye(len(values)) - turn
+    square = (mean - moved) ** 2 + np.einsum("ij,ij->i", rest @ covariance, rest)
+    wide: Array = turn @ covariance @ turn.T + (inverse * (frame.shape.variance @ square)) @ inverse
+    return moved, wide
 
 
 def _clipped(average: Array, mean: Array, covariance: Array) -> Array:

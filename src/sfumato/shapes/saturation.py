@@ -1,92 +1,58 @@
-"""What a falling curvature does to a path and to its gradients.
+"""A gradient of a loss whose curvature falls with the size of the scores, taken back to that of a quadratic loss.
 
-For normal scores and a link with the curvature of a normal density the mean gradient at y, of a record drawn at the optimum x,
+For normal scores and a link with the curvature of a normal density the mean gradient at y, of records drawn at the optimum x,
 is, up to a linear map,
 
     y (1 + b |y|^2)^(-1/2) - x (1 + b |x|^2)^(-1/2).
 
-Along y its derivative is (1 + b |y|^2)^(-3/2), across it (1 + b |y|^2)^(-1/2): the quotient of the two curvatures at the
-published average gives b. Lengths here are relative to the average's, so |y| = 1 there. Noise of variance w around the average
-adds w to |y|^2, and the part m of the optimum across the average adds m to its |x|^2. A path on this loss starts fast and slows
-down; a linear filter with the curvature at its end would take it to be far from its optimum.
+Along y its derivative is (1 + b |y|^2)^(-3/2), across it (1 + b |y|^2)^(-1/2), so the quotient of the two curvatures at the
+published average gives b. Lengths are relative to the average's: |y| = 1 there. Positions that wander around the average with
+total variance w add w to |y|^2, and the part of the optimum across the average adds its square to |x|^2.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from sfumato.shapes.published import Array, Published
-
-# Optima that are tried, relative to the average: beyond 4 the path says nothing about its end.
-_TRIED = np.geomspace(0.5, 4.0, 121)
-# The quotient of the curvatures along and across the average is kept above this: score deviations up to 5.
-_LEAST = 0.1
+from sfumato.shapes.published import Array
 
 
 @dataclass(frozen=True)
-class Loss:
-    """The loss along the average: curvatures along and across it, noise around the average, ridge term and centre."""
+class Saturation:
+    """The curvatures along and across the average, and the variance w of positions around it over its squared length."""
 
     along: float
     across: float
     wander: float
-    ridge: float
-    centre: float
 
     @property
     def bend(self) -> float:
-        """The b of the module's formula, 0 for a quadratic loss."""
-        return max(min(self.across / max(self.along, _LEAST * self.across, 1e-300), 1.0 / _LEAST) - 1.0, 0.0)
+        """The b of the formula, 0 for a quadratic loss."""
+        return max(self.across / self.along - 1.0, 0.0) if self.along > 0 else 0.0
 
-    @property
-    def factor(self) -> float:
-        """The curvature at the start."""
-        return self.along * (1.0 + self.bend) ** 1.5
-
-    def goal(self, place: Array | float, miss: float) -> Array | float:
-        """The force towards an optimum at `place` along the average and sqrt(miss) across it."""
-        return self.factor * place / np.sqrt(1.0 + self.bend * (place**2 + miss))
-
-    def force(self, place: Array | float) -> Array | float:
-        """The force at a position along the average, with the path's noise around it."""
-        return self.factor * place / np.sqrt(1.0 + self.bend * (place**2 + self.wander))
+    def force(self, place: float, extra: float) -> float:
+        """The gradient's value for a vector of length `place` along the average and sqrt(extra) across it."""
+        start = self.along * math.pow(1.0 + self.bend, 1.5)
+        return start * place / math.sqrt(1.0 + self.bend * (place**2 + extra))
 
 
-def reach(published: Published, loss: Loss, miss: float) -> tuple[float, Array]:
-    """The optimum along the average that the path's end implies over that of a quadratic loss; and the curvature's profile.
+def straightened(loss: Saturation, u: Array, average: Array, mean: Array, spread: float) -> Array:
+    """The u = C average - gradient that a quadratic loss with the same optimum would show.
 
-    The profile is the curvature across the average, step by step, over its value at the average.
+    `mean` and `spread` are the optimum's posterior mean and total variance: the correction is read at them. Along the average
+    the quadratic loss has the force along * (1 - place), across it the optimum's force has the curvature of the average.
     """
-    flat = np.ones(published.steps)
-    if not loss.bend > 0:
-        return 1.0, flat
-    goal = loss.goal(_TRIED, miss)
-    y, v = np.zeros_like(_TRIED), np.zeros_like(_TRIED)
-    path = np.zeros((published.steps, len(_TRIED)))
-    for step in range(published.steps):
-        path[step] = y
-        v = published.momentum * v + loss.force(y) - goal + loss.ridge * (y - loss.centre)
-        y = y - published.rate * v
-    means = np.maximum.accumulate(path[-published.tail :].mean(axis=0))
-    place = float(np.interp(1.0, means, np.arange(len(means))))
-    nearest = path[:, round(place)]
-    profile: Array = np.sqrt((1.0 + loss.bend) / (1.0 + loss.bend * (nearest**2 + loss.wander)))
-    return float(np.interp(place, np.arange(len(means)), _TRIED)), profile
-
-
-def straightened(loss: Loss, u: Array, unit: Array, length: float, place: float, miss: float) -> Array:
-    """u = C average - gradient, with the gradient of the loss replaced by that of its tangent at the average.
-
-    Along the average the tangent's u would be the curvature times `place`; across it the optimum's force is that of the
-    average's curvature, scaled.
-    """
-    if not loss.bend > 0:
+    square = float(average @ average)
+    if not loss.bend > 0 or not square > 0:
         return u
-    inside = float(unit @ u)
-    seen = loss.along - (loss.force(1.0) - loss.goal(place, miss))
-    scale = np.sqrt((1.0 + loss.bend * (place**2 + miss)) / (1.0 + loss.bend))
-    across = scale * (u - inside * unit)
-    fixed: Array = across + (inside + length * (loss.along * place - float(seen))) * unit
+    # Beyond these places the form of the link, not its curvature at the average, would decide.
+    place = min(max(float(average @ mean) / square, 0.5), 2.0)
+    part = mean - (float(average @ mean) / square) * average
+    extra = (float(part @ part) + spread) / square
+    inside = float(average @ u) / square
+    curved = loss.force(1.0, loss.wander) - loss.force(place, extra)
+    scale = math.sqrt((1.0 + loss.bend * (place**2 + extra)) / (1.0 + loss.bend))
+    along = inside + curved - loss.along * (1.0 - place)
+    fixed: Array = scale * (u - inside * average) + along * average
     return fixed
