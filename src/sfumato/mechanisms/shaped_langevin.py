@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sfumato.calibrate import smallest
 from sfumato.errors import MechanismRefused
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Request
+from sfumato.mechanisms.shaped_path import least_factor
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.procedures import shape_first, shaped_chain
@@ -42,7 +42,7 @@ def plan(request: Request[Gibbs], procedure: Procedure[Any, Any]) -> Plan:
     def price(factor: float) -> Any:
         return procedure.price(model, n, request.draws, at(factor))
 
-    numbers = at(smallest(price, request.needed_target(NAME), 1e-3, 1e9, "noise"))
+    numbers = at(least_factor(price, request.needed_target(NAME)))
     if not shape_first.resolvable(model, numbers.moments_noise):
         raise MechanismRefused(
             f"{n:,} records at this price tell no direction of {model.dimension} columns from another; use 'langevin'"

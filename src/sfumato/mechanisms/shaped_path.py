@@ -7,18 +7,21 @@ the path the rest. Between .1 and .15 for the moments the results are the same; 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-from sfumato.calibrate import smallest
+from sfumato.calibrate import Target, smallest
 from sfumato.errors import MechanismRefused
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Request
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.reading import FamilyOrGibbs
+from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import shape_first, shaped_path
 from sfumato.procedures.protocol import Procedure
 from sfumato.procedures.shape_first import BEND
 from sfumato.shapes.schedule import MOMENTUM, STEPS, TAIL
+from sfumato.theorems.gaussian import gaussian_mechanism
 
 NAME = "shaped-path"
 PROCEDURES = ("shaped-path",)
@@ -43,13 +46,21 @@ def plan(request: Request[Gibbs], procedure: Procedure[Any, Any]) -> Plan:
     def price(factor: float) -> Any:
         return procedure.price(model, n, 1, at_factor(request, factor))
 
-    numbers = at_factor(request, smallest(price, target, 1e-3, 1e9, "noise"))
+    numbers = at_factor(request, least_factor(price, target))
     if not shape_first.resolvable(model, numbers.moments_noise):
         raise MechanismRefused(
             f"{n:,} records at this price tell no direction of {model.dimension} columns from another: the noise of their "
             "moments exceeds the largest moment that they can have"
         )
     return request.planned(NAME, procedure, numbers)
+
+
+def least_factor(price: Callable[[float], Guarantee], target: Target) -> float:
+    """The smallest factor whose price, about 1/factor, the target admits."""
+    near = smallest(lambda factor: gaussian_mechanism(noise=factor), target, 1e-3, 1e9, "noise")
+    # Roundings add little unless the records are very many: then all factors are searched.
+    top = 2 * near if target.admits(price(2 * near)) else 1e9
+    return smallest(price, target, near, top, "noise", 1e-7)
 
 
 def at_factor(request: Request[Gibbs], factor: float) -> shaped_path.Parameters:

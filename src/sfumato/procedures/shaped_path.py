@@ -181,7 +181,7 @@ def carry_out(
     run = noisy_path(gradient, recursion_of(task, learnt), numbers.noise, randomness, True, report)
     transcript = np.asarray(run.transcript)
     published = {"moments": moments, **_second_order(task, learnt, weighed, transcript, randomness)}
-    values = learnt.start + read(task, transcript, published, "model")[0].estimate
+    values = learnt.start + posterior_of(task, learnt, transcript, published, "model").estimate
     return Draws(model.prior.project(values)[None, None, :], engine.labels, transcript, None, published)
 
 
@@ -240,12 +240,20 @@ def tail_means(recursion: Recursion, transcript: Array) -> tuple[Array, Array]:
 def read(
     task: Task[Gibbs, Parameters], transcript: Array, published: Mapping[str, Array], sampling: str
 ) -> tuple[Posterior, Learnt]:
-    """The posterior of the coefficients, relative to the start, and what was learnt from the published moments.
+    """The posterior of the coefficients, relative to the start, and what was learnt from the published moments."""
+    moments, noise = published["moments"], task.parameters.moments_noise
+    learnt = shape_first.learnt(task.model, moments, noise, label_column(task.model))
+    return posterior_of(task, learnt, transcript, published, sampling), learnt
+
+
+def posterior_of(
+    task: Task[Gibbs, Parameters], learnt: Learnt, transcript: Array, published: Mapping[str, Array], sampling: str
+) -> Posterior:
+    """The posterior of the coefficients, relative to the start.
 
     Gradients were published in units of the slope s and scores in s^2; here all numbers are those of the loss itself.
     """
     numbers, model = task.parameters, task.model
-    learnt = shape_first.learnt(model, published["moments"], numbers.moments_noise, label_column(model))
     recursion = recursion_of(task, learnt)
     average, gradient = tail_means(recursion, transcript)
     shape, slope, d = learnt.shape, learnt.loss.largest_slope(), len(learnt.start)
@@ -277,7 +285,7 @@ def read(
         precision=precision,
         centre=mean - learnt.start,
     )
-    return posterior(facts, sampling), learnt
+    return posterior(facts, sampling)
 
 
 def check(task: Task[Gibbs, Parameters], draws: Draws) -> bool:
