@@ -88,10 +88,12 @@ class Release:
         return summary.summarise(self.draws, self.kind, promise, intervals, level, must=prior is not None)
 
     def prior_dominated(self, ends: NDArray[np.float64], level: float = 0.9) -> str:
-        """A sentence naming the coefficients of a regression whose intervals are hardly narrower than the prior's, or ""."""
+        """Sentences on a regression: coefficients whose intervals are hardly narrower than the prior's, and a large q; or ""."""
+        from sfumato.queries.shaped_intervals import far_from_quadratic, is_shaped
         from sfumato.queries.transcript_posterior import prior_dominated
 
-        return prior_dominated(self.plan, self.schema, self.draws.labels, ends, level)
+        far = far_from_quadratic(self.draws, self.plan) if is_shaped(self.plan) else ""
+        return f"{prior_dominated(self.plan, self.schema, self.draws.labels, ends, level)} {far}".strip()
 
     def synthesize(
         self, rows: int, randomness: Any = None, *, to: str = "mapping", debias: bool = True, draw: int | None = None

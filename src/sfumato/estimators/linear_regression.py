@@ -15,7 +15,8 @@ _CLIP = 0.5
 class PrivateLinearRegression(PrivateRegressor):
     """Least squares with clipped residuals, under (epsilon, delta)-differential privacy.
 
-    A residual beyond a quarter of the width of `bounds_y` counts as that quarter; up to there the loss is the square.
+    A residual beyond 1.5 deviations of the residuals, which are estimated from the released moments, or beyond a quarter of
+    the width of `bounds_y`, counts as that much; up to there the loss is the square.
 
     epsilon, delta: the price of the fit. delta has no default: choose it far below one in the number of records.
     data_norm: the largest Euclidean norm of a row; or
