@@ -107,9 +107,10 @@ def positive(mean: Array, deviation: Array) -> Array:
     from scipy.special import log_ndtr
 
     safe = np.maximum(deviation, np.finfo(float).tiny)
-    ratio = np.clip(mean / safe, -30.0, 1e8)
+    # Beyond 30 deviations the condition changes nothing that a float can hold.
+    ratio = np.clip(mean / safe, -30.0, 30.0)
     hazard = np.exp(-0.5 * ratio**2 - log_ndtr(ratio)) / np.sqrt(2 * np.pi)
-    kept: Array = np.where(deviation > 0, safe * np.maximum(ratio + hazard, 0.0), mean)
+    kept: Array = np.where(mean < 30.0 * deviation, safe * np.maximum(ratio + hazard, 0.0), mean)
     return kept
 
 
