@@ -32,6 +32,9 @@ ITERATIONS = 20
 SCALE_ERROR = 2.0
 # An error of the length, or of the filter along the average, beyond a half says no more than a half.
 LARGEST_ERROR = 0.5
+# The average is moved where the variance of its noise is about this many times the prior's. Chosen on simulated regressions
+# and two public tables (Abalone, Adult): with 1, the estimate predicts worse than the average on Adult.
+NOISY = 3.0
 _TINY = 1e-300
 
 
@@ -72,7 +75,7 @@ def posterior(published: Published, sampling: str) -> Posterior:
 
     `sampling`: "none" for the optimum of the rows' penalised loss (privacy noise only), "model" for the truth with
     V = C tau/tr C (the model's own score covariance up to scale), "robust" for the truth with V from the score matrix.
-    The estimate is the average, moved to within one posterior deviation of the mean along every principal direction.
+    The estimate is the average, moved towards the mean where the average is mostly noise.
     """
     if sampling not in SAMPLING:
         raise ArgumentError(f"sampling must be one of {', '.join(SAMPLING)}; got {sampling!r}")
@@ -86,7 +89,7 @@ def posterior(published: Published, sampling: str) -> Posterior:
     wide = back @ covariance @ back.T
     off = published.vectors.T @ (back @ (frame.average - mean))
     spread = np.einsum("ij,ij->j", published.vectors, wide @ published.vectors) + off**2
-    moved = back @ _clipped(frame.average, mean, covariance)
+    moved = back @ _clipped(frame, published.noise, mean, covariance)
     return Posterior(back @ mean, 0.5 * (wide + wide.T), moved, float(np.maximum(published.own, 0.0) @ spread))
 
 
@@ -253,9 +256,15 @@ def _penalised(frame: _Frame, n: int, mean: Array, covariance: Array) -> tuple[A
     return moved, wide
 
 
-def _clipped(average: Array, mean: Array, covariance: Array) -> Array:
-    """The average, moved to within one posterior deviation of the mean along each principal direction of the covariance."""
+def _clipped(frame: _Frame, noise: float, mean: Array, covariance: Array) -> Array:
+    """The average, moved towards the mean along each principal direction of the covariance until it is near enough.
+
+    Near is one posterior deviation where the variance of the average's noise is NOISY times the prior's, and farther in
+    proportion where it is less: what the posterior adds there is mostly the error of its own model.
+    """
     values, turn = np.linalg.eigh(covariance)
-    room = np.sqrt(np.maximum(values, 0.0))
-    moved: Array = mean + turn @ np.clip(turn.T @ (average - mean), -room, room)
+    own = noise**2 * np.einsum("ij,i->j", turn**2, frame.response.spread)
+    precision = np.maximum(np.einsum("ij,ij->j", turn, frame.prior @ turn), 0.0)
+    room = np.sqrt(np.maximum(values, 0.0)) * np.maximum(NOISY / np.maximum(own * precision, _TINY), 1.0)
+    moved: Array = mean + turn @ np.clip(turn.T @ (frame.average - mean), -room, room)
     return moved

@@ -50,9 +50,11 @@ def straightened(loss: Saturation, u: Array, average: Array, mean: Array, spread
     place = min(max(float(average @ mean) / square, 0.5), 2.0)
     part = mean - (float(average @ mean) / square) * average
     extra = (float(part @ part) + spread) / square
+    # Where the optimum is as uncertain as the average is long, the correction is one by noise: it fades out.
+    trust = 1.0 / (1.0 + 4.0 * extra**2)
     inside = float(average @ u) / square
     curved = loss.force(1.0, loss.wander) - loss.force(place, extra)
     scale = math.sqrt((1.0 + loss.bend * (place**2 + extra)) / (1.0 + loss.bend))
     along = inside + curved - loss.along * (1.0 - place)
     fixed: Array = scale * (u - inside * average) + along * average
-    return fixed
+    return u + trust * (fixed - u)
