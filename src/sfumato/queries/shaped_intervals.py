@@ -43,7 +43,12 @@ def ends(draws: Draws, plan: Mapping[str, Any], level: float, sampling: str) -> 
     found, start = _posterior(_Key(draws, plan), sampling)
     middle = start + found.mean
     away = float(ndtri(0.5 + 0.5 * level)) * np.sqrt(np.maximum(np.diag(found.covariance), 0.0))
-    return np.stack([task.model.prior.project(middle + sign * away) for sign in (-1, 1)])
+    lower, upper = (task.model.prior.project(middle + sign * away) for sign in (-1, 1))
+    if sampling == "none":
+        return np.stack([lower, upper])
+    # The estimate is the average of the path, which may lie outside: an interval that a reader sees beside it holds it.
+    estimate = draws.mean()
+    return np.stack([np.minimum(lower, estimate), np.maximum(upper, estimate)])
 
 
 def diagnostic(draws: Draws, plan: Mapping[str, Any]) -> float:
