@@ -172,6 +172,8 @@ def _regression(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Famil
     except FormatError as error:
         raise FormatError(f"{file}: {error}") from error
     dimension = loss.outputs * (design.dimension + (1 if constant else 0))
-    # The estimators' default: a twenty-fifth of the largest curvature of one record's loss.
-    precision = loss.constants(dimension).smoothness / 25
+    # The estimators' default: a twenty-fifth of the largest curvature of one record's loss, for labels whose range is [-1, 1].
+    ends = loss.squared_labels
+    unit = 1.0 if ends is None else (ends[1] - ends[0]) / 2
+    precision = loss.constants(dimension).smoothness / (25 * unit**2)
     return Gibbs(loss, priors.Gaussian(precision), dimension, constant), part
