@@ -20,6 +20,8 @@ OFF, LARGEST_SCALE = 0.1, 25.0
 LEAST_SHARE = 0.08
 # Eigenvalues are kept above this share of the largest one, so that quotients by them stay finite.
 FLOOR = 1e-6
+# Most pairs of columns that are taken apart; a table with more of them has no sparse structure to be found this way.
+MOST_PAIRS = 50
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,9 @@ def estimate(published: Published) -> Estimate:
     across = float(unit @ (moments * unit))
     toward = moments * unit / np.sqrt(max(across, np.finfo(float).tiny))
     guess = share * (np.diag(moments) - dip * np.outer(toward, toward))
+    for vector, own, smooth in pairs(published):
+        along = scales * (q.T @ vector)
+        guess += share * (own - smooth) * np.outer(along, along)
     fraction = np.where(published.resolved, RESOLVED, UNRESOLVED) * share * moments
     slack = share * published.moments_noise * scales
     noise = noisy_variance(size, published.curvature_noise)
@@ -126,6 +131,34 @@ def cleaned(published: Published) -> Array:
         own = np.where(vague, max(float(own[vague].mean()), 0.0), own)
     kept: Array = np.maximum(own, 0.0)
     return kept
+
+
+def pairs(published: Published) -> list[tuple[Array, float, float]]:
+    """Directions of two columns whose moment stands out from `cleaned`: (direction, moment, what `cleaned` has for it).
+
+    Two columns that nearly agree, or a rare level beside the constant, leave a direction (e_i +- e_j)/sqrt(2) of small moment.
+    Among all noisy eigenvectors it is lost, but its own value has noise of deviation a alone, and only d^2 such values are
+    compared: one that stands out by more than sqrt(4 log d + 1) deviations is taken as it is, the largest first.
+    """
+    q, noise, d = published.vectors, published.moments_noise, len(published.values)
+    smooth = (q * cleaned(published)) @ q.T
+    left = (q * published.values) @ q.T - smooth
+    limit = noise * np.sqrt(4 * np.log(d) + 1)
+    above = np.triu_indices(d, 1)
+    listed: list[tuple[Array, float, float]] = []
+    for _ in range(MOST_PAIRS if d > 1 else 0):
+        half = (np.diag(left)[:, None] + np.diag(left)[None, :])[above] / 2
+        both = np.stack([half + left[above], half - left[above]])
+        place = int(np.abs(both).argmax())
+        if not abs(both.flat[place]) > limit:
+            break
+        sign, entry = (1.0, -1.0)[place // both.shape[1]], place % both.shape[1]
+        vector = np.zeros(d)
+        vector[[above[0][entry], above[1][entry]]] = np.array([1.0, sign]) / np.sqrt(2)
+        before = float(vector @ smooth @ vector)
+        listed.append((vector, max(before + float(both.flat[place]), 0.0), before))
+        left -= float(both.flat[place]) * np.outer(vector, vector)
+    return listed
 
 
 def _spikes(misfit: Array, noise: float) -> tuple[Array, Array]:
