@@ -275,19 +275,17 @@ def check(task: Task[Gibbs, Parameters], draws: Draws) -> bool:
 
 
 def _possible(task: Task[Gibbs, Parameters], draws: Draws, transcript: Array) -> bool:
-    """Whether every array is there, has its shape, and lies on its grid, in reach of rows and noise."""
+    """Whether every array is there and has its length and grid, with a norm in reach of rows and noise."""
     d, numbers, label, loss = int(task.model.dimension or 0), task.parameters, label_column(task.model), task.model.loss
     whole = numbers.score_matrix_noise is not None
     joint, square = symmetric.length(d + (label is not None)), symmetric.length(d)
-    # Length, noise and the largest norm before noise.
     facts = {
         "moments": (joint, numbers.moments_noise, shape_first.largest_moment(loss, label)),
         "curvature": (square, numbers.curvature_noise, BEND * loss.largest_curvature()),
-        "scores": (square, numbers.score_matrix_noise, 1.0) if whole else (1, numbers.score_noise, 1.0),
+        "scores": (square if whole else 1, float(numbers.score_matrix_noise or numbers.score_noise or 0.0), 1.0),
     }
     kept = set(draws.published) == set(facts) and whole == ("scores" in task.keep)
     if not kept or draws.shape != (1, 1, d) or transcript.shape != (1, numbers.steps, d):
         return False
-    told = [(draws.published[name], *facts[name]) for name in facts]
-    told += [(gradient, d, numbers.noise, 1.0) for gradient in transcript[0]]
-    return all(shape_first.possible(values, size, float(noise or 0.0), most) for values, size, noise, most in told)
+    held = all(shape_first.possible(draws.published[name], *facts[name]) for name in facts)
+    return held and all(shape_first.possible(gradient, d, numbers.noise, 1.0) for gradient in transcript[0])
