@@ -66,6 +66,15 @@ def logistic(dimension: int, prior: Any = None) -> sf.Gibbs:
     return sf.Gibbs(sf.losses.Logistic(1.0), prior or sf.priors.Gaussian(5.0), dimension)
 
 
+def measured(dimension: int) -> sf.Schema:
+    """Rows of norm 1 with a number from 0 to 1 as their label."""
+    return sf.Schema.vector(dimension, data_norm=1.0, target=sf.Number(0, 1), name="measured")
+
+
+def linear(dimension: int, intercept: float) -> sf.Gibbs:
+    return sf.Gibbs(sf.losses.Huber(1.2, 0.5, 0.0, 1.0), sf.priors.Gaussian(5.0), dimension, intercept)
+
+
 def hinge(dimension: int, prior: Any = None) -> sf.Gibbs:
     return sf.Gibbs(sf.losses.Hinge(1.0), prior or sf.priors.Gaussian(5.0), dimension)
 
@@ -160,6 +169,15 @@ CASES: dict[str, Callable[[], sf.Release]] = {
     "path in a ball": lambda: made(
         logistic(2, ball(0.05)), labelled(2), mechanism="langevin-path", goal="estimate", steps=20, keep=("transcript",)
     ),
+    # regressions that learn the shape of their rows first
+    "shaped path": lambda: made(logistic(2), labelled(2), mechanism="shaped-path", goal="estimate", steps=20),
+    "shaped path with scores": lambda: made(
+        linear(3, 0.5), measured(2), mechanism="shaped-path", goal="estimate", steps=20, keep=("scores",), epsilon=6.0
+    ),
+    "shaped path in a ball": lambda: made(
+        logistic(2, ball(0.05)), labelled(2), mechanism="shaped-path", goal="estimate", steps=20
+    ),
+    "shaped chain": lambda: made(logistic(2), labelled(2), mechanism="shaped-langevin", draws=2),
     # other targets
     "target gaussian": lambda: made(RATE, BITS, target=sf.Gaussian(0.5), mechanism="noisy-statistics"),
     "target renyi": lambda: made(RATE, BITS, target=sf.Renyi([2], [0.5]), mechanism="diffused"),

@@ -13,8 +13,9 @@ from sfumato.errors import FormatError
 
 # --- draws -------------------------------------------------------------------------------------------------------------
 
-# Every way of drawing; paths that keep no transcript are averages of floats, on no grid.
-DRAWN = [name for name in TRIED if name != "path"]
+# Every way of drawing; paths that keep no transcript are averages of floats, on no grid, and the estimate of a shaped path is
+# computed again up to a share of its deviation (tests/procedures/test_shaped_path.py).
+DRAWN = [name for name in TRIED if name != "path" and not name.startswith("shaped path")]
 # Their grid follows from a noisy size that is not released: only the support is known.
 SUPPORT_ONLY = ("durations by group", "bounded means by group")
 
@@ -46,6 +47,8 @@ OUTSIDE = {
     "a place beyond the lattice": ("lattice by trials", 1.25),
     "a place beyond the interval": ("kinks on a line", 10**6),
     "a converged chain beyond the ball": ("converged in a ball", 2.0),
+    "a shaped path beyond the ball": ("shaped path in a ball", [0.04, 0.04]),
+    "a mapped chain beyond its ball": ("shaped chain", 2.0**40),
     "a rate above 1": ("rate noisy", 1.5),
     "a mean that no records have": ("mean", 2.0**60),
     "a mean that no floats around it tell apart": ("mean", 1e300),

@@ -108,3 +108,20 @@ def test_every_average_follows_from_its_own_transcript():
     repeated = with_plan(release, keep=["transcript"] * 3)
     with pytest.raises(SfumatoError):
         repeated.verify()
+
+
+SHAPED = {
+    "shaped-path": {"moments_noise": 0.5, "noise": 0.5, "curvature_noise": 0.5, "score_noise": 0.5, "steps": 2},
+    "shaped-langevin": {"moments_noise": 0.5, "chain_mu": 2.0},
+}
+
+
+@pytest.mark.parametrize("mechanism", SHAPED)
+def test_a_shaped_plan_with_another_number_is_not_carried_out(mechanism):
+    """Less noise, more steps or a larger mu: the price that was planned is not what these numbers cost."""
+    goal = "estimate" if mechanism == "shaped-path" else "draws"
+    plan = sf.plan(cases.logistic(2), cases.N, 1.0, 1e-6, mechanism=mechanism, goal=goal)
+    for name, factor in SHAPED[mechanism].items():
+        numbers = replace(plan.parameters, **{name: type(plan[name])(plan[name] * factor)})
+        with pytest.raises(SfumatoError, match="changed after planning"):
+            sf.publish(replace(plan, parameters=numbers), ROWS)

@@ -18,6 +18,7 @@ from sfumato.grids.line import spacing
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.protocol import LABELLED_ROW, Loss, ScalarLinkLoss
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.samplers.langevin import Recursion
 from sfumato.samplers.support import multiples
 from sfumato.shapes import symmetric
 from sfumato.shapes.whitening import Shape, edge, largest_norm, shape_of
@@ -66,9 +67,14 @@ def label_radius(label: LabelScale | None) -> float:
     return 0.0 if label is None else label.scale * label.half * (1 + 1e-12)
 
 
+def largest_moment(loss: Loss, label: LabelScale | None) -> float:
+    """R^2 = r^2 + l^2: the largest norm of a record's term of the moments."""
+    return loss.radius**2 + label_radius(label) ** 2
+
+
 def moments_price(model: Gibbs, n: int, noise: float, label: LabelScale | None) -> Guarantee:
     """Price of the noisy moments, the roundings of their sum included."""
-    joint = model.loss.radius**2 + label_radius(label) ** 2
+    joint = largest_moment(model.loss, label)
     size = joint + 12 * noise * math.sqrt(symmetric.length((model.dimension or 1) + 1) + 100)
     return noisy_moments(
         radius=model.loss.radius,
@@ -89,15 +95,27 @@ def mapped_error(model: Gibbs, n: int, noise: float, largest: float, times: int)
     return norm * (gradient_error(n, largest) / n + 4 * times * math.sqrt(d) * (d + 4) * UNIT_ROUNDOFF * largest)
 
 
+def matrix_error(model: Gibbs, n: int, moments_noise: float, mapped: float, largest: float, noise: float) -> float:
+    """Rounding error of a noisy mean matrix: of its sum in the rows' coordinates, mapped, and of the noise that is added."""
+    size = mapped + 12 * noise * math.sqrt(symmetric.length(int(model.dimension or 1)) + 100)
+    return mapped_error(model, n, moments_noise, largest, 2) + 16 * UNIT_ROUNDOFF * size
+
+
 def noisy(values: Array, noise: float, source: Any) -> Array:
     """`values` with independent normal noise, rounded to the public grid of this noise."""
     grid = float(spacing(noise))
     return np.asarray(np.rint((values + noise * source.normal(values.shape)) / grid) * grid)
 
 
-def on_grid(values: Array, noise: float) -> bool:
-    """Whether all values are finite and lie on the public grid of this noise."""
-    return bool(np.isfinite(values).all()) and multiples(values, float(spacing(noise)))
+def possible(values: Array, length: int, noise: float, largest: float) -> bool:
+    """Whether these are `length` numbers on the grid of this noise, in reach of a vector of norm `largest` and its noise.
+
+    The norm of k normals exceeds sqrt(k) + 12 with probability below exp(-72).
+    """
+    if values.shape != (length,) or not np.isfinite(values).all():
+        return False
+    reach = largest + noise * (math.sqrt(length) + 12)
+    return math.hypot(*values.tolist()) <= reach * (1 + 1e-9) and multiples(values, float(spacing(noise)))
 
 
 def publish_moments(model: Gibbs, engine: ShapedEngine, noise: float, label: LabelScale | None, source: Any) -> Array:
@@ -105,6 +123,19 @@ def publish_moments(model: Gibbs, engine: ShapedEngine, noise: float, label: Lab
     # Rounded down, so that the weights of the engine never allow more than is paid for.
     radius = math.hypot(model.loss.radius, label_radius(label)) * (1 - 1e-15)
     return noisy(symmetric.packed(engine.moments(radius, label) / engine.n), noise, source)
+
+
+def tail_means(recursion: Recursion, transcript: Array) -> tuple[Array, Array]:
+    """Means over the tail of the parameters theta_t at which gradients were taken, and of these gradients."""
+    visited: list[Array] = []
+
+    def published(theta: Array, done: int) -> Array:
+        visited.append(theta[0])
+        return np.asarray(transcript[:, done - 1])
+
+    recursion.run(published)
+    tail = recursion.tail
+    return np.mean(visited[-tail:], axis=0), transcript[0, -tail:].mean(axis=0)
 
 
 def resolvable(model: Gibbs, noise: float) -> bool:

@@ -211,7 +211,8 @@ def check(task: Task[Gibbs, Parameters], draws: Draws) -> bool:
     if draws.transcript is not None or draws.totals is not None or set(draws.published) != {"moments"}:
         return False
     noise = task.parameters.moments_noise
-    if moments is None or len(moments) != symmetric.length(d) or not shape_first.on_grid(moments, noise):
+    largest = shape_first.largest_moment(task.model.loss, None)
+    if moments is None or not shape_first.possible(moments, symmetric.length(d), noise, largest):
         return False
     chain = MappedChain.of(task, moments)
     power = chain.power(task.parameters.chain_mu)

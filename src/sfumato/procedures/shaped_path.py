@@ -28,7 +28,7 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import protocol, shape_first
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.protocol import Task
-from sfumato.procedures.shape_first import BEND, SCALE, Learnt, label_column
+from sfumato.procedures.shape_first import BEND, SCALE, Learnt, label_column, matrix_error, tail_means
 from sfumato.randomness import Randomness
 from sfumato.samplers.langevin import Recursion, Report, bounded, noisy_path, silent
 from sfumato.shapes import symmetric
@@ -120,7 +120,9 @@ def _curvature_price(model: Gibbs, n: int, parameters: Parameters) -> Guarantee:
         bend=BEND,
         n=n,
         noise=parameters.curvature_noise,
-        float_error=_matrix_error(model, n, parameters, most * BEND, most * loss.radius**2, parameters.curvature_noise),
+        float_error=matrix_error(
+            model, n, parameters.moments_noise, most * BEND, most * loss.radius**2, parameters.curvature_noise
+        ),
         convex=model.constants.convex,
         public_point=True,
         public_map=True,
@@ -135,7 +137,7 @@ def _score_price(model: Gibbs, n: int, parameters: Parameters) -> Guarantee:
     if whole is None:
         error = gradient_error(n, 1.0) / n + 16 * UNIT_ROUNDOFF * (1 + 120 * noise)
     else:
-        error = _matrix_error(model, n, parameters, 1.0, model.loss.radius**2, noise)
+        error = matrix_error(model, n, parameters.moments_noise, 1.0, model.loss.radius**2, noise)
     claim = curvature.score_scale if whole is None else curvature.score_matrix
     return claim(
         slope=1.0,
@@ -146,12 +148,6 @@ def _score_price(model: Gibbs, n: int, parameters: Parameters) -> Guarantee:
         public_map=True,
         weights_of_rows_alone=True,
     )
-
-
-def _matrix_error(model: Gibbs, n: int, parameters: Parameters, mapped: float, largest: float, noise: float) -> float:
-    """Rounding error of a noisy mean matrix: of its sum in the rows' coordinates, mapped, and of the noise that is added."""
-    size = mapped + 12 * noise * math.sqrt(symmetric.length(int(model.dimension or 1)) + 100)
-    return shape_first.mapped_error(model, n, parameters.moments_noise, largest, 2) + 16 * UNIT_ROUNDOFF * size
 
 
 def expected(model: Gibbs, n: int, parameters: Parameters) -> Expected:
@@ -224,19 +220,6 @@ def _second_order(
     }
 
 
-def tail_means(recursion: Recursion, transcript: Array) -> tuple[Array, Array]:
-    """Means over the tail of the parameters theta_t at which gradients were taken, and of these gradients."""
-    visited: list[Array] = []
-
-    def published(theta: Array, done: int) -> Array:
-        visited.append(theta[0])
-        return np.asarray(transcript[:, done - 1])
-
-    recursion.run(published)
-    tail = recursion.tail
-    return np.mean(visited[-tail:], axis=0), transcript[0, -tail:].mean(axis=0)
-
-
 def read(
     task: Task[Gibbs, Parameters], transcript: Array, published: Mapping[str, Array], sampling: str
 ) -> tuple[Posterior, Learnt]:
@@ -289,30 +272,28 @@ def posterior_of(
 
 
 def check(task: Task[Gibbs, Parameters], draws: Draws) -> bool:
-    """Whether all published numbers lie on their grids and lead, by map, path and posterior, to the published estimate."""
-    d, numbers = int(task.model.dimension or 0), task.parameters
-    whole = numbers.score_matrix_noise is not None
-    if (
-        draws.transcript is None
-        or draws.totals is not None
-        or draws.shape != (1, 1, d)
-        or whole != ("scores" in task.keep)
-    ):
+    """Whether all published numbers lie on their grids, in reach of rows and noise, and lead to the published estimate."""
+    if draws.transcript is None or draws.totals is not None or not _possible(task, draws, draws.transcript):
         return False
-    size = d if label_column(task.model) is None else d + 1
-    wanted = {
-        "moments": (symmetric.length(size), numbers.moments_noise),
-        "curvature": (symmetric.length(d), numbers.curvature_noise),
-        "scores": (symmetric.length(d) if whole else 1, numbers.score_matrix_noise if whole else numbers.score_noise),
-    }
-    if set(draws.published) != set(wanted) or draws.transcript.shape != (1, numbers.steps, d):
-        return False
-    for name, (length, noise) in wanted.items():
-        if len(draws.published[name]) != length or not shape_first.on_grid(draws.published[name], float(noise or 0.0)):
-            return False
-    if not shape_first.on_grid(draws.transcript, numbers.noise):
-        return False
-    found, learnt = read(task, draws.transcript, draws.published, "model")
+    with np.errstate(all="ignore"):  # a forged file may hold numbers of any size
+        found, learnt = read(task, draws.transcript, draws.published, "model")
     again = task.model.prior.project(learnt.start + found.estimate)
     deviation = np.sqrt(np.maximum(np.diag(found.covariance), 0.0))
     return bool((np.abs(draws.values[0, 0] - again) <= _CLOSE * deviation + 1e-9 * np.abs(again)).all())
+
+
+def _possible(task: Task[Gibbs, Parameters], draws: Draws, transcript: Array) -> bool:
+    """Whether every array is there and has its length and grid, with a norm in reach of rows and noise."""
+    d, numbers, label, loss = int(task.model.dimension or 0), task.parameters, label_column(task.model), task.model.loss
+    whole = numbers.score_matrix_noise is not None
+    joint, square = symmetric.length(d + (label is not None)), symmetric.length(d)
+    facts = {
+        "moments": (joint, numbers.moments_noise, shape_first.largest_moment(loss, label)),
+        "curvature": (square, numbers.curvature_noise, BEND * loss.largest_curvature()),
+        "scores": (square if whole else 1, float(numbers.score_matrix_noise or numbers.score_noise or 0.0), 1.0),
+    }
+    kept = set(draws.published) == set(facts) and whole == ("scores" in task.keep)
+    if not kept or draws.shape != (1, 1, d) or transcript.shape != (1, numbers.steps, d):
+        return False
+    held = all(shape_first.possible(draws.published[name], *facts[name]) for name in facts)
+    return held and all(shape_first.possible(gradient, d, numbers.noise, 1.0) for gradient in transcript[0])

@@ -1,0 +1,27 @@
+"""Declared bounds of the target that are wider than its labels: the clipping level follows the residuals, not the bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import sfumato as sf
+
+
+def half_widths(X: np.ndarray, y: np.ndarray, width: float) -> np.ndarray:
+    """Half-widths of the 90 % intervals, in the units of y."""
+    fitted = sf.PrivateLinearRegression(1.0, 1e-6, bounds=(-0.5, 0.5), bounds_y=(-width, width), random_state=2).fit(
+        X, y
+    )
+    assert fitted.plan_.mechanism == "shaped-path"
+    lower, upper = fitted.release_.interval()
+    return width * (upper - lower) / 2
+
+
+def test_bounds_twice_and_ten_times_as_wide_as_the_labels_cost_little():
+    """Noise in proportion to the bounds would make them twice and ten times as wide: less than 1.5 times is allowed."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, (20_000, 5))
+    y = np.clip(X @ np.linspace(1, -1, 5) + 0.25 * rng.normal(size=20_000), -1, 1)
+    tight = half_widths(X, y, 1.0)
+    assert (half_widths(X, y, 2.0) < 1.1 * tight).all()
+    assert (half_widths(X, y, 10.0) < 1.5 * tight).all()

@@ -1,0 +1,244 @@
+"""Shape-first paths against a person who chooses the records and the published history: no part costs more than its price."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from shape_replay import LOSSES, NORM, by_hand, engine_of, hostile_rows, live, model_of, replayed, spent
+
+import sfumato as sf
+from sfumato.engines.protocol import UNIT_ROUNDOFF, gradient_error
+from sfumato.mechanisms import shaped_path as mechanism
+from sfumato.mechanisms.protocol import Request
+from sfumato.procedures import shape_first, shaped_path
+from sfumato.procedures.protocol import Task
+from sfumato.shapes import symmetric, whitening
+from sfumato.shapes.posterior import Posterior
+
+N, STEPS = 24, 4
+KINDS = ("moments", "path", "curvature", "scores")
+# Dimension, intercept, sparse rows, whole score matrix, noises over those of mu = 1, and by how much the published noise differs
+# from what is paid for: 0 publishes the bare numbers, 100 hides the moments, so that the map is as long as it can be.
+SETTINGS = [
+    (1, 0.0, False, False, 0.02, 1.0),
+    (1, 0.0, True, True, 1.0, 0.0),
+    (2, 0.0, False, True, 0.02, 0.0),
+    (2, 1.0, True, False, 1.0, 1.0),
+    (5, 1.0, False, True, 0.02, 1.0),
+    (5, 0.0, True, False, 0.1, 100.0),
+    (20, 1.0, False, False, 0.02, 0.0),
+]
+
+
+@pytest.fixture
+def unread(monkeypatch):
+    """What a reader computes from the published numbers is left out: it costs nothing."""
+    found = lambda facts, sampling: Posterior(
+        np.zeros_like(facts.average), np.eye(len(facts.average)), facts.average, 0
+    )
+    monkeypatch.setattr(shaped_path, "posterior", found)
+
+
+def planned(model, whole: bool, factor: float) -> Task:
+    keep = ("scores",) if whole else ()
+    return Task(model, N, 1, mechanism.at_factor(Request(model, N, keep=keep, steps=STEPS), factor), keep)
+
+
+def neighbours(name: str, model, csr: bool, rng: np.random.Generator) -> list:
+    """Engines of data sets that differ in one record: the chosen rows, and those along the extreme directions of the rest."""
+    width = model.dimension - (model.intercept > 0)
+    labels = LOSSES[name][1]
+    rows = rng.normal(size=(N, width)) * 10.0 ** np.linspace(0, -3, width)
+    given = rng.choice(labels, N).astype(float)
+    turned = np.linalg.eigh(rows.T @ rows)[1][:, [0, -1]].T
+    chosen = np.vstack([hostile_rows(rng, width), NORM * turned, -NORM * turned, 0.05 * turned])
+    chosen = chosen[rng.permutation(len(chosen))[:5]]
+    return [
+        engine_of(model, name, np.vstack([row, rows[1:]]), np.append(y, given[1:]), csr)
+        for row, y in itertools.product(chosen, labels)
+    ]
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_no_record_and_no_history_break_the_price(name, unread):
+    """Seven settings of 45 to 190 pairs each: every part is within its mu, all within the guarantee."""
+    worst = dict.fromkeys(KINDS, 0.0)
+    for place, (d, intercept, csr, whole, factor, size) in enumerate(SETTINGS):
+        rng = np.random.default_rng([place, sum(map(ord, name))])
+        model = model_of(name, d, intercept)
+        task = planned(model, whole, factor)
+        price = shaped_path.price(model, N, 1, task.parameters).curve.mu
+        label = shape_first.label_column(model)
+        hand = by_hand(model, N, task.parameters, 0.0 if label is None else 0.7 * model.loss.radius)
+        assert hand["all"] <= price <= hand["all"] * (1 + 1e-6)
+        runs = replayed(task, neighbours(name, model, csr, rng), live(place, size))
+        for one, other in itertools.combinations(runs, 2):
+            shifts = spent(one, other)
+            assert shifts["all"] <= price
+            for kind in KINDS:
+                assert shifts[kind] <= hand[kind] * (1 + 1e-9), (kind, d)
+                worst[kind] = max(worst[kind], shifts[kind] / hand[kind])
+    attained = {"huber": KINDS, "smoothed hinge": ("moments", "path")}.get(name, ("moments",))
+    assert all(worst[kind] > 0.95 for kind in attained), worst
+
+
+def test_every_part_gets_the_noise_that_is_priced(unread):
+    """In order: moments, gradients, curvature, scores; nothing else is drawn, whatever the records are."""
+    for whole in (False, True):
+        model = model_of("huber", 3, 1.0)
+        task = planned(model, whole, 0.3)
+        numbers = task.parameters
+        rng = np.random.default_rng(5)
+        for run in replayed(task, neighbours("huber", model, False, rng)[:4], live(2)):
+            noises = [part.noise for part in run]
+            scores = numbers.score_matrix_noise if whole else numbers.score_noise
+            assert noises == [numbers.moments_noise, *[numbers.noise] * STEPS, numbers.curvature_noise, scores]
+            sizes = [part.values.size for part in run]
+            assert sizes == [10, *[3] * STEPS, 6, 6 if whole else 1]
+
+
+def test_a_map_from_the_rows_themselves_is_caught_by_a_replay(unread, monkeypatch):
+    """The planted variant: the map follows from moments without noise, so one record moves the gradients of all others."""
+    raw: list[np.ndarray] = []
+    publish, learnt = shape_first.publish_moments, shape_first.learnt
+
+    def publish_and_keep(model, engine, noise, label, source):
+        raw[:] = [symmetric.packed(engine.moments(model.loss.radius, label) / engine.n)]
+        return publish(model, engine, noise, label, source)
+
+    def from_rows(model, moments, noise, label):
+        return learnt(model, raw[0], noise, label)
+
+    # All rows but the first lie along one axis, and all labels agree: the mean gradient is as long as it can be.
+    model = model_of("logistic", 2)
+    task = planned(model, False, 0.02)
+    rows, labels = np.tile([0.1, 0.0], (N, 1)), np.ones(N)
+    engines = [
+        engine_of(model, "logistic", np.vstack([first, rows[1:]]), labels) for first in ([0.0, 0.0], [NORM, 0.0])
+    ]
+    hand = by_hand(model, N, task.parameters, 0.0)["path"]
+    honest = spent(*replayed(task, engines, live(1, 0.0)))["path"]
+    assert honest <= hand
+    monkeypatch.setattr(shape_first, "publish_moments", publish_and_keep)
+    monkeypatch.setattr(shape_first, "learnt", from_rows)
+    assert spent(*replayed(task, engines, live(1, 0.0)))["path"] > 1.5 * hand
+
+
+# --- rounding ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_error_of_the_sum_is_charged_as_the_map_stretches_it(times):
+    """The longest map of all, from moments that show nothing; and the largest error that an engine's contract allows."""
+    for d, noise, n in ((1, 1e-9, 10**9), (3, 1e-6, 10**6), (40, 1e-2, 500)):
+        model = model_of("logistic", d)
+        shape = whitening.shape_of(np.zeros((d, d)), noise, shape_first.RIDGE, shape_first.SCALE, model.loss.radius)
+        length = np.linalg.norm(shape.matrix, 2)
+        most = whitening.largest_norm(noise, d, shape_first.RIDGE, shape_first.SCALE)
+        assert 0.02 * most < length <= most
+        stretched = length**times * gradient_error(n, 1.0) / n
+        assert stretched < shape_first.mapped_error(model, n, noise, 1.0, times)
+
+
+def test_no_moments_lead_to_a_longer_map_than_is_charged():
+    """Hidden, negative, huge and lone eigenvalues, and such as lie at the edge of the noise."""
+    rng, longest = np.random.default_rng(8), 0.0
+    for _ in range(300):
+        d, noise, radius = int(rng.integers(1, 9)), 10.0 ** rng.uniform(-9, 3), 10.0 ** rng.uniform(-3, 3)
+        edge = whitening.edge(noise, d)
+        random = symmetric.unpacked(rng.normal(size=symmetric.length(d)) * noise * 10.0 ** rng.uniform(-3, 6), d)
+        lone = np.diag([1e12] + [0.0] * (d - 1))
+        for moments in (
+            random,
+            -np.abs(random),
+            np.zeros((d, d)),
+            lone,
+            np.eye(d) * edge,
+            np.eye(d) * edge * (1 + 1e-15),
+        ):
+            shape = whitening.shape_of(moments, noise, shape_first.RIDGE, shape_first.SCALE, radius)
+            most = whitening.largest_norm(noise, d, shape_first.RIDGE, shape_first.SCALE)
+            longest = max(longest, float(np.linalg.norm(shape.matrix, 2) / most))
+    assert 0.999 < longest <= 1
+
+
+def test_sums_in_floats_stay_within_the_stated_errors(unread, monkeypatch):
+    """Moments, gradients, curvature and scores of 20,000 records against sums with 64 digits of precision, mapped alike."""
+    rng = np.random.default_rng(3)
+    n, d = 20_000, 4
+    model = model_of("huber", d)
+    rows = rng.normal(size=(n, d)) * [1.0, 0.3, 0.01, 1e-4]
+    rows *= np.minimum(1, NORM / np.linalg.norm(rows, axis=1))[:, None] * (1 - 1e-12)
+    labels = np.clip(rows @ [1.0, -2.0, 3.0, 0.0] + rng.normal(size=n), -4, 6)
+    numbers = mechanism.at_factor(Request(model, n, keep=("scores",), steps=2), 0.01)
+    task = Task(model, n, 1, numbers, ("scores",))
+    averages, means = [], shaped_path.tail_means
+    monkeypatch.setattr(
+        shaped_path, "tail_means", lambda path, told: averages.append(means(path, told)) or averages[-1]
+    )
+    parts = replayed(task, [engine_of(model, "huber", rows, labels)], live(4))[0]
+    # The exact side, in long floats: what `carry_out` publishes for these records after the same history.
+    label = shape_first.label_column(model)
+    learnt = shape_first.learnt(model, _rounded(parts[0]), numbers.moments_noise, label)
+    b, z, clip = learnt.shape.matrix.astype(np.longdouble), rows.astype(np.longdouble), learnt.loss.clip
+    joint = np.hstack(
+        [z, label.scale * np.clip(labels - label.centre, -label.half, label.half).astype(np.longdouble)[:, None]]
+    )
+    exact = joint.T @ joint / n
+    off = np.linalg.norm((symmetric.packed(exact) - parts[0].values).astype(float))
+    size = model.loss.radius**2 * 1.49
+    assert 0 < off <= gradient_error(n, size) / n + 16 * UNIT_ROUNDOFF * size
+    lengths = np.sqrt(((z @ b) ** 2).sum(axis=1))
+    v = np.minimum(np.minimum(1, 1 / lengths), 2 / lengths**2)
+    slopes = np.clip(z @ learnt.start - labels, -clip, clip)
+    gradient = (v * slopes) @ z @ b / (n * clip)
+    charged = shape_first.mapped_error(model, n, numbers.moments_noise, model.loss.radius, 1)
+    assert 0 < float(np.linalg.norm(gradient - parts[1].values[0])) <= charged
+    residuals = z @ (learnt.start + b @ averages[0][0]) - labels
+    curved = symmetric.packed(b @ ((z * (v * (np.abs(residuals) < clip))[:, None]).T @ z / n) @ b)
+    scores = symmetric.packed(b @ ((z * ((v * np.clip(residuals, -clip, clip) / clip) ** 2)[:, None]).T @ z / n) @ b)
+    for part, sums in ((parts[3], curved), (parts[4], scores)):
+        charged = shape_first.mapped_error(model, n, numbers.moments_noise, model.loss.radius**2, 2)
+        assert 0 < float(np.linalg.norm((sums - part.values).astype(float))) <= charged
+
+
+def _rounded(part) -> np.ndarray:
+    """What is published of a part, on its grid."""
+    grid = float(shape_first.spacing(part.noise))
+    return np.rint(part.published / grid) * grid
+
+
+def test_a_narrower_clip_narrows_the_noise_with_it(unread):
+    """Gradients and scores are published in units of the slope: the same noise is less noise for a narrower clip."""
+    rng = np.random.default_rng(6)
+    model = model_of("huber", 2)
+    task = planned(model, False, 0.001)
+    rows = rng.normal(size=(N, 2))
+    slopes, gradients = [], []
+    for spread in (3.0, 0.05):
+        labels = np.clip(rows @ [0.5, -0.5] + spread * rng.normal(size=N), -4, 6)
+        parts = replayed(task, [engine_of(model, "huber", rows, labels)], live(1, 0.0))[0]
+        learnt = shape_first.learnt(
+            model, _rounded(parts[0]), task.parameters.moments_noise, shape_first.label_column(model)
+        )
+        slopes.append(learnt.loss.largest_slope())
+        gradients.append(max(float(np.linalg.norm(part.values)) for part in parts[1:-2]))
+        assert all(part.noise == task.parameters.noise for part in parts[1:-2])
+    assert slopes[0] == 2.0
+    assert slopes[1] < 0.5
+    assert max(gradients) <= 1.0
+
+
+def test_the_price_of_rounding_is_stated_for_every_size():
+    """Numbers of 2,000 coefficients or a billion records are priced; with up to 100,000 records rounding takes little."""
+    for d, n, most in ((20, 10**5, 1.02), (2000, 10**5, 1.05), (2000, 10**9, 1e9), (2, 10**9, 1e9)):
+        model = model_of("huber", d)
+        numbers = mechanism.at_factor(Request(model, n), 1.0)
+        hand = by_hand(model, n, numbers, 0.7 * model.loss.radius)["all"]
+        assert hand == pytest.approx(1.0, rel=1e-12)
+        assert hand < shaped_path.price(model, n, 1, numbers).curve.mu < most
+        plan = sf.plan(model, n, 1.0, 1e-6, goal="estimate", mechanism="shaped-path")
+        assert plan["noise"] > 0
+        assert plan.guarantee.epsilon(1e-6) <= 1
