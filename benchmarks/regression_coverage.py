@@ -19,20 +19,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from regression_cells import CELLS, LEVEL, NOISE, Cell, covered
-from sfumato.procedures import shaped_path, task_of
 from sfumato.queries.shaped_intervals import diagnostic
 
 _NORMAL = 1.6448536269514722  # of a 90 % interval
 POISSON = [Cell("poisson", 5, False, 1.0, 10_000), Cell("poisson", 5, False, 3.0, 10_000)]
-
-
-def average_of(release: object) -> np.ndarray:
-    """The average of the path behind an estimate, in the user's coordinates."""
-    _, task = task_of(release.plan)
-    draws = release.draws
-    learnt = shaped_path.read(task, draws.transcript, draws.published, "none")[1]
-    mean = shaped_path.tail_means(shaped_path.recursion_of(task, learnt), draws.transcript)[0]
-    return learnt.start + learnt.shape.matrix @ mean
 
 
 def usual_half_widths(cell: Cell, truth: np.ndarray, seed: int) -> np.ndarray:
@@ -63,7 +53,7 @@ def row_of(cell: Cell, runs: int) -> str:
         half.append(np.median(ends[1] - ends[0]) / 2)
         bare.append(np.median(usual))
         errors.append(np.sqrt(np.mean((middle - truth) ** 2)))
-        averages.append(np.sqrt(np.mean((average_of(release) - truth) ** 2)))
+        averages.append(np.sqrt(np.mean((release.mean() - truth) ** 2)))
         far.append(diagnostic(release.draws, release.plan))
     each = np.mean(inside, axis=1)
     cells = [

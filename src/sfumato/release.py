@@ -68,8 +68,8 @@ class Release:
     def estimate(self, include: str = "privacy and sampling", prior: Any = None) -> NDArray[np.float64]:
         """The posterior median given the release: the middle of a very narrow interval.
 
-        `mean` may be biased: a tempered draw towards the prior, the average of a plain noisy path away from 0. A regression
-        that learnt the shape of its rows releases its estimate, so that both agree.
+        `mean` may be biased: a tempered draw towards the prior, the average of a plain noisy path away from 0. For a regression
+        that learnt the shape of its rows it is the average of the path, drawn towards the prior where it is mostly noise.
         """
         from sfumato.queries import intervals
 

@@ -9,6 +9,9 @@ from sfumato._validate import visible
 from sfumato.errors import SfumatoError
 from sfumato.privacy.guarantee import Guarantee
 
+# Most coefficients whose estimate is computed for a description.
+_QUICKLY = 300
+
 
 def promise_of(plan: Mapping[str, Any], guarantee: Guarantee) -> str:
     """The promise of a release as a sentence: epsilon at the delta of the plan's target, where it has one."""
@@ -33,8 +36,11 @@ def notice(release: Any) -> str:
 def describe(release: Any) -> str:
     """What a release is, how it was made and what it promises, one line each."""
     head = f"{notice(release)}\n" if notice(release) else ""
-    means = [f"{label} {mean:.6g}" for label, mean in zip(release.draws.labels, release.mean().ravel(), strict=True)]
-    rest = "" if len(means) <= 6 else f", ... and {len(means) - 6} more (release.draws.labels, release.mean())"
+    # The estimate of very many coefficients takes a while, and a description must not.
+    reads = release.plan["mechanism"] == "shaped-path" and len(release.draws.labels) <= _QUICKLY
+    shown, values = ("estimate", release.estimate()) if reads else ("mean", release.mean())
+    means = [f"{label} {mean:.6g}" for label, mean in zip(release.draws.labels, values.ravel(), strict=True)]
+    rest = "" if len(means) <= 6 else f", ... and {len(means) - 6} more (release.draws.labels, release.{shown}())"
     count = release.draws.shape[0] * release.draws.shape[1]
     kind = "draw" if (count, release.kind) == (1, "draws") else release.kind
     schema, receipt, names = release.schema, release.receipt, columns_read(release)
@@ -45,7 +51,7 @@ def describe(release: Any) -> str:
         ("made by", f"{release.plan['mechanism']} ({_numbers(release.plan['parameters'], hidden='grid')})"),
         ("about", f"{schema['name']}{columns}: {release.plan['n']:,} of unit '{schema['unit']}'"),
         ("promise", release.promise),
-        ("mean", ", ".join(means[:6]) + rest),
+        (shown, ", ".join(means[:6]) + rest),
         ("charged", charged),
     ]
     if release.kind == "draws" and release.plan["mechanism"] == "noisy-statistics":

@@ -102,9 +102,9 @@ class WeighedEngine(Engine, Protocol):
     def second_sums(self, theta: Array, scores: bool) -> tuple[Array, Array | None, float]:
         """Second-order sums at one parameter (d,), from one pass over the rows.
 
-        Curvature: sum v phi'' z z', phi'' clipped to [0, `largest_curvature()`]. Score matrix, if `scores`: sum v^2 phi'^2
-        z z', phi' clipped to `largest_slope()`. Score scale: sum v^2 phi'^2 |Bz|^2, a number. Values of a record that are
-        not finite become 0.
+        Curvature: sum v phi'' Bz (Bz)', phi'' clipped to [0, `largest_curvature()`]. Score matrix, if `scores`: sum v^2
+        phi'^2 Bz (Bz)', phi' clipped to `largest_slope()`. Score scale: sum v^2 phi'^2 |Bz|^2, a number. Values of a
+        record that are not finite become 0.
         """
 
 

@@ -2,10 +2,11 @@
 
 With z = (x, c) a row and its constant feature, B a public map, v(z) = min(1, 1/|Bz|, bend/|Bz|^2) and phi a loss of one score:
 
-    moments      sum min(1, R^2/|z|^2) z z'       curvature    sum v phi'' z z'
-    gradient     sum v phi' z                      scores       sum v^2 phi'^2 z z'  and  sum v^2 phi'^2 |Bz|^2
+    moments      sum min(1, R^2/|z|^2) z z'       curvature    sum v phi'' Bz (Bz)'
+    gradient     sum v phi' z                      scores       sum v^2 phi'^2 Bz (Bz)'  and  sum v^2 phi'^2 |Bz|^2
 
-Every matrix is a product F'F for each part, F being its rows, each multiplied by the root of its weight. The parts are those of
+Every matrix is a product F'F for each part, F being its rows (mapped ones for curvature and scores, so that the roundings of the
+sum are not magnified by B), each multiplied by the root of its weight. The parts are those of
 the engine, added in their order. What is computed within one record is a function of that record alone and is
 bounded by its clip, whatever its rounding; only the sums have the rounding error that `protocol.gradient_error` bounds.
 """
@@ -78,8 +79,8 @@ class WeighedRows:
         self.n, self.additions = engine.n, engine.additions
         self.labels, self.dimension = engine.labels, engine.dimension
         self._engine, self._intercept, self._loss = engine, float(model.intercept), _smooth(loss, model.loss)
-        chart, bent = _checked_map(matrix, self.dimension), _checked_bend(bend)
-        work = _silent(lambda piece: _weigh(piece[0], self._intercept, chart, bent))
+        self._map, bent = _checked_map(matrix, self.dimension), _checked_bend(bend)
+        work = _silent(lambda piece: _weigh(piece[0], self._intercept, self._map, bent))
         weighed = list(few_at_a_time(work, engine.pieces()))
         self._weights = [weights for weights, _ in weighed]
         self._lengths = [lengths for _, lengths in weighed]
@@ -89,20 +90,20 @@ class WeighedRows:
         return self._engine.weighted_gradient(theta, self._loss, self._weights)
 
     def second_sums(self, theta: Array, scores: bool) -> tuple[Array, Array | None, float]:
-        """Curvature sum, score matrix (if `scores`) and score scale at one parameter (d,)."""
+        """Curvature sum, score matrix (if `scores`) and score scale at one parameter (d,), in mapped coordinates."""
         square = (self.dimension, self.dimension)
         shapes = [square, square, ()] if scores else [square, ()]
         steepest, sharpest = self._loss.largest_slope(), self._loss.largest_curvature()
 
         def part(piece: tuple[tuple[Any, Array], Array, Array]) -> list[Array]:
             (rows, labels), weights, lengths = piece
-            extra = _beside(rows, self._intercept, None)
+            mapped, none = _mapped(rows, self._intercept, self._map), np.empty((rows.shape[0], 0))
             reached = _score(rows, self._intercept, theta)
             steep = weights * _bounded(self._loss.derivative(reached, labels), -steepest, steepest)
             curved = weights * _bounded(self._loss.curvature(reached, labels), 0.0, sharpest)
             matrices = [np.sqrt(curved), steep] if scores else [np.sqrt(curved)]
             scale = np.asarray(np.sum(np.square(steep * lengths)))
-            return [*(_gram(rows, extra, factors) for factors in matrices), scale]
+            return [*(_gram(mapped, none, factors) for factors in matrices), scale]
 
         pieces = zip(self._engine.pieces(), self._weights, self._lengths, strict=True)
         sums = sums_few_at_a_time(_silent(part), pieces, shapes)
@@ -183,13 +184,10 @@ def _weigh(rows: Any, intercept: float, matrix: Array, bend: float) -> tuple[Arr
     """Weights v = min(1, 1/|Bz|, bend/|Bz|^2) and lengths |Bz| of each row; both 0 for a length that is not finite.
 
     A computed Bz is off by at most d roundings of |B|_F |z|, and its length by d more of its own. The length in v is
-    longer by twice both, so that v |Bz| <= 1 and v |Bz|^2 <= bend hold for the exact length.
+    longer by twice both, so that v |Bz| <= 1 and v |Bz|^2 <= bend hold for the exact length, and for every computed Bz.
     """
-    width, d = rows.shape[1], len(matrix)
-    mapped = np.asarray(rows @ matrix[:, :width].T)
-    if intercept:
-        mapped = mapped + intercept * matrix[:, width]
-    lengths = np.sqrt(_squares(mapped))
+    d = len(matrix)
+    lengths = np.sqrt(_squares(_mapped(rows, intercept, matrix)))
     error = (d + 4) * _ULP * float(np.linalg.norm(matrix)) * np.sqrt(_squares(rows) + intercept * intercept)
     longest = lengths * (1.0 + (d + 8) * _ULP) + error
     weights = np.minimum(1.0, 1.0 / longest)
@@ -197,6 +195,13 @@ def _weigh(rows: Any, intercept: float, matrix: Array, bend: float) -> tuple[Arr
         weights = np.minimum(weights, bend / longest / longest)
     finite = np.isfinite(longest)
     return np.where(finite, weights, 0.0), np.where(finite, lengths, 0.0)
+
+
+def _mapped(rows: Any, intercept: float, matrix: Array) -> Array:
+    """Bz of every row."""
+    width = rows.shape[1]
+    mapped = np.asarray(rows @ matrix[:, :width].T)
+    return mapped + intercept * matrix[:, width] if intercept else mapped
 
 
 def _score(rows: Any, intercept: float, theta: Array) -> Array:

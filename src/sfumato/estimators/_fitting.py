@@ -104,7 +104,8 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         self.plan_, self.guarantee_ = chosen, self.release_.guarantee
         self.n_iter_ = int(chosen["steps"])
         self._recipe, self._scores = recipe, scores
-        parameter = self.release_.mean().reshape(scores.outputs, recipe.size)
+        released = self.release_.estimate() if chosen.mechanism == "shaped-path" else self.release_.mean()
+        parameter = released.reshape(scores.outputs, recipe.size)
         coefficients, intercepts = recipe.to_user(parameter)
         self.coef_: Array = coefficients * scores.factor
         self.intercept_: Any = intercepts * scores.factor + scores.offset

@@ -29,7 +29,7 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import chains, protocol, shape_first
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.protocol import Task
-from sfumato.procedures.shape_first import BEND
+from sfumato.procedures.shape_first import BEND, RULE
 from sfumato.randomness import Randomness
 from sfumato.samplers import langevin
 from sfumato.samplers.langevin import Report, silent
@@ -52,7 +52,8 @@ class Parameters(protocol.Parameters):
     moments_noise: float
     chain_mu: float
     steps: int
-    positive: ClassVar[tuple[str, ...]] = ("moments_noise", "chain_mu", "steps")
+    rule: int = RULE
+    positive: ClassVar[tuple[str, ...]] = ("moments_noise", "chain_mu", "steps", "rule")
 
 
 def refuses(model: Gibbs) -> str | None:
@@ -66,6 +67,7 @@ def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee
     """Price of the moments and of all chains, whose mu is fixed beforehand."""
     if parameters.steps < 1:
         raise FormatError("the numbers of a mapped chain contradict each other: the record was edited.")
+    shape_first.check_rule(parameters.rule)
     chain = weighted.budgeted_chain(
         mu=parameters.chain_mu,
         chains=draws,

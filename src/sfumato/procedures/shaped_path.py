@@ -6,14 +6,13 @@
 3. The curvature (1/n) sum v phi'' Bz (Bz)' at the average of the path, and the scale of the scores (1/n) sum v^2 phi'^2 |Bz|^2
    (with keep=("scores",) their whole matrix), are released with noise: a reader computes intervals from them in closed form.
 
-The prices compose as mu^2 = sum mu_i^2, every mu_i fixed beforehand. What leaves as the draw is the estimate that follows from
-the published numbers (`shapes.posterior`); `check` computes map, path and estimate again.
+The prices compose as mu^2 = sum mu_i^2, every mu_i fixed beforehand. What leaves as the draw is the average of the
+path's tail; `check` computes map and path again. Estimates and intervals follow from the published numbers (`shapes.posterior`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,11 +27,10 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import protocol, shape_first
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.protocol import Task
-from sfumato.procedures.shape_first import BEND, SCALE, Learnt, label_column, matrix_error, tail_means
+from sfumato.procedures.shape_first import BEND, RULE, SCALE, Learnt, label_column, tail_means
 from sfumato.randomness import Randomness
 from sfumato.samplers.langevin import Recursion, Report, bounded, noisy_path, silent
 from sfumato.shapes import symmetric
-from sfumato.shapes.posterior import Posterior, Published, posterior
 from sfumato.shapes.schedule import learning_rate
 from sfumato.theorems import curvature, weighted
 
@@ -41,8 +39,8 @@ NEEDS = ("gradients", "shapes")
 KEEPS = ("transcript", "scores")
 # Passes beside the path's: moments, weights, curvature.
 _PASSES = 3
-# A recomputed estimate may differ by this share of its deviation: eigenvectors are rounded otherwise on other machines.
-_CLOSE = 1e-3
+# A recomputed average may differ by this share of its size: eigenvectors are rounded otherwise on other machines.
+_CLOSE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -60,8 +58,9 @@ class Parameters(protocol.Parameters):
     momentum: float
     score_noise: float | None = None
     score_matrix_noise: float | None = None
+    rule: int = RULE
     positive: ClassVar[tuple[str, ...]] = (
-        "moments_noise", "noise", "curvature_noise", "steps", "tail", "score_noise", "score_matrix_noise",
+        "moments_noise", "noise", "curvature_noise", "steps", "tail", "score_noise", "score_matrix_noise", "rule",
     )  # fmt: skip
 
     @property
@@ -80,6 +79,7 @@ def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee
     agree = draws == 1 and 1 <= parameters.tail <= parameters.steps and 0 <= parameters.momentum < 1
     if not agree or (parameters.score_noise is None) == (parameters.score_matrix_noise is None):
         raise FormatError("the numbers of a shape-first path contradict each other: the record was edited.")
+    shape_first.check_rule(parameters.rule)
     parts = [
         shape_first.moments_price(model, n, parameters.moments_noise, label_column(model)),
         _path_price(model, n, parameters),
@@ -91,9 +91,7 @@ def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee
 
 def _path_price(model: Gibbs, n: int, parameters: Parameters) -> Guarantee:
     """Price of every noisy gradient, in units of the largest slope."""
-    d, radius = int(model.dimension or 1), model.loss.radius
-    logistic = isinstance(model.loss, Logistic)
-    size = 1 + 12 * parameters.noise * math.sqrt(d + 100)
+    d, logistic = int(model.dimension or 1), isinstance(model.loss, Logistic)
     return weighted.weighted_path(
         slope=1.0,
         difference_factor=weighted.logistic_difference_factor(bend=BEND, dimension=d) if logistic else 2.0,
@@ -101,7 +99,7 @@ def _path_price(model: Gibbs, n: int, parameters: Parameters) -> Guarantee:
         noise=parameters.noise,
         steps=parameters.steps,
         momentum=parameters.momentum,
-        float_error=shape_first.mapped_error(model, n, parameters.moments_noise, radius, 1) + 16 * UNIT_ROUNDOFF * size,
+        float_error=shape_first.gradient_mean_error(model, n, parameters.moments_noise, parameters.noise),
         # What `carry_out` does: weights follow from a record's own row and the map, and map, start and steps from the plan and
         # the published moments.
         public_map=True,
@@ -120,9 +118,7 @@ def _curvature_price(model: Gibbs, n: int, parameters: Parameters) -> Guarantee:
         bend=BEND,
         n=n,
         noise=parameters.curvature_noise,
-        float_error=matrix_error(
-            model, n, parameters.moments_noise, most * BEND, most * loss.radius**2, parameters.curvature_noise
-        ),
+        float_error=shape_first.matrix_mean_error(model, n, BEND * most, parameters.curvature_noise),
         convex=model.constants.convex,
         public_point=True,
         public_map=True,
@@ -137,7 +133,7 @@ def _score_price(model: Gibbs, n: int, parameters: Parameters) -> Guarantee:
     if whole is None:
         error = gradient_error(n, 1.0) / n + 16 * UNIT_ROUNDOFF * (1 + 120 * noise)
     else:
-        error = matrix_error(model, n, parameters.moments_noise, 1.0, model.loss.radius**2, noise)
+        error = shape_first.matrix_mean_error(model, n, 1.0, noise)
     claim = curvature.score_scale if whole is None else curvature.score_matrix
     return claim(
         slope=1.0,
@@ -163,7 +159,7 @@ def cost(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Cost:
 def carry_out(
     task: Task[Gibbs, Parameters], engine: ShapedEngine, randomness: Randomness, report: Report = silent
 ) -> Draws:
-    """Release moments, path, curvature and scores, each computed from what was released before, and the estimate."""
+    """Release moments, path, curvature and scores, each computed from what was released before, and the path's average."""
     numbers, model = task.parameters, task.model
     label = label_column(model)
     moments = shape_first.publish_moments(model, engine, numbers.moments_noise, label, randomness)
@@ -177,8 +173,13 @@ def carry_out(
     run = noisy_path(gradient, recursion_of(task, learnt), numbers.noise, randomness, True, report)
     transcript = np.asarray(run.transcript)
     published = {"moments": moments, **_second_order(task, learnt, weighed, transcript, randomness)}
-    values = learnt.start + posterior_of(task, learnt, transcript, published, "model").estimate
-    return Draws(model.prior.project(values)[None, None, :], engine.labels, transcript, None, published)
+    return Draws(average_of(task, learnt, transcript)[None, None, :], engine.labels, transcript, None, published)
+
+
+def average_of(task: Task[Gibbs, Parameters], learnt: Learnt, transcript: Array) -> Array:
+    """The average of the path's tail, in the user's coordinates and in the prior's domain."""
+    average = tail_means(recursion_of(task, learnt), transcript)[0]
+    return np.asarray(task.model.prior.project(learnt.start + learnt.shape.matrix @ average))
 
 
 def recursion_of(task: Task[Gibbs, Parameters], learnt: Learnt) -> Recursion:
@@ -211,8 +212,8 @@ def _second_order(
     whole = numbers.score_matrix_noise is not None
     sums, scores, scale = weighed.second_sums(learnt.start + matrix @ average, whole)
     squared = learnt.loss.largest_slope() ** 2 * task.n
-    bent = symmetric.packed(matrix @ (sums / task.n) @ matrix)
-    spread = np.array([scale / squared]) if scores is None else symmetric.packed(matrix @ (scores / squared) @ matrix)
+    bent = symmetric.packed(sums / task.n)
+    spread = np.array([scale / squared]) if scores is None else symmetric.packed(scores / squared)
     noise = numbers.score_matrix_noise if whole else numbers.score_noise
     return {
         "curvature": shape_first.noisy(bent, numbers.curvature_noise, randomness),
@@ -220,66 +221,19 @@ def _second_order(
     }
 
 
-def read(
-    task: Task[Gibbs, Parameters], transcript: Array, published: Mapping[str, Array], sampling: str
-) -> tuple[Posterior, Learnt]:
-    """The posterior of the coefficients, relative to the start, and what was learnt from the published moments."""
-    moments, noise = published["moments"], task.parameters.moments_noise
-    learnt = shape_first.learnt(task.model, moments, noise, label_column(task.model))
-    return posterior_of(task, learnt, transcript, published, sampling), learnt
-
-
-def posterior_of(
-    task: Task[Gibbs, Parameters], learnt: Learnt, transcript: Array, published: Mapping[str, Array], sampling: str
-) -> Posterior:
-    """The posterior of the coefficients, relative to the start.
-
-    Gradients were published in units of the slope s and scores in s^2; here all numbers are those of the loss itself.
-    """
-    numbers, model = task.parameters, task.model
-    recursion = recursion_of(task, learnt)
-    average, gradient = tail_means(recursion, transcript)
-    shape, slope, d = learnt.shape, learnt.loss.largest_slope(), len(learnt.start)
-    whole = numbers.score_matrix_noise is not None
-    scores = symmetric.unpacked(published["scores"], d) if whole else None
-    precision = model.prior.gradient(np.eye(d)) - model.prior.gradient(np.zeros((d, d)))
-    mean = np.zeros(d) if model.prior.start is None else np.array(model.prior.start)
-    facts = Published(
-        n=task.n,
-        steps=numbers.steps,
-        tail=numbers.tail,
-        momentum=numbers.momentum,
-        rate=recursion.rate / slope,
-        noise=numbers.noise * slope,
-        matrix=shape.matrix,
-        values=shape.values,
-        vectors=shape.vectors,
-        own=shape.own,
-        resolved=shape.resolved,
-        moments_noise=shape.noise,
-        average=average,
-        gradient=gradient * slope,
-        curvature=symmetric.unpacked(published["curvature"], d),
-        curvature_noise=numbers.curvature_noise,
-        largest_curvature=learnt.loss.largest_curvature(),
-        score_scale=slope**2 * float(published["scores"][0] if scores is None else np.trace(scores)),
-        score_matrix=None if scores is None else slope**2 * scores,
-        score_noise=slope**2 * float(numbers.score_matrix_noise or numbers.score_noise or 0.0),
-        precision=precision,
-        centre=mean - learnt.start,
-    )
-    return posterior(facts, sampling)
-
-
 def check(task: Task[Gibbs, Parameters], draws: Draws) -> bool:
-    """Whether all published numbers lie on their grids, in reach of rows and noise, and lead to the published estimate."""
+    """Whether all published numbers lie on their grids, in reach of rows and noise, and lead to the published average."""
     if draws.transcript is None or draws.totals is not None or not _possible(task, draws, draws.transcript):
         return False
     with np.errstate(all="ignore"):  # a forged file may hold numbers of any size
-        found, learnt = read(task, draws.transcript, draws.published, "model")
-    again = task.model.prior.project(learnt.start + found.estimate)
-    deviation = np.sqrt(np.maximum(np.diag(found.covariance), 0.0))
-    return bool((np.abs(draws.values[0, 0] - again) <= _CLOSE * deviation + 1e-9 * np.abs(again)).all())
+        again = average_of(task, learnt_of(task, draws), draws.transcript)
+    return np.allclose(draws.values[0, 0], again, _CLOSE, _CLOSE * float(np.abs(again).max()))
+
+
+def learnt_of(task: Task[Gibbs, Parameters], draws: Draws) -> Learnt:
+    """Map, start and loss, from the published moments."""
+    label, noise = label_column(task.model), task.parameters.moments_noise
+    return shape_first.learnt(task.model, draws.published["moments"], noise, label)
 
 
 def _possible(task: Task[Gibbs, Parameters], draws: Draws, transcript: Array) -> bool:

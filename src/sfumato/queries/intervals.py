@@ -62,10 +62,10 @@ def estimate(
 ) -> Array:
     """The posterior median of every coordinate: the middle of a very narrow interval.
 
-    A regression that learnt the shape of its rows releases its estimate itself.
+    That of a regression that learnt the shape of its rows is near the average of its path (`shaped_intervals.estimate`).
     """
     if shaped_intervals.is_shaped(plan) and prior is None:
-        return draws.mean()
+        return shaped_intervals.estimate(draws, plan)
     return np.asarray(interval(draws, plan, _NARROWEST, include, prior, schema).mean(axis=0))
 
 

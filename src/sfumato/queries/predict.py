@@ -21,6 +21,7 @@ from sfumato.models.losses.labels import LabelInterval
 from sfumato.models.losses.protocol import LABELLED_ROW
 from sfumato.models.model import LOSSES
 from sfumato.models.reading import model_from_json
+from sfumato.queries import shaped_intervals
 from sfumato.schema import Schema
 from sfumato.schema.counts import Tally
 from sfumato.schema.design import Design
@@ -64,7 +65,7 @@ def read(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any]) -> Re
         raise ArgumentError(
             "an estimator scaled the rows of this release by its bounds, which are not in it: use the estimator's own predict."
         )
-    values = draws.pooled()
+    values = shaped_intervals.estimate(draws, plan)[None, :] if shaped_intervals.is_shaped(plan) else draws.pooled()
     return Regression(model, declared, values.reshape(len(values), model.loss.outputs, -1))
 
 

@@ -16,8 +16,13 @@ from numpy.typing import NDArray
 
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.priors import Ball, Box
 from sfumato.procedures import shaped_path, task_of
-from sfumato.shapes.posterior import Posterior
+from sfumato.procedures.protocol import Task
+from sfumato.procedures.shape_first import tail_means
+from sfumato.shapes import symmetric
+from sfumato.shapes.posterior import Posterior, Published, posterior
 
 Array = NDArray[np.float64]
 # Above this expected squared error of a score the loss is far from quadratic over the posterior: simulated 90 % intervals cover
@@ -43,12 +48,28 @@ def ends(draws: Draws, plan: Mapping[str, Any], level: float, sampling: str) -> 
     found, start = _posterior(_Key(draws, plan), sampling)
     middle = start + found.mean
     away = float(ndtri(0.5 + 0.5 * level)) * np.sqrt(np.maximum(np.diag(found.covariance), 0.0))
-    lower, upper = (task.model.prior.project(middle + sign * away) for sign in (-1, 1))
+    lower, upper = (_inside(task.model.prior, middle + sign * away) for sign in (-1, 1))
     if sampling == "none":
         return np.stack([lower, upper])
-    # The estimate is the average of the path, which may lie outside: an interval that a reader sees beside it holds it.
-    estimate = draws.mean()
-    return np.stack([np.minimum(lower, estimate), np.maximum(upper, estimate)])
+    # The estimate may lie outside: an interval that a reader sees beside it holds it.
+    near = estimate(draws, plan)
+    return np.stack([np.minimum(lower, near), np.maximum(upper, near)])
+
+
+def estimate(draws: Draws, plan: Mapping[str, Any]) -> Array:
+    """The coefficients: the average of the path, drawn towards the prior where it is mostly noise."""
+    found, start = _posterior(_Key(draws, plan), "model")
+    return np.asarray(task_of(plan)[1].model.prior.project(start + found.estimate))
+
+
+def _inside(prior: Any, values: Array) -> Array:
+    """Every coordinate moved into its own range of the prior's domain."""
+    if isinstance(prior, Box):
+        return np.clip(values, prior.lower, prior.upper)
+    if isinstance(prior, Ball):
+        centre = np.zeros(len(values)) if prior.centre is None else np.array(prior.centre)
+        return np.clip(values, centre - prior.radius, centre + prior.radius)
+    return values
 
 
 def diagnostic(draws: Draws, plan: Mapping[str, Any]) -> float:
@@ -67,6 +88,47 @@ def far_from_quadratic(draws: Draws, plan: Mapping[str, Any]) -> str:
     )
 
 
+def read(task: Task[Gibbs, shaped_path.Parameters], draws: Draws, sampling: str) -> tuple[Posterior, Array]:
+    """The posterior of the coefficients, relative to the start of the path, and the start.
+
+    Gradients were published in units of the slope s and scores in s^2; here all numbers are those of the loss itself.
+    """
+    numbers, model, published = task.parameters, task.model, draws.published
+    learnt = shaped_path.learnt_of(task, draws)
+    recursion = shaped_path.recursion_of(task, learnt)
+    average, gradient = tail_means(recursion, np.asarray(draws.transcript))
+    shape, slope, d = learnt.shape, learnt.loss.largest_slope(), len(learnt.start)
+    whole = numbers.score_matrix_noise is not None
+    scores = symmetric.unpacked(published["scores"], d) if whole else None
+    precision = model.prior.gradient(np.eye(d)) - model.prior.gradient(np.zeros((d, d)))
+    mean = np.zeros(d) if model.prior.start is None else np.array(model.prior.start)
+    facts = Published(
+        n=task.n,
+        steps=numbers.steps,
+        tail=numbers.tail,
+        momentum=numbers.momentum,
+        rate=recursion.rate / slope,
+        noise=numbers.noise * slope,
+        matrix=shape.matrix,
+        values=shape.values,
+        vectors=shape.vectors,
+        own=shape.own,
+        resolved=shape.resolved,
+        moments_noise=shape.noise,
+        average=average,
+        gradient=gradient * slope,
+        curvature=symmetric.unpacked(published["curvature"], d),
+        curvature_noise=numbers.curvature_noise,
+        largest_curvature=learnt.loss.largest_curvature(),
+        score_scale=slope**2 * float(published["scores"][0] if scores is None else np.trace(scores)),
+        score_matrix=None if scores is None else slope**2 * scores,
+        score_noise=slope**2 * float(numbers.score_matrix_noise or numbers.score_noise or 0.0),
+        precision=precision,
+        centre=mean - learnt.start,
+    )
+    return posterior(facts, sampling), learnt.start
+
+
 class _Key:
     """Draws and plan of a release, compared by identity, so that one posterior serves several questions."""
 
@@ -83,8 +145,6 @@ class _Key:
 @lru_cache(maxsize=8)
 def _posterior(key: _Key, sampling: str) -> tuple[Posterior, Array]:
     _, task = task_of(key.plan)
-    draws = key.draws
-    if draws.transcript is None or not {"moments", "curvature", "scores"} <= set(draws.published):
+    if key.draws.transcript is None or not {"moments", "curvature", "scores"} <= set(key.draws.published):
         raise ArgumentError("the release lacks numbers that its plan publishes: check the file with release.verify().")
-    found, learnt = shaped_path.read(task, draws.transcript, draws.published, sampling)
-    return found, learnt.start
+    return read(task, key.draws, sampling)

@@ -66,10 +66,10 @@ def shape_of(moments: Array, noise: float, ridge: float, scale: float, radius: f
     rho = ridge * e
     # One deviation is added to the noisy trace: too large a trace shortens the steps, too small a one lengthens the rows.
     trace = min(max(float(np.trace(moments)) + noise * math.sqrt(d), 0.0), radius**2)
-    rest = max(0.0, trace - float(own.sum()))
+    hidden = int((~resolved).sum())
+    rest = max(0.0, trace - float(own.sum())) if hidden else 0.0
     size = max(_LEAST_SIZE, float((own / (shrunk + rho)).sum()) + rest / rho)
     factors = 1 / (np.sqrt(shrunk + rho) * scale * math.sqrt(size))
-    hidden = int((~resolved).sum())
     own = np.where(resolved, own, rest / max(1, hidden))
     matrix, inverse = ((vectors * each) @ vectors.T for each in (factors, 1 / factors))
     return Shape(_even(matrix), _even(inverse), values, vectors, shrunk, own, resolved, size, noise)
