@@ -9,6 +9,7 @@ import pytest
 from path_oracle import conjugate, logistic_fit, published, quadratic_fit
 
 from sfumato.errors import ArgumentError
+from sfumato.shapes.filter import responses
 from sfumato.shapes.posterior import posterior
 
 ROBUST = np.array([[0.02, 0.005, 0.0], [0.005, 0.03, -0.004], [0.0, -0.004, 0.01]])
@@ -92,15 +93,18 @@ def test_leaving_out_the_sampling_error_is_seen():
     assert coverage(fits(60, 11, **MANY), lambda p: replace(p, score_scale=0.0)) < 0.9 - MARGIN
 
 
-def test_the_estimate_is_the_average_where_that_is_known_and_near_the_mean_where_it_is_noise():
+def test_the_estimate_is_the_average_where_that_is_known_and_near_the_prior_where_it_is_noise():
     p = published()
     assert posterior(p, "model").estimate == pytest.approx(p.matrix @ p.average, rel=1e-12)
     noisy = published(noise=30.0, average=np.array([9.0, -8.0, 7.0]))
-    got = posterior(noisy, "model")
-    # Everything is diagonal here, so the principal directions are the coordinates.
-    room = np.sqrt(np.diag(got.covariance))
-    assert (np.abs(noisy.matrix @ noisy.average - got.mean) > 2 * room).all()
-    assert np.abs(got.estimate - got.mean) == pytest.approx(room, rel=1e-6)
+    kept = (posterior(noisy, "model").estimate - p.centre) / (noisy.matrix @ noisy.average - p.centre)
+    # Everything is diagonal here: along each coordinate F/(F^2 + K p) with F = 1/2, K at the mean curvature at least.
+    values = np.diag(p.curvature)
+    least = np.maximum(values, values.mean()) + np.diag(p.matrix @ p.precision @ p.matrix) / p.n
+    spread = responses(least, p.rate, p.momentum, p.steps, p.tail).spread
+    expected = 0.5 / (0.25 + 30.0**2 * spread * np.diag(p.matrix @ p.precision @ p.matrix))
+    assert kept == pytest.approx(expected, rel=0.01)
+    assert (kept < 0.1).all()
 
 
 def test_the_diagnostic_is_the_squared_error_of_the_scores():
