@@ -32,6 +32,8 @@ TABLE: dict[str, Any] = {
     "noisy-statistics": "sfumato.mechanisms.noisy_statistics",
 }
 _REFERENCE = "reference-chain"
+# Most coefficients for which a plain path that "auto" chose keeps its gradients: a few megabytes.
+_KEPT = 1000
 
 
 def named(name: str) -> Mechanism:
@@ -129,9 +131,12 @@ def _best(request: Request[Any]) -> Plan:
         reason = serving(name, model, goal, PROVED, request.keep)
         if not isinstance(reason, str):
             try:
-                plan = plan_with(name, request)
-                plain = name == "langevin-path" and "shaped-path" in reasons
-                return replace(plan, note=f"the plain path, because {reasons['shaped-path']}") if plain else plan
+                if name != "langevin-path" or "shaped-path" not in reasons:
+                    return plan_with(name, request)
+                # Its gradients are part of the price, and intervals are read from them where there are few coefficients.
+                few = 0 < (model.size or 0) <= _KEPT
+                plan = plan_with(name, replace(request, keep=request.keep or ("transcript",) if few else request.keep))
+                return replace(plan, note=f"the plain path, because {reasons['shaped-path']}")
             except CalibrationError as error:  # a later one may still meet it: a pure target, say
                 missed.append(error)
                 continue

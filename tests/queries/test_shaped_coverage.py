@@ -1,0 +1,58 @@
+"""Intervals of default regressions cover truths from the prior; naive ones do not. benchmarks/regression_coverage.py has all cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from effort import sized
+from regression_cells import CELLS, LEVEL, Cell, covered
+
+RUNS = sized(40, 300)
+# Four Monte Carlo errors of a share of .9 over independent runs, even if the coefficients of a run were all covered or none.
+MARGIN = 4 * np.sqrt(LEVEL * (1 - LEVEL) / RUNS)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        Cell("logistic", 5, False, 0.3, 5_000),
+        Cell("linear", 5, False, 0.3, 5_000),
+        Cell("linear", 20, False, 1.0, 2_000),
+    ],
+    ids=str,
+)
+def test_intervals_cover_the_truth_and_naive_ones_do_not(cell):
+    """Naive: the estimate with the half-width of the posterior shrunk to a third, about that of a fit without privacy."""
+    inside, naive, errors = [], [], []
+    for seed in range(RUNS):
+        truth, release = cell.run(seed)
+        ends, middle = release.interval(LEVEL), release.estimate()
+        inside.append(covered(truth, ends).mean())
+        naive.append(covered(truth, middle + (ends - ends.mean(axis=0)) / 3).mean())
+        errors.append([np.sum((each - truth) ** 2) for each in (middle, release.mean())])
+    assert LEVEL - MARGIN < np.mean(inside) <= min(1.0, LEVEL + MARGIN)
+    assert np.mean(naive) < LEVEL - MARGIN
+    read, average = np.transpose(errors)
+    assert np.mean(read - average) <= 2 * np.std(read - average) / RUNS**0.5
+
+
+def test_cells_span_what_they_say():
+    assert len(CELLS) == len(set(map(str, CELLS))) == 24
+    spans = {"kind": {c.kind for c in CELLS}, "d": {c.d for c in CELLS}, "epsilon": {c.epsilon for c in CELLS}}
+    assert spans == {"kind": {"logistic", "linear"}, "d": {5, 20, 60}, "epsilon": {0.3, 1.0, 3.0}}
+    assert {c.ill for c in CELLS} == {True, False}
+    assert (min(c.n for c in CELLS), max(c.n for c in CELLS)) == (2_000, 50_000)
+
+
+@pytest.mark.parametrize(("n", "mechanism"), [(200, "langevin-path"), (800, "shaped-path")])
+def test_where_little_is_resolved_the_interval_is_close_to_the_priors_and_the_release_says_so(n, mechanism):
+    """20 coefficients at epsilon .5; the half-width of the prior is 1.64. With 200 rows auto takes the plain path."""
+    cell = Cell("logistic", 20, False, 0.5, n)
+    assert cell.plan.mechanism == mechanism
+    half = []
+    for seed in range(3):
+        _, release = cell.run(seed)
+        ends = release.interval(LEVEL)
+        half.append(np.median(ends[1] - ends[0]) / 2)
+        assert "little information" in str(release.summary())
+    assert 1.2 < np.median(half) < 2.0
