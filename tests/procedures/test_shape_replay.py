@@ -15,7 +15,6 @@ from sfumato.mechanisms.protocol import Request
 from sfumato.procedures import shape_first, shaped_path
 from sfumato.procedures.protocol import Task
 from sfumato.shapes import symmetric, whitening
-from sfumato.shapes.posterior import Posterior
 
 N, STEPS = 24, 4
 KINDS = ("moments", "path", "curvature", "scores")
@@ -30,15 +29,6 @@ SETTINGS = [
     (5, 0.0, True, False, 0.1, 100.0),
     (20, 1.0, False, False, 0.02, 0.0),
 ]
-
-
-@pytest.fixture
-def unread(monkeypatch):
-    """What a reader computes from the published numbers is left out: it costs nothing."""
-    found = lambda facts, sampling: Posterior(
-        np.zeros_like(facts.average), np.eye(len(facts.average)), facts.average, 0
-    )
-    monkeypatch.setattr(shaped_path, "posterior", found)
 
 
 def planned(model, whole: bool, factor: float) -> Task:
@@ -62,7 +52,7 @@ def neighbours(name: str, model, csr: bool, rng: np.random.Generator) -> list:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_no_record_and_no_history_break_the_price(name, unread):
+def test_no_record_and_no_history_break_the_price(name):
     """Seven settings of 45 to 190 pairs each: every part is within its mu, all within the guarantee."""
     worst = dict.fromkeys(KINDS, 0.0)
     for place, (d, intercept, csr, whole, factor, size) in enumerate(SETTINGS):
@@ -84,7 +74,7 @@ def test_no_record_and_no_history_break_the_price(name, unread):
     assert all(worst[kind] > 0.95 for kind in attained), worst
 
 
-def test_every_part_gets_the_noise_that_is_priced(unread):
+def test_every_part_gets_the_noise_that_is_priced():
     """In order: moments, gradients, curvature, scores; nothing else is drawn, whatever the records are."""
     for whole in (False, True):
         model = model_of("huber", 3, 1.0)
@@ -99,7 +89,7 @@ def test_every_part_gets_the_noise_that_is_priced(unread):
             assert sizes == [10, *[3] * STEPS, 6, 6 if whole else 1]
 
 
-def test_a_map_from_the_rows_themselves_is_caught_by_a_replay(unread, monkeypatch):
+def test_a_map_from_the_rows_themselves_is_caught_by_a_replay(monkeypatch):
     """The planted variant: the map follows from moments without noise, so one record moves the gradients of all others."""
     raw: list[np.ndarray] = []
     publish, learnt = shape_first.publish_moments, shape_first.learnt
@@ -129,8 +119,7 @@ def test_a_map_from_the_rows_themselves_is_caught_by_a_replay(unread, monkeypatc
 # --- rounding ------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("times", [1, 2])
-def test_an_error_of_the_sum_is_charged_as_the_map_stretches_it(times):
+def test_an_error_of_the_sum_is_charged_as_the_map_stretches_it():
     """The longest map of all, from moments that show nothing; and the largest error that an engine's contract allows."""
     for d, noise, n in ((1, 1e-9, 10**9), (3, 1e-6, 10**6), (40, 1e-2, 500)):
         model = model_of("logistic", d)
@@ -138,8 +127,19 @@ def test_an_error_of_the_sum_is_charged_as_the_map_stretches_it(times):
         length = np.linalg.norm(shape.matrix, 2)
         most = whitening.largest_norm(noise, d, shape_first.RIDGE, shape_first.SCALE)
         assert 0.02 * most < length <= most
-        stretched = length**times * gradient_error(n, 1.0) / n
-        assert stretched < shape_first.mapped_error(model, n, noise, 1.0, times)
+        stretched = length * gradient_error(n, model.loss.radius) / n
+        assert stretched < shape_first.gradient_mean_error(model, n, noise, noise=0.0)
+
+
+def test_an_error_of_a_sum_of_mapped_terms_is_charged_as_it_is():
+    """Curvature and scores are summed after the map: their error grows with the largest term and with the noise alone."""
+    for d, n in ((1, 10**9), (3, 10**6), (40, 500)):
+        model = model_of("logistic", d)
+        for largest in (0.5, 2.0):
+            bare = gradient_error(n, largest) / n
+            assert bare < shape_first.matrix_mean_error(model, n, largest, 0.0) < bare + 1e-14
+            size = 1e3 * np.sqrt(symmetric.length(d))
+            assert shape_first.matrix_mean_error(model, n, largest, 1e3) > bare + UNIT_ROUNDOFF * size
 
 
 def test_no_moments_lead_to_a_longer_map_than_is_charged():
@@ -164,7 +164,7 @@ def test_no_moments_lead_to_a_longer_map_than_is_charged():
     assert 0.999 < longest <= 1
 
 
-def test_sums_in_floats_stay_within_the_stated_errors(unread, monkeypatch):
+def test_sums_in_floats_stay_within_the_stated_errors(monkeypatch):
     """Moments, gradients, curvature and scores of 20,000 records against sums with 64 digits of precision, mapped alike."""
     rng = np.random.default_rng(3)
     n, d = 20_000, 4
@@ -194,13 +194,13 @@ def test_sums_in_floats_stay_within_the_stated_errors(unread, monkeypatch):
     v = np.minimum(np.minimum(1, 1 / lengths), 2 / lengths**2)
     slopes = np.clip(z @ learnt.start - labels, -clip, clip)
     gradient = (v * slopes) @ z @ b / (n * clip)
-    charged = shape_first.mapped_error(model, n, numbers.moments_noise, model.loss.radius, 1)
+    charged = shape_first.gradient_mean_error(model, n, numbers.moments_noise, noise=0.0)
     assert 0 < float(np.linalg.norm(gradient - parts[1].values[0])) <= charged
     residuals = z @ (learnt.start + b @ averages[0][0]) - labels
     curved = symmetric.packed(b @ ((z * (v * (np.abs(residuals) < clip))[:, None]).T @ z / n) @ b)
     scores = symmetric.packed(b @ ((z * ((v * np.clip(residuals, -clip, clip) / clip) ** 2)[:, None]).T @ z / n) @ b)
-    for part, sums in ((parts[3], curved), (parts[4], scores)):
-        charged = shape_first.mapped_error(model, n, numbers.moments_noise, model.loss.radius**2, 2)
+    for part, sums, largest in ((parts[3], curved, 2.0), (parts[4], scores, 1.0)):
+        charged = shape_first.matrix_mean_error(model, n, largest, 0.0)
         assert 0 < float(np.linalg.norm((sums - part.values).astype(float))) <= charged
 
 
@@ -210,7 +210,7 @@ def _rounded(part) -> np.ndarray:
     return np.rint(part.published / grid) * grid
 
 
-def test_a_narrower_clip_narrows_the_noise_with_it(unread):
+def test_a_narrower_clip_narrows_the_noise_with_it():
     """Gradients and scores are published in units of the slope: the same noise is less noise for a narrower clip."""
     rng = np.random.default_rng(6)
     model = model_of("huber", 2)

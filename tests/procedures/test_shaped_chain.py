@@ -185,6 +185,8 @@ def test_no_record_moves_a_step_by_more_than_is_priced(name, lasts):
         task = Task(model, n, 2, numbers)
         rows, labels = rng.normal(size=(n, width)), rng.choice(LOSSES[name][1], n).astype(float)
         chosen = hostile_rows(rng, width)[rng.permutation(13)[:4]]
+        # Weighted rows are longest where their mapped length is from 1 to the bend: that of about half a deviation to one.
+        chosen = np.vstack([chosen, 0.75 * np.eye(width)[:1]])
         engines = [
             engine_of(model, name, np.vstack([row, rows[1:]]), np.append(y, labels[1:]), csr)
             for row, y in itertools.product(chosen, (min(LOSSES[name][1]), max(LOSSES[name][1])))
@@ -237,7 +239,7 @@ def test_draws_of_a_long_chain_have_the_law_of_the_weighted_posterior():
     of the law and 1/(1 - h L/2) of it, L being the largest curvature, up to 4.5 standard errors of sqrt(2/1500) of it.
     """
     rng, n, draws = np.random.default_rng(3), 40, 1500
-    model = model_of("logistic", 2, prior=sf.priors.Gaussian(0.5, mean=[0.3, -0.1]))
+    model = model_of("logistic", 2, prior=sf.priors.Gaussian(0.2, mean=[0.3, -0.1]))
     rows = rng.normal(size=(n, 2)) * [1.2, 0.4]
     labels = (rng.random(n) < 1 / (1 + np.exp(-2 * rows[:, 0]))).astype(float)
     engine = engine_of(model, "logistic", rows, labels)
@@ -262,7 +264,7 @@ def test_draws_of_a_long_chain_have_the_law_of_the_weighted_posterior():
     z = np.linalg.solve(chain.matrix, (found.flat() - [0.3, -0.1]).T).T
     sharp = np.linalg.eigvalsh(power * 0.25 * (chain.matrix @ (rows.T * v) @ rows @ chain.matrix) + chain.pull)[-1]
     bias = chain.step(power) * sharp / 2
-    assert bias < 0.2
+    assert bias < 0.25
     error = 4.5 / math.sqrt(draws)
     assert (np.abs(z.mean(axis=0) - mean) <= (error + bias) * np.sqrt(variance)).all()
     ratio = z.var(axis=0) / variance

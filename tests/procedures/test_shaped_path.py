@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -117,13 +118,27 @@ def test_auto_says_why_it_took_the_plain_path():
     "edit", [{"tail": 0}, {"tail": STEPS + 1}, {"momentum": 1.0}, {"score_noise": None}, {"score_matrix_noise": 0.1}]
 )
 def test_numbers_that_contradict_each_other_have_no_price(edit):
-    from dataclasses import replace
-
     plan = planned()
     with pytest.raises(FormatError, match="contradict"):
         shaped_path.price(plan.model, N, 1, replace(plan.parameters, **edit))
     with pytest.raises(FormatError, match="contradict"):
         shaped_path.price(plan.model, N, 2, plan.parameters)
+
+
+@pytest.mark.parametrize("mechanism", ["shaped-path", "shaped-langevin"])
+def test_a_plan_that_follows_another_rule_is_refused(mechanism):
+    """Map and steps would be other ones than the plan's: neither a plan nor a file is read by rules that it does not name."""
+    goal = "estimate" if mechanism == "shaped-path" else "draws"
+    plan = planned(mechanism=mechanism, goal=goal)
+    release = sf.publish(plan, data(), randomness=sf.seeded(3)).verify()
+    assert plan["rule"] == release.plan["parameters"]["rule"] == 1
+    assert edited(release, numbers={"rule": 1}).verify()
+    with pytest.raises(FormatError, match=r"follow rule 2; this Sfumato has rule 1\. Update"):
+        sf.publish(replace(plan, parameters=replace(plan.parameters, rule=2)), data())
+    with pytest.raises(FormatError, match="rule 2"):
+        edited(release, numbers={"rule": 2}).verify()
+    with pytest.raises(SfumatoError):
+        edited(release, numbers={"rule": 0}).verify()
 
 
 # --- release, file, verification ----------------------------------------------------------------------------------------------
@@ -175,6 +190,27 @@ def test_robust_intervals_need_the_score_matrix(released):
     bare = sf.publish(planned("huber", 1.0), data("huber"), randomness=sf.seeded(4))
     with pytest.raises(ArgumentError, match=r'keep=\("scores",\)'):
         bare.interval(include="robust")
+
+
+@pytest.mark.parametrize("include", ["privacy", "privacy and sampling"])
+def test_an_interval_in_a_ball_is_cut_at_the_range_of_each_coordinate_alone(include):
+    """The free optimum (1.5, -1, 0) lies beyond the ball: the interval of the last coordinate is as if there were none.
+
+    Projected onto the ball as points, both ends would shrink with the first coordinate: by more than half here.
+    """
+    centre = np.array([0.2, 0.1, 0.0])
+    inside, free = (
+        sf.publish(planned(prior=prior), data(), randomness=sf.seeded(3))
+        for prior in (sf.priors.Ball(sf.priors.Gaussian(0.5), 0.6, centre), sf.priors.Gaussian(0.5))
+    )
+    (lower, upper), wide = (each.interval(0.9, include=include) for each in (inside, free))
+    assert (lower >= centre - 0.6).all()
+    assert (upper <= centre + 0.6).all()
+    assert upper[0] == 0.8, "the normal law lies beyond the range of the first coordinate"
+    assert (upper - lower > 0.02).all(), "no interval is the edge alone"
+    assert (lower <= inside.estimate()).all()
+    assert (inside.estimate() <= upper).all()
+    assert upper[2] - lower[2] > 0.8 * (wide[1] - wide[0])[2]
 
 
 def edited(release: sf.Release, arrays=None, numbers=None, keep=None) -> sf.Release:
@@ -271,11 +307,13 @@ def test_every_array_must_be_there_and_have_its_size(released):
 
 
 def test_another_estimate_is_refused(released):
-    values = arrays_of(released)["draws"].copy()
-    half = float(np.ptp(released.interval(0.9), axis=0)[1]) / 2
-    values[0, 0, 1] += 0.05 * half
-    with pytest.raises(FormatError, match="draws"):
-        edited(released, {"draws": values}).verify()
+    """The average of the path follows from the published numbers but for rounding."""
+    values = arrays_of(released)["draws"]
+    for place in range(D + 1):
+        moved = values.copy()
+        moved[0, 0, place] += 1e-5 * np.abs(values).max()
+        with pytest.raises(FormatError, match="draws"):
+            edited(released, {"draws": moved}).verify()
 
 
 NUMBERS = {
@@ -375,15 +413,16 @@ def test_the_trace_of_noisy_moments_is_at_most_the_squared_radius():
 
 
 def test_mapped_rows_have_the_length_that_the_weights_expect():
-    """B S B has a trace of 1/c^2 but for the deviation that is added to the noisy trace; the map is symmetric and has an inverse.
+    """B S B has a trace of 1/c^2 where all directions are resolved; the map is symmetric and has an inverse.
 
-    That deviation adds a sqrt(d)/rho = 1/(kappa sqrt 2) to the m = d of moments that are known well.
+    A noisy trace that exceeds the resolved moments by one deviation would add a sqrt(d)/rho = 1/(kappa sqrt 2) to m = d.
     """
     rng = np.random.default_rng(4)
     rows = rng.normal(size=(500, 4)) * [2.0, 1.0, 0.3, 0.1]
     moments = rows.T @ rows / 500
     shape = whitening.shape_of(moments, 1e-9, 0.2, 0.5, 100.0)
-    assert 4 / (4 + 1 / (0.2 * math.sqrt(2))) * (1 - 1e-3) < np.trace(shape.matrix @ moments @ shape.matrix) / 4 < 1.001
+    assert shape.resolved.all()
+    assert np.trace(shape.matrix @ moments @ shape.matrix) == pytest.approx(4, rel=1e-3)
     assert (shape.matrix == shape.matrix.T).all()
     assert shape.matrix @ shape.inverse == pytest.approx(np.eye(4), abs=1e-9)
 

@@ -13,9 +13,9 @@ from sfumato.errors import FormatError
 
 # --- draws -------------------------------------------------------------------------------------------------------------
 
-# Every way of drawing; paths that keep no transcript are averages of floats, on no grid, and the estimate of a shaped path is
-# computed again up to a share of its deviation (tests/procedures/test_shaped_path.py).
-DRAWN = [name for name in TRIED if name != "path" and not name.startswith("shaped path")]
+# Every way of drawing; paths that keep no transcript are averages of floats, on no grid. The average of a shaped path is computed
+# again.
+DRAWN = [name for name in TRIED if name != "path"]
 # Their grid follows from a noisy size that is not released: only the support is known.
 SUPPORT_ONLY = ("durations by group", "bounded means by group")
 

@@ -49,9 +49,10 @@ def ends(draws: Draws, plan: Mapping[str, Any], level: float, sampling: str) -> 
     middle = start + found.mean
     away = float(ndtri(0.5 + 0.5 * level)) * np.sqrt(np.maximum(np.diag(found.covariance), 0.0))
     lower, upper = (_inside(task.model.prior, middle + sign * away) for sign in (-1, 1))
-    if sampling == "none":
+    if sampling == "none" and not task.model.prior.truncated:
         return np.stack([lower, upper])
-    # The estimate may lie outside: an interval that a reader sees beside it holds it.
+    # The estimate may lie outside: an interval that a reader sees beside it holds it. In a ball or box the normal law may lie
+    # beyond the domain, whose edge alone would then be the interval.
     near = estimate(draws, plan)
     return np.stack([np.minimum(lower, near), np.maximum(upper, near)])
 
