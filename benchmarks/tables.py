@@ -85,29 +85,42 @@ def mnist() -> tuple[Array, Array]:
         return unit_rows(stored["images"] / 255.0 - 0.5), np.where(stored["labels"] == 3, 1.0, -1.0)
 
 
-def survey() -> tuple[Array, Array]:
-    """A made-up survey (67,500 rows, 45,000 to fit): 4 numbers, categories of 3, 4 and 12 levels, 5 % of labels are 1.
+# Bounds of the survey's numbers: age, hours, years, visits. Levels of its categories, and the ratio of the shares of neighbours.
+SURVEY_BOUNDS = ((18, 90), (0, 100), (0, 60), (0, 40))
+SURVEY_LEVELS = ((3, 0.5), (4, 0.4), (12, 0.66))
+
+
+def survey_columns(rate: float = 0.05) -> tuple[list[Array], list[NDArray[np.int64]], Array]:
+    """A made-up survey of 67,500 rows: 4 numbers, the levels of 3 categories, and labels 1 (a share of `rate`) and -1.
 
     The rarest of the 12 levels has 0.4 % of the rows. Two of the numbers are correlated.
     """
     draws, n = np.random.default_rng(15), 67_500
     age, hours = draws.uniform(18, 90, n), np.clip(draws.gamma(4, 9, n), 0, 100)
     years = np.clip((age - 18) * draws.beta(2, 2, n), 0, 60)
-    visits = np.minimum(draws.geometric(0.15, n), 40)
-    numbers = [scaled(age, 18, 90), scaled(hours, 0, 100), scaled(years, 0, 60), scaled(visits.astype(float), 0, 40)]
-    logits = sum(weight * column[:, 0] for weight, column in zip((1.5, 1.0, -1.2, 2.0), numbers, strict=True))
-    parts = numbers
-    for levels, ratio in ((3, 0.5), (4, 0.4), (12, 0.66)):
-        shares = ratio ** np.arange(levels)
-        level = draws.choice(levels, size=n, p=shares / shares.sum())
-        parts = [*parts, indicators(level.astype(str), [str(each) for each in range(levels)])]
-        logits = logits + draws.normal(scale=0.7, size=levels)[level]
-    # The shift makes 5 % of the labels 1.
+    numbers = [age, hours, years, np.minimum(draws.geometric(0.15, n), 40).astype(float)]
+    columns = [scaled(each, *ends)[:, 0] for each, ends in zip(numbers, SURVEY_BOUNDS, strict=True)]
+    logits = sum(weight * column for weight, column in zip((1.5, 1.0, -1.2, 2.0), columns, strict=True))
+    levels = []
+    for count, ratio in SURVEY_LEVELS:
+        shares = ratio ** np.arange(count)
+        levels.append(draws.choice(count, size=n, p=shares / shares.sum()))
+        logits = logits + draws.normal(scale=0.7, size=count)[levels[-1]]
+    # The shift makes this share of the labels 1.
     lower, upper = -20.0, 20.0
     while upper - lower > 1e-6:
         shift = (lower + upper) / 2
-        lower, upper = (lower, shift) if (1 / (1 + np.exp(-logits - shift))).mean() > 0.05 else (shift, upper)
-    return unit_rows(np.hstack(parts)), np.where(draws.random(n) < 1 / (1 + np.exp(-logits - lower)), 1.0, -1.0)
+        lower, upper = (lower, shift) if (1 / (1 + np.exp(-logits - shift))).mean() > rate else (shift, upper)
+    return numbers, levels, np.where(draws.random(n) < 1 / (1 + np.exp(-logits - lower)), 1.0, -1.0)
+
+
+def survey() -> tuple[Array, Array]:
+    """The survey (45,000 rows to fit) with a column for every level, rows of norm 1."""
+    numbers, levels, labels = survey_columns()
+    parts = [scaled(each, *ends) for each, ends in zip(numbers, SURVEY_BOUNDS, strict=True)]
+    for each, (count, _) in zip(levels, SURVEY_LEVELS, strict=True):
+        parts.append(indicators(each.astype(str), [str(level) for level in range(count)]))
+    return unit_rows(np.hstack(parts)), labels
 
 
 def linear() -> tuple[Array, Array]:

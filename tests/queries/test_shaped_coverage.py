@@ -1,9 +1,13 @@
-"""Intervals of default regressions cover truths from the prior; naive ones do not. benchmarks/regression_coverage.py has all cells."""
+"""Intervals of default regressions cover truths from the prior; naive ones do not.
+
+All cells are in benchmarks/regression_coverage.py.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from effort import sized
 from regression_cells import CELLS, LEVEL, Cell, covered
 

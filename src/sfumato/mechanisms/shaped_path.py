@@ -1,7 +1,8 @@
 """A regression that learns the shape of the rows first: fixed shares of the price, then the least noise is searched.
 
-Of mu^2 the moments get a tenth, the curvature .07, the scale of the scores .01 (their whole matrix, where it is kept, .1), and
-the path the rest. Between .1 and .15 for the moments the results are the same; half of it is too little with 60 coefficients.
+Of mu^2 the moments get a tenth, the curvature .12 or less (`shapes.schedule`), the scale of the scores .01 (their whole matrix,
+where it is kept, .1), and the path the rest. Between .1 and .15 for the moments the results are the same; half of it is too
+little with 60 coefficients.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import shape_first, shaped_path
 from sfumato.procedures.protocol import Procedure
 from sfumato.procedures.shape_first import BEND
-from sfumato.shapes.schedule import MOMENTUM, STEPS, TAIL
+from sfumato.shapes.schedule import MOMENTUM, STEPS, TAIL, curvature_share
 from sfumato.theorems.gaussian import gaussian_mechanism
 
 NAME = "shaped-path"
 PROCEDURES = ("shaped-path",)
 MAY_ASSUME = False
 STRENGTH = False
-# Shares of mu^2: moments, curvature, scale of the scores, matrix of the scores.
-_MOMENTS, _CURVATURE, _SCALE, _MATRIX = 0.1, 0.07, 0.01, 0.1
+# Shares of mu^2: moments, scale of the scores, matrix of the scores.
+_MOMENTS, _SCALE, _MATRIX = 0.1, 0.01, 0.1
 
 
 def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
@@ -43,10 +44,12 @@ def plan(request: Request[Gibbs], procedure: Procedure[Any, Any]) -> Plan:
     if request.draws != 1:
         raise MechanismRefused(f"{NAME} releases one estimate from one path; got draws={request.draws}.")
 
-    def price(factor: float) -> Any:
-        return procedure.price(model, n, 1, at_factor(request, factor))
+    bent = curvature_share(n / least_noise(target), int(model.dimension or 1))
 
-    numbers = at_factor(request, least_factor(price, target))
+    def price(factor: float) -> Guarantee:
+        return procedure.price(model, n, 1, at_factor(request, factor, bent))
+
+    numbers = at_factor(request, least_factor(price, target), bent)
     if not shape_first.resolvable(model, numbers.moments_noise):
         raise MechanismRefused(
             f"{n:,} records at this price tell no direction of {model.dimension} columns from another: the noise of their "
@@ -57,26 +60,31 @@ def plan(request: Request[Gibbs], procedure: Procedure[Any, Any]) -> Plan:
 
 def least_factor(price: Callable[[float], Guarantee], target: Target) -> float:
     """The smallest factor whose price, about 1/factor, the target admits."""
-    near = smallest(lambda factor: gaussian_mechanism(noise=factor), target, 1e-3, 1e9, "noise")
+    near = least_noise(target)
     # Roundings add little unless the records are very many: then all factors are searched.
     top = 2 * near if target.admits(price(2 * near)) else 1e9
     return smallest(price, target, near, top, "noise", 1e-7)
 
 
-def at_factor(request: Request[Gibbs], factor: float) -> shaped_path.Parameters:
-    """The numbers of the plan whose noises are `factor` times those of mu = 1."""
+def least_noise(target: Target) -> float:
+    """The least noise that the target admits for one number of sensitivity 1: 1/mu."""
+    return smallest(lambda noise: gaussian_mechanism(noise=noise), target, 1e-3, 1e9, "noise")
+
+
+def at_factor(request: Request[Gibbs], factor: float, bent: float) -> shaped_path.Parameters:
+    """The numbers of the plan whose noises are `factor` times those of mu = 1; `bent` is the curvature's share of mu^2."""
     model, n = request.model, request.n
     steps = STEPS if request.steps is None else request.steps
     whole = "scores" in request.keep
     scores = _MATRIX if whole else _SCALE
-    path = 1 - _MOMENTS - _CURVATURE - scores
+    path = 1 - _MOMENTS - bent - scores
     joint = model.loss.radius**2 + shape_first.label_radius(shape_first.label_column(model)) ** 2
     unit = factor / n
     spread = unit * (math.sqrt(2) if whole else 1.0) / math.sqrt(scores)
     return shaped_path.Parameters(
         moments_noise=unit * math.sqrt(2 / _MOMENTS) * joint,
         noise=unit * 2 * math.sqrt(steps / path),
-        curvature_noise=unit * math.sqrt(2 / _CURVATURE) * BEND * model.loss.largest_curvature(),
+        curvature_noise=unit * math.sqrt(2 / bent) * BEND * model.loss.largest_curvature(),
         steps=steps,
         tail=max(1, round(TAIL * steps)),
         momentum=MOMENTUM,

@@ -25,9 +25,9 @@ from sfumato.shapes import symmetric
 from sfumato.shapes.whitening import Shape, edge, largest_norm, shape_of
 from sfumato.theorems.moments import noisy_moments
 
-# kappa and c of the map, and the bend of the weights: rows have a mean square length of 4 in mapped coordinates, so that most
-# count with weight 1/2 in every direction; a longer row counts for less.
-RIDGE, SCALE, BEND = 0.2, 0.5, 2.0
+# kappa and c of the map, and the bend of the weights: rows have a mean length of 2.5 in mapped coordinates, so that most gradients
+# have their largest norm, and rows longer than 3 count for less.
+RIDGE, SCALE, BEND = 0.2, 0.4, 3.0
 # Most coefficients: the moments are d(d+1)/2 numbers, and the map needs their eigenvectors.
 WIDEST = 2000
 # The label's column of the moments has this share of the longest row's norm: the noise of the other columns grows by half of
