@@ -139,7 +139,7 @@ def by_hand(model: sf.Gibbs, n: int, numbers: shaped_path.Parameters, label: flo
     found = {
         "moments": math.sqrt(2) * (radius**2 + label**2) / n / numbers.moments_noise,
         "path": 2 * math.sqrt(numbers.steps) / n / numbers.noise,
-        "curvature": math.sqrt(2) * 2 * k / n / numbers.curvature_noise,
+        "curvature": math.sqrt(2) * 3 * k / n / numbers.curvature_noise,
         "scores": (math.sqrt(2) if matrix else 1) / n / (numbers.score_matrix_noise or numbers.score_noise),
     }
     if isinstance(model.loss, sf.losses.Logistic) and model.dimension == 1:

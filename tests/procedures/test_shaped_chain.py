@@ -148,7 +148,7 @@ def test_the_price_of_a_power_is_the_finite_step_formula():
     chain = MappedChain.of(task, symmetric.packed(np.diag([2.0, 0.2])))
     pull = np.linalg.eigvalsh(chain.matrix @ np.array([[2.0, 0.3], [0.3, 1.0]]) @ chain.matrix)
     power = 0.4
-    big = 200 * power * 2.0 * 1.0 + pull[1]
+    big = 200 * power * 3.0 * 1.0 + pull[1]
     c = 1 - pull[0] / big
     factor = (1 - c**40) / (1 + c**40) * (1 + c) / (1 - c)
     shift = 2 * 2.0 * power / big + 2 * chain.step_error(power)
