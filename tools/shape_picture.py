@@ -1,7 +1,7 @@
 """`python tools/shape_picture.py`: intervals of one regression from the plain and the shape-first path, side by side.
 
 Writes docs/images/shape_first.png. The rows are generated: 45,000, with four numbers and categories of 3, 4 and 12 levels, and
-5 % of the labels are 1. Seeded, so that the picture is the same every time.
+10 % of the labels are 1. Seeded, so that the picture is the same every time.
 """
 
 from __future__ import annotations
@@ -21,28 +21,31 @@ SERIES = (("plain path", "#c1666b"), ("shape first", "#2e86ab"), ("without priva
 
 
 def intervals() -> tuple[list[str], list[np.ndarray]]:
-    """Names of the coefficients, and (middle, half-width) of each for every series."""
-    from tables import survey
+    """Names of the coefficients, and (middle, half-width) of each for every series, in units of the scaled features."""
+    from survey_widths import design
 
-    rows, labels = (part[:45_000] for part in survey())
-    d = rows.shape[1]
-    schema = sf.Schema.vector(d, data_norm=1.0, target=sf.Category([-1, 1]), name="survey")
-    model = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(0.01), d)
-    data = sf.Dataset.from_arrays(rows, labels.astype(int), schema=schema)
+    rows, labels, (lower, upper) = design(0.1)
+    scaled = (rows - (lower + upper) / 2) / (upper - lower)
+    d = scaled.shape[1] + 1
+    norm = np.nextafter(np.sqrt(d - 1) / 2, np.inf)
+    schema = sf.Schema.vector(d - 1, data_norm=norm, target=sf.Category([0, 1]), name="survey")
+    radius = sf.losses.radius_with_intercept(norm, 1.0)
+    model = sf.Gibbs(sf.losses.Logistic(radius), sf.priors.Gaussian(0.1), d, intercept=1.0)
+    data = sf.Dataset.from_arrays(scaled, labels, schema=schema)
     found = []
     for mechanism, keep in (("langevin-path", ("transcript",)), ("shaped-path", ())):
         plan = sf.plan(model, len(rows), EPSILON, DELTA, mechanism=mechanism, goal="estimate", keep=keep)
-        lower, upper = sf.publish(plan, data, randomness=sf.seeded(1)).interval(LEVEL)
-        found.append(np.stack([(lower + upper) / 2, (upper - lower) / 2]))
-    theta = np.zeros(d)
+        low, high = sf.publish(plan, data, randomness=sf.seeded(1)).interval(LEVEL)
+        found.append(np.stack([(low + high) / 2, (high - low) / 2]))
+    full, theta = np.column_stack([scaled, np.ones(len(rows))]), np.zeros(d)
     for _ in range(50):  # Newton's method on the rows
-        shares = 1 / (1 + np.exp(-rows @ theta))
-        hessian = rows.T @ (rows * (shares * (1 - shares))[:, None]) + 0.01 * np.eye(d)
-        theta += np.linalg.solve(hessian, rows.T @ ((labels > 0) - shares) - 0.01 * theta)
+        shares = 1 / (1 + np.exp(-full @ theta))
+        hessian = full.T @ (full * (shares * (1 - shares))[:, None]) + 0.1 * np.eye(d)
+        theta += np.linalg.solve(hessian, full.T @ (labels - shares) - 0.1 * theta)
     found.append(np.stack([theta, NORMAL * np.sqrt(np.diag(np.linalg.inv(hessian)))]))
     names = ["age", "hours", "years", "visits"]
-    names += [f"{letter}{level}" for letter, count in (("a", 3), ("b", 4), ("c", 12)) for level in range(count)]
-    return [*names, "constant"], found
+    names += [f"{letter}{level}" for letter, count in (("a", 3), ("b", 4), ("c", 12)) for level in range(1, count)]
+    return names, [each[:, :-1] for each in found]
 
 
 def main() -> None:
@@ -57,7 +60,8 @@ def main() -> None:
     axes.set_xticks(places, names, rotation=60)
     axes.set_ylabel("coefficient of the scaled feature")
     axes.set_title(f"90 % intervals, epsilon {EPSILON:g}, delta {DELTA:g}, 45,000 generated rows")
-    axes.legend(frameon=False, ncols=3)
+    axes.margins(y=0.12)
+    axes.legend(frameon=False, ncols=3, loc="upper center")
     figure.savefig(ROOT / "docs" / "images" / "shape_first.png", dpi=110)
 
 
