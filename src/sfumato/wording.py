@@ -111,7 +111,10 @@ def _model_in_words(model: Mapping[str, Any]) -> str:
     if "parents" in model:
         return f"{model['family']} of {', '.join(node for node, _ in model['parents'])}"
     if model.get("model") == "gibbs":
-        return f"{model['loss'].get('loss', 'a')} regression ({model['dimension']} coefficients)"
+        loss = model["loss"]
+        # Clipped squares with declared label bounds are what a linear regression is here.
+        name = "linear" if loss.get("loss") == "huber" and loss.get("lower") is not None else loss.get("loss", "a")
+        return f"{name} regression ({model['dimension']} coefficients)"
     shown = {key: value for key, value in model.items() if not (key == "floor" and value == 0)}
     name, numbers = model.get("family", model.get("model", "a model")), _numbers(shown)
     return f"{name}({numbers})" if numbers else str(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import sfumato as sf
 
@@ -25,3 +26,17 @@ def test_bounds_twice_and_ten_times_as_wide_as_the_labels_cost_little():
     tight = half_widths(X, y, 1.0)
     assert (half_widths(X, y, 2.0) < 1.1 * tight).all()
     assert (half_widths(X, y, 10.0) < 1.5 * tight).all()
+
+
+def test_robust_intervals_are_reached_from_an_estimator():
+    rng = np.random.default_rng(3)
+    features = rng.uniform(0, 1, (2_000, 2))
+    labels = features @ [1.0, -1.0] + 0.3 * rng.normal(size=2_000)
+    fits = [
+        sf.PrivateLinearRegression(1.0, 1e-6, bounds=(0, 1), bounds_y=(-3, 3), robust=robust).fit(features, labels)
+        for robust in (True, False)
+    ]
+    lower, upper = fits[0].release_.verify().interval(include="robust")
+    assert (lower < upper).all()
+    with pytest.raises(sf.errors.ArgumentError, match="matrix of the scores"):
+        fits[1].release_.interval(include="robust")

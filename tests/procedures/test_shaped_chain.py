@@ -54,11 +54,12 @@ def released() -> sf.Release:
 @pytest.mark.parametrize("draws", [1, 3])
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_price_is_that_of_the_moments_and_the_mu_of_the_chain(name, draws):
-    """mu^2 = (sqrt2 r^2/(n sigma))^2 + chain_mu^2, a tenth of it for the moments; labels are no part of them."""
+    """mu^2 = (sqrt2 r^2/(n sigma))^2 + draws chain_mu^2, a tenth of it for the moments; labels are no part of them."""
     plan = sf.plan(model_of(name, 4, 1.0), N, **TERMS, draws=draws)
     moments = math.sqrt(2) * plan.model.loss.radius**2 / N / plan["moments_noise"]
     mu = plan.guarantee.curve.mu
-    assert math.hypot(moments, plan["chain_mu"]) < mu < math.hypot(moments, plan["chain_mu"]) * (1 + 1e-7)
+    whole = math.hypot(moments, plan["chain_mu"] * math.sqrt(draws))
+    assert whole < mu < whole * (1 + 1e-7)
     assert moments**2 == pytest.approx(0.1 * mu**2, rel=1e-6)
     assert 3.999 < plan.guarantee.epsilon(1e-6) <= 4
     assert plan.guarantee.draws == draws
@@ -132,11 +133,11 @@ def test_the_power_is_the_largest_whose_price_is_within_the_mu():
             chain = MappedChain.of(task, moments)
             power = chain.power(mu)
             assert 0 < power <= 1
-            assert chain.price(power).curve.mu <= mu
+            assert chain.price(power).curve.mu <= mu * math.sqrt(draws) * (1 + 1e-14)
             assert chain.price(power).draws == draws
             ones, below = ones + (power == 1), below + (power < 1)
             if power < 1:
-                assert chain.price(power * 1.001).curve.mu > mu
+                assert chain.price(power * 1.001).curve.mu > mu * math.sqrt(draws)
     assert ones > 20
     assert below > 20
 
@@ -243,7 +244,7 @@ def test_draws_of_a_long_chain_have_the_law_of_the_weighted_posterior():
     rows = rng.normal(size=(n, 2)) * [1.2, 0.4]
     labels = (rng.random(n) < 1 / (1 + np.exp(-2 * rows[:, 0]))).astype(float)
     engine = engine_of(model, "logistic", rows, labels)
-    task = Task(model, n, draws, Parameters(0.02, 90.0, 400))
+    task = Task(model, n, draws, Parameters(0.02, 90.0 / math.sqrt(draws), 400))
     found = shaped_chain.carry_out(task, engine, sf.seeded(8))
     chain = MappedChain.of(task, found.published["moments"])
     power = chain.power(90.0)
@@ -350,3 +351,11 @@ def test_a_map_from_the_rows_themselves_is_caught_by_verify(monkeypatch):
         release = sf.publish(planned(), data(), randomness=sf.seeded(3))
     with pytest.raises(FormatError, match="draws"):
         release.verify()
+
+
+def test_a_plan_of_more_draws_expects_less_of_each():
+    """The price is for all chains, so that each has 1/sqrt(draws) of its mu and a power of 1/draws."""
+    one, many = (planned(draws=draws) for draws in (1, 50))
+    assert many["chain_mu"] == pytest.approx(one["chain_mu"] / math.sqrt(50), rel=1e-6)
+    assert many.guarantee.curve.mu == pytest.approx(one.guarantee.curve.mu, rel=1e-6)
+    assert many.expected.value > 2 * one.expected.value

@@ -63,6 +63,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     ledger_name: str | None = None
     request_id: str | None = None
     random_state: int | None = None
+    robust: bool = False
 
     def _read(
         self, X: Any, y: Any, column: Column, scores: Scores, prepare: Callable[[Any], Any]
@@ -85,6 +86,8 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         model = self._model(loss(recipe.radius), recipe, scores)
         # The noisy gradients are part of the price either way; intervals are computed from them.
         keep = ("transcript",) if (model.dimension or 0) <= _KEPT else ()
+        if self.robust:
+            keep = (*keep, "scores")
         chosen = plan(
             model,
             data.n,

@@ -27,6 +27,7 @@ class PrivateLinearRegression(PrivateRegressor):
     rows: "clip" shortens rows longer than data_norm; "normalise" brings all rows, the constant included, to one norm.
     prior: None, one of sf.priors in the model's own coordinates, or a public guess: `coef_` with `intercept_` last.
     ledger, ledger_name, request_id: where the price is charged before anything is drawn.
+    robust: whether the matrix of the scores is released too, for a tenth of the price: release_.interval(include="robust").
     random_state: None for a private fit. A whole number makes a fit that can be repeated and is NOT PRIVATE.
 
     After `fit`: release_, plan_, guarantee_, coef_ (features,), intercept_, n_iter_, n_features_in_, feature_names_in_.

@@ -37,7 +37,7 @@ def plan(request: Request[Gibbs], procedure: Procedure[Any, Any]) -> Plan:
 
     def at(factor: float) -> shaped_chain.Parameters:
         noise = factor * math.sqrt(2 / _MOMENTS) * model.loss.radius**2 / n
-        return shaped_chain.Parameters(noise, math.sqrt(1 - _MOMENTS) / factor, steps)
+        return shaped_chain.Parameters(noise, math.sqrt((1 - _MOMENTS) / request.draws) / factor, steps)
 
     def price(factor: float) -> Any:
         return procedure.price(model, n, request.draws, at(factor))

@@ -29,7 +29,7 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import chains, protocol, shape_first
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.protocol import Task
-from sfumato.procedures.shape_first import BEND, RULE
+from sfumato.procedures.shape_first import BEND, RULE, SCALE
 from sfumato.randomness import Randomness
 from sfumato.samplers import langevin
 from sfumato.samplers.langevin import Report, silent
@@ -47,7 +47,7 @@ _LOWEST, _HIGHEST = 1e-12, 1.0
 
 @dataclass(frozen=True)
 class Parameters(protocol.Parameters):
-    """Noise of the moments, the price mu of all chains together, and the number of steps."""
+    """Noise of the moments, the price mu of one chain, and the number of steps; `rule` numbers the rules of the map."""
 
     moments_noise: float
     chain_mu: float
@@ -69,7 +69,7 @@ def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee
         raise FormatError("the numbers of a mapped chain contradict each other: the record was edited.")
     shape_first.check_rule(parameters.rule)
     chain = weighted.budgeted_chain(
-        mu=parameters.chain_mu,
+        mu=_together(parameters.chain_mu, draws),
         chains=draws,
         convex=model.constants.convex,
         # What `carry_out` does: the power is computed before the first step, from what was released before.
@@ -84,10 +84,19 @@ def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee
 
 
 def expected(model: Gibbs, n: int, parameters: Parameters) -> Expected:
-    """Asymptotic variance of a draw at the power that the price allows before the chain forgets its start."""
+    """Asymptotic variance of a draw at the power that the price allows before the chain forgets its start.
+
+    Rows have a mean length of 1/c in mapped coordinates, so that their mean weight is about c.
+    """
     loss = model.loss
     ratio = BEND * loss.largest_curvature() / loss.largest_slope() ** 2
-    return chains.expected_of_power(min(1.0, parameters.chain_mu**2 * n * ratio / (2 * parameters.steps)))
+    power = min(1.0, parameters.chain_mu**2 * n * ratio / (2 * parameters.steps))
+    return chains.expected_of_power(SCALE * power)
+
+
+def _together(mu: float, draws: int) -> float:
+    """The price of all chains, rounded up."""
+    return mu * math.sqrt(draws) * (1 + 1e-15)
 
 
 def cost(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Cost:
@@ -171,8 +180,9 @@ class MappedChain:
         return step * (power * (records + sums + mapped) + prior) * (1 + 1e-9) + 32 * u * moved
 
     def power(self, mu: float) -> float:
-        """The largest power, at most 1, whose price is within mu."""
-        return largest(self.price, Target(curve=Gaussian(mu)), _LOWEST, _HIGHEST, "power")
+        """The largest power, at most 1, at which all chains together cost at most what chains of price mu each do."""
+        limit = Target(curve=Gaussian(_together(mu, self.draws)))
+        return largest(self.price, limit, _LOWEST, _HIGHEST, "power")
 
 
 def carry_out(

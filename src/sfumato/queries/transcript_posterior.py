@@ -170,7 +170,7 @@ def _readable(draws: Draws, plan: Mapping[str, Any]) -> Gibbs:
     if draws.transcript is None or plan["mechanism"] != "langevin-path":
         raise ArgumentError(
             "an honest interval for a regression is read from the noisy gradients of its path, and this release has none. "
-            'Plan it with goal="estimate", keep=("transcript",): the price is the same.'
+            'Plan it with goal="estimate"; with mechanism="langevin-path" add keep=("transcript",). The price is the same.'
         )
     if draws.transcript.shape[1] != int(plan["parameters"]["steps"]):
         raise ArgumentError("the transcript is not as long as its plan says: check the file with release.verify().")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # The keys of each table; those of [model] depend on the model (`spec_models`).
 _KEYS = {
     "data": ("file", "schema", "n"),
-    "price": ("epsilon", "delta", "draws", "mechanism", "goal", "steps"),
+    "price": ("epsilon", "delta", "draws", "mechanism", "goal", "steps", "robust"),
     "ledger": ("file", "url", "name", "request", "witness"),
 }
 # Mechanisms that release a path of noisy gradients.
@@ -134,6 +134,9 @@ class Spec:
         from sfumato.planning import plan
 
         options = {**self.price, **changed}
+        robust = options.pop("robust", False)
+        if not isinstance(robust, bool):
+            raise FormatError(f"{self.path.name}: robust in [price] must be true or false; got {robust!r}.")
         count, delta = self.records() if n is None else _records("--n", n), options["delta"]
         if isinstance(delta, float) and 1 / count < delta < 1:
             raise ArgumentError(
@@ -143,7 +146,8 @@ class Spec:
         if self.model.summed == LOSSES:
             options.setdefault("goal", "estimate")
             if options["goal"] == "estimate" and options.get("mechanism", "auto") in _PATHS:
-                options.setdefault("keep", ("transcript",))  # free, and intervals need it
+                # The gradients are free, and intervals of a plain path need them; the matrix of the scores has its share.
+                options.setdefault("keep", ("transcript", *(("scores",) if robust else ())))
         return plan(self.model, count, **options)
 
     def request(self, plan: Any) -> str:
