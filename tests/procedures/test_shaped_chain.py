@@ -247,7 +247,7 @@ def test_draws_of_a_long_chain_have_the_law_of_the_weighted_posterior():
     task = Task(model, n, draws, Parameters(0.02, 90.0 / math.sqrt(draws), 400))
     found = shaped_chain.carry_out(task, engine, sf.seeded(8))
     chain = MappedChain.of(task, found.published["moments"])
-    power = chain.power(90.0)
+    power = chain.power(task.parameters.chain_mu)
     assert 0.2 < power < 0.9
     # The law on a grid of mapped states, by the loss itself.
     side = np.linspace(-12, 12, 241)
