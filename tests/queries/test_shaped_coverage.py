@@ -11,7 +11,7 @@ import pytest
 from effort import sized
 from regression_cells import CELLS, LEVEL, Cell, covered
 
-RUNS = sized(40, 300)
+RUNS = sized(30, 300)
 # Four Monte Carlo errors of a share of .9 over independent runs, even if the coefficients of a run were all covered or none.
 MARGIN = 4 * np.sqrt(LEVEL * (1 - LEVEL) / RUNS)
 
@@ -53,10 +53,7 @@ def test_where_little_is_resolved_the_interval_is_close_to_the_priors_and_the_re
     """20 coefficients at epsilon .5; the half-width of the prior is 1.64. With 200 rows auto takes the plain path."""
     cell = Cell("logistic", 20, False, 0.5, n)
     assert cell.plan.mechanism == mechanism
-    half = []
-    for seed in range(3):
-        _, release = cell.run(seed)
-        ends = release.interval(LEVEL)
-        half.append(np.median(ends[1] - ends[0]) / 2)
-        assert "little information" in str(release.summary())
-    assert 1.2 < np.median(half) < 2.0
+    _, release = cell.run(0)
+    ends = release.interval(LEVEL)
+    assert release.prior_dominated(ends, LEVEL).startswith("This release has little information on")
+    assert 1.2 < np.median(ends[1] - ends[0]) / 2 < 2.0
