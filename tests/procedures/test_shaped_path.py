@@ -435,3 +435,10 @@ def test_a_task_without_labels_of_its_own_starts_at_the_prior_mean():
     found = shape_first.learnt(plan.model, moments, plan["moments_noise"], None)
     assert found.start.tolist() == [1.0, -0.5, 0.2]
     assert isinstance(plan.task, Task)
+
+
+def test_one_coefficient_spends_its_whole_price():
+    """Two gradients of one coefficient differ by 1.5 slopes and not 2, so that less noise meets the target."""
+    plan = sf.plan(model_of("logistic", 1), 5_000, 1.0, 1e-6, goal="estimate")
+    assert plan.mechanism == "shaped-path"
+    assert 0.9999 < plan.guarantee.epsilon(1e-6) <= 1.0

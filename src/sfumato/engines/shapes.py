@@ -60,6 +60,7 @@ class Shaped:
         intercept, size = self._model.intercept, self.dimension + (label is not None)
 
         def part(piece: tuple[Any, Array]) -> tuple[Array]:
+            """The sum over one part."""
             rows, labels = piece
             extra = _beside(rows, intercept, None if label is None else label.column(labels))
             return (_gram(rows, extra, _moment_factors(rows, extra, radius)),)
@@ -96,6 +97,7 @@ class WeighedRows:
         steepest, sharpest = self._loss.largest_slope(), self._loss.largest_curvature()
 
         def part(piece: tuple[tuple[Any, Array], Array, Array]) -> list[Array]:
+            """The sums over one part."""
             (rows, labels), weights, lengths = piece
             mapped, none = _mapped(rows, self._intercept, self._map), np.empty((rows.shape[0], 0))
             reached = _score(rows, self._intercept, theta)

@@ -61,9 +61,10 @@ def plan(request: Request[Gibbs], procedure: Procedure[Any, Any]) -> Plan:
 def least_factor(price: Callable[[float], Guarantee], target: Target) -> float:
     """The smallest factor whose price, about 1/factor, the target admits."""
     near = least_noise(target)
-    # Roundings add little unless the records are very many: then all factors are searched.
+    # Roundings add little unless the records are very many: then all factors are searched. Where two gradients differ by less
+    # than twice the slope (one coefficient), less noise will do.
     top = 2 * near if target.admits(price(2 * near)) else 1e9
-    return smallest(price, target, near, top, "noise", 1e-7)
+    return smallest(price, target, near / 2, top, "noise", 1e-7)
 
 
 def least_noise(target: Target) -> float:

@@ -47,9 +47,9 @@ def ends(draws: Draws, plan: Mapping[str, Any], level: float, sampling: str) -> 
             'robust intervals need the released matrix of the scores: plan with keep=("scores",), which takes a tenth of the '
             "price from the rest."
         )
-    found, start = _posterior(_Key(draws, plan), sampling)
-    middle = start + found.mean
-    away = float(ndtri(0.5 + 0.5 * level)) * np.sqrt(np.maximum(np.diag(found.covariance), 0.0))
+    law, start = _posterior(_Key(draws, plan), sampling)
+    middle = start + law.mean
+    away = float(ndtri(0.5 + 0.5 * level)) * np.sqrt(np.maximum(np.diag(law.covariance), 0.0))
     lower, upper = (_inside(task.model.prior, middle + sign * away) for sign in (-1, 1))
     if sampling == "none" and not task.model.prior.truncated:
         return np.stack([lower, upper])
@@ -61,8 +61,8 @@ def ends(draws: Draws, plan: Mapping[str, Any], level: float, sampling: str) -> 
 
 def estimate(draws: Draws, plan: Mapping[str, Any]) -> Array:
     """The coefficients: the average of the path, drawn towards the prior where it is mostly noise."""
-    found, start = _posterior(_Key(draws, plan), "model")
-    return np.asarray(task_of(plan)[1].model.prior.project(start + found.estimate))
+    law, start = _posterior(_Key(draws, plan), "model")
+    return np.asarray(task_of(plan)[1].model.prior.project(start + law.estimate))
 
 
 def _inside(prior: Any, values: Array) -> Array:
