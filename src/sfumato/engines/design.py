@@ -28,7 +28,7 @@ def feature_blocks(dataset: Dataset, model: Gibbs) -> Iterator[tuple[Any, Array]
     """
     record = model.loss.record
     rows = rows_of(dataset)
-    design = Design.of(rows.schema)
+    design = Design.of(rows.schema, model.terms)
     for block in rows.blocks():
         labels = np.empty(0) if record == ROW else label_values(model, rows.schema, block)
         yield np.broadcast_to(1.0, (len(labels), 1)) if record == LABEL else design.encode(block), labels

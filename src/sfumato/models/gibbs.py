@@ -27,13 +27,16 @@ class Gibbs:
 
     `dimension` is the parameter's; it may be left to the prior or the loss, and must agree with both. With a Softmax
     loss it is classes * features. A known dimension can only make constants smaller (logistic in one dimension). `intercept` is
-    the value of a constant feature that is appended to every row, 0 for none; the loss's radius includes it.
+    the value of a constant feature that is appended to every row, 0 for none; the loss's radius includes it. `terms` are the
+    columns of a table that enter, their powers and products ("age", "age^2", "age:sex"), coded as `schema.coding` describes;
+    None takes every column by the older coding, one indicator for each level.
     """
 
     loss: Loss
     prior: Prior
     dimension: int | None = None
     intercept: float = 0.0
+    terms: tuple[str, ...] | None = None
     summed: ClassVar[Literal["losses"]] = LOSSES
     conjugate: ClassVar[bool] = False
     goal: ClassVar[str] = "draws"
@@ -52,6 +55,7 @@ class Gibbs:
         agreed = common_dimension("model (dimension, loss and prior)", given, self.loss.dimension, self.prior.dimension)
         object.__setattr__(self, "dimension", agreed)
         object.__setattr__(self, "intercept", _validate.non_negative("intercept", self.intercept))
+        object.__setattr__(self, "terms", _texts(self.terms))
         curvature = self.constants.strong_convexity + self.prior.strong_convexity
         if curvature == 0 and self.prior.domain_radius == math.inf:
             raise AssumptionError(
@@ -98,7 +102,7 @@ class Gibbs:
 
     def with_prior(self, prior: Prior) -> Gibbs:
         """Return the model with another prior, in the same dimension."""
-        return Gibbs(self.loss, prior, self.dimension, self.intercept)
+        return Gibbs(self.loss, prior, self.dimension, self.intercept, self.terms)
 
     @property
     def size(self) -> int | None:
@@ -106,11 +110,11 @@ class Gibbs:
         return self.dimension
 
     def columns(self, schema: Schema) -> tuple[str, ...]:
-        """All columns of the schema; refuse rows or labels outside the bounds of the loss."""
-        from sfumato.models.regression import check_rows
+        """The columns that are read; refuse rows or labels outside the bounds of the loss."""
+        from sfumato.models.regression import check_rows, columns_read
 
         check_rows(self, schema)
-        return tuple(schema.columns)
+        return columns_read(self, schema)
 
     def released(self, schema: Schema) -> tuple[tuple[str, ...], tuple[int, ...]]:
         """A name for every coefficient, and their number."""
@@ -121,15 +125,25 @@ class Gibbs:
         return labels, (len(labels),)
 
     def to_json(self) -> dict[str, Any]:
-        """{"model": "gibbs", "loss": ..., "prior": ..., "dimension": ...}."""
-        return {
+        """{"model": "gibbs", "loss": ..., "prior": ..., "dimension": ...}, and "terms" where there are any."""
+        document = {
             "model": "gibbs",
             "loss": self.loss.to_json(),
             "prior": self.prior.to_json(),
             "dimension": self.dimension,
             "intercept": self.intercept,
         }
+        return document if self.terms is None else {**document, "terms": list(self.terms)}
 
     def __str__(self) -> str:
         where = "any dimension" if self.dimension is None else f"{self.dimension} dimension{'s' * (self.dimension > 1)}"
         return f"Gibbs posterior of {self.loss!r} with prior {self.prior}, {where}"
+
+
+def _texts(terms: Any) -> tuple[str, ...] | None:
+    """The terms as a tuple of texts, or None."""
+    if terms is None:
+        return None
+    if not isinstance(terms, list | tuple) or not terms or not all(isinstance(term, str) for term in terms):
+        raise ArgumentError(f'terms must be a list of texts such as ["age", "sex", "age:sex"]; got {terms!r}.')
+    return tuple(terms)

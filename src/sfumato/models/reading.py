@@ -21,7 +21,11 @@ def model_from_json(document: Mapping[str, Any]) -> Any:
         return families.from_json(document)
     try:
         return Gibbs(
-            _loss(document["loss"]), _prior(document["prior"]), document["dimension"], document.get("intercept", 0.0)
+            _loss(document["loss"]),
+            _prior(document["prior"]),
+            document["dimension"],
+            document.get("intercept", 0.0),
+            document.get("terms"),
         )
     except (KeyError, TypeError) as error:
         raise FormatError(f"a Gibbs model cannot be read: {error!r}") from error

@@ -36,7 +36,8 @@ def check_rows(model: Gibbs, schema: Schema) -> int:
     if record == LABEL:
         label_values(model, schema, None)
         return 1
-    design = Design.of(schema)
+    design = Design.of(schema, model.terms)
+    _check_intercept(model, design)
     radius = model.loss.radius
     if not _longest_row_fits(design.radius, model.intercept, radius):
         with_one = f" and the intercept feature {model.intercept:g}" if model.intercept else ""
@@ -51,6 +52,28 @@ def check_rows(model: Gibbs, schema: Schema) -> int:
     if record == LABELLED_ROW:
         label_values(model, schema, None)
     return wanted
+
+
+def _check_intercept(model: Gibbs, design: Design) -> None:
+    """Refuse terms whose meaning depends on an intercept where there is none: levels, powers and products."""
+    if model.intercept or not design.terms:
+        return
+    for term in design.terms:
+        column = design.schema.columns[term.factors[0][0]]
+        if len(term.factors) > 1 or term.factors[0][1] > 1 or not isinstance(column, Number | Boolean):
+            raise ArgumentError(
+                f"the term {term} needs an intercept: levels are compared with a reference, and powers and products are shifted. "
+                "Leave intercept = false out."
+            )
+
+
+def columns_read(model: Gibbs, schema: Schema) -> tuple[str, ...]:
+    """The columns that the model reads: all, or those of its terms and the target."""
+    if model.terms is None:
+        return tuple(schema.columns)
+    terms = Design.of(schema, model.terms).terms or ()
+    used = {name for term in terms for name, _ in term.factors} | {schema.target}
+    return tuple(name for name in schema.columns if name in used)
 
 
 def _longest_row_fits(longest: float, intercept: float, radius: float) -> bool:
@@ -92,7 +115,7 @@ def coordinates(model: Gibbs, schema: Schema) -> tuple[str, ...]:
     """A public name for every coordinate of the parameter; with several scores, one run of names per class."""
     if model.loss.record == LABEL:
         return (f"{model.loss.score_name} of {schema.target}",)
-    names = list(Design.of(schema).features)
+    names = list(Design.of(schema, model.terms).features)
     if model.intercept:
         # The coefficient of a constant feature c is the intercept divided by c.
         names.append("intercept" if model.intercept == 1 else f"intercept / {model.intercept:.6g}")

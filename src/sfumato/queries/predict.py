@@ -21,6 +21,7 @@ from sfumato.models.losses.labels import LabelInterval
 from sfumato.models.losses.protocol import LABELLED_ROW
 from sfumato.models.model import LOSSES
 from sfumato.models.reading import model_from_json
+from sfumato.models.regression import columns_read
 from sfumato.queries import shaped_intervals
 from sfumato.schema import Schema
 from sfumato.schema.counts import Tally
@@ -113,8 +114,11 @@ def _averaged(regression: Regression, X: Any) -> Array:
 
 def encoded(regression: Regression, X: Any) -> Any:
     """The feature matrix of public rows, encoded like the private ones, with the intercept's constant as last column."""
-    schema = regression.schema.without_target()
-    design = Design.of(schema)
+    declared, terms = regression.schema, regression.model.terms
+    used = [name for name in columns_read(regression.model, declared) if name != declared.target]
+    # Of a table only the columns of the terms are needed.
+    schema = declared.without_target() if terms is None else declared.only(used)
+    design = Design.of(schema, terms)
     columns: dict[str, list[Any]] = {}
     for chunk in open_source(X, None, schema, Tally()):
         for name, values in chunk.items():

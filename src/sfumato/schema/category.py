@@ -12,6 +12,8 @@ from sfumato.schema.texts import DECLARE, public_text
 if TYPE_CHECKING:
     from sfumato.schema.encoding import Array, Encoded, Plain
 
+# The value of `reference` for effects that add up to 0 over the levels.
+SUM_TO_ZERO = "sum-to-zero"
 # Whole levels are compared as float64, which separates whole numbers below this one.
 _LARGEST_LEVEL = 2**53
 
@@ -24,15 +26,24 @@ class Category:
     the FIRST level: put first the level that a missing answer should count as, or declare a level for it. Space around a
     text is dropped before it is compared, and nothing else is: "F" is not "f". A number and the text that spells it are
     the same cell, so Category([0, 1]) reads the text "1" and Category(["0", "1"]) reads the number 1.
+
+    `reference` is the level with which a regression compares the others, by default the first; "sum-to-zero" compares each
+    level with the mean of all. It changes what is printed, and neither the release nor its predictions.
     """
 
     levels: tuple[str, ...] | tuple[int, ...]
     missing: str | int
+    reference: str | int
     kind = "category"
-    needed, facts = ("levels",), ("levels", "missing")
+    needed, facts = ("levels",), ("levels", "missing", "reference")
     largest_square = 1.0
 
-    def __init__(self, levels: Sequence[str] | Sequence[int] | None = None, missing: str | int | None = None) -> None:
+    def __init__(
+        self,
+        levels: Sequence[str] | Sequence[int] | None = None,
+        missing: str | int | None = None,
+        reference: str | int | None = None,
+    ) -> None:
         """Refuse levels that are absent, repeated or of mixed kinds; a set has no order and is refused too."""
         if levels is None:
             raise ArgumentError(f"Category needs levels: {DECLARE.format('the public list of them, in order')}")
@@ -46,15 +57,22 @@ class Category:
         fill = known[0] if missing is None else _level(missing)
         if fill not in known:
             raise ArgumentError(f"Category: missing must be one of the levels {known!r}; got {missing!r}.")
-        vars(self).update(levels=known, missing=fill)
+        base = known[0] if reference is None else reference if reference == SUM_TO_ZERO else _level(reference)
+        if base not in known and base != SUM_TO_ZERO:
+            raise ArgumentError(
+                f"Category: reference must be one of the levels {known!r}, or {SUM_TO_ZERO!r}; got {reference!r}."
+            )
+        vars(self).update(levels=known, missing=fill, reference=base)
 
     def to_json(self) -> dict[str, Any]:
-        """Every fact, the default of `missing` written out."""
-        return {"type": self.kind, "levels": list(self.levels), "missing": self.missing}
+        """Every fact, the default of `missing` written out; `reference` where it is not the first level."""
+        facts = {"type": self.kind, "levels": list(self.levels), "missing": self.missing}
+        return facts if self.reference == self.levels[0] else {**facts, "reference": self.reference}
 
     def __repr__(self) -> str:
         shown = list(self.levels) if len(self.levels) <= 6 else f"[{self.levels[0]!r}, ..., {self.levels[-1]!r}]"
-        return f"Category({shown}, missing={self.missing!r})"
+        base = "" if self.reference == self.levels[0] else f", reference={self.reference!r}"
+        return f"Category({shown}, missing={self.missing!r}{base})"
 
     def encoded(self, cells: Plain) -> Encoded:
         """Positions of the levels, in the smallest unsigned integers that count them."""

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from sfumato.errors import ArgumentError
+
 if TYPE_CHECKING:
     from sfumato.schema.schema import Schema
+    from sfumato.schema.terms import Term
 
 
 @dataclass(frozen=True)
 class Design:
     """A public recipe: encoded rows -> a matrix whose every row has Euclidean norm at most `radius`.
 
-    A number becomes (x - lower)/(upper - lower) - 1/2, in [-1/2, 1/2]; a yes or no becomes 1/2 or -1/2; a category
-    becomes one feature per declared level, 1 for the level of the row and 0 for the others. Before any norm is bounded
-    a row is at most sqrt(numbers/4 + booleans/4 + categories) long; with a declared data_norm rows are then clipped to
-    it or scaled to it (`Schema.rows`). There is no intercept: one that is added later must be added to the radius too. The
+    With `terms` (columns, powers, products) every column is coded by `schema.coding`: a number and its powers in [-1/2, 1/2],
+    levels as corners of a simplex with edges of length 1. Without, every column enters by its own `write_features`: a number
+    in [-1/2, 1/2], a yes or no as -1/2 or 1/2, a category as one indicator of 0 or 1 for each level. Before any norm is
+    bounded the square of a row's norm is at most the sum of the terms' bounds; with a declared data_norm rows are then clipped
+    to it or scaled to it (`Schema.rows`). There is no intercept: one that is added later must be added to the radius too. The
     features of a vector are its own entries, whose norm was bounded when they were read.
 
     features: the names, such as "age" and "sex=f". radius: the bound on the norm, rounded up.
@@ -28,22 +32,32 @@ class Design:
     schema: Schema
     features: tuple[str, ...]
     radius: float
+    terms: tuple[Term, ...] | None = None
 
     @classmethod
-    def of(cls, schema: Schema) -> Design:
-        """Build the recipe of a schema."""
+    def of(cls, schema: Schema, terms: Sequence[str] | None = None) -> Design:
+        """Build the recipe of a schema, of all its columns or of some terms."""
         if schema.dimension is not None:
-            names = tuple(f"x{i}" for i in range(schema.dimension))
-            return cls(schema, names, float(schema.data_norm or math.inf))
-        columns = [(name, schema.columns[name]) for name in schema.features]
-        features = tuple(feature for name, column in columns for feature in column.features(name))
-        square = sum(column.largest_square for _, column in columns)
+            if terms is not None:
+                raise ArgumentError("terms are made of the columns of a table; this schema is a vector.")
+            return cls(schema, schema.vector_names, float(schema.data_norm or math.inf))
+        chosen = None
+        if terms is None:
+            columns = [(name, schema.columns[name]) for name in schema.features]
+            features = [feature for name, column in columns for feature in column.features(name)]
+            square = sum((Fraction(column.largest_square) for _, column in columns), Fraction(0))
+        else:
+            from sfumato.schema.terms import read_terms
+
+            chosen = read_terms(terms, schema)
+            features = [feature for term in chosen for feature in term.names(schema)]
+            square = sum((term.largest_square(schema) for term in chosen), Fraction(0))
         radius = math.sqrt(square)
-        if Fraction(radius) ** 2 < Fraction(square):  # the root was rounded down
+        while Fraction(radius) ** 2 < square:  # the square or its root was rounded down
             radius = math.nextafter(radius, math.inf)
         if schema.data_norm is not None:
             radius = schema.data_norm if schema.rows == "normalise" else min(radius, schema.data_norm)
-        return cls(schema, features, radius)
+        return cls(schema, tuple(features), radius, chosen)
 
     @property
     def dimension(self) -> int:
@@ -58,15 +72,19 @@ class Design:
 
         if self.schema.dimension is not None:
             return block["matrix"]
-        names = self.schema.features
         count = len(next(iter(block.values())))
         matrix = np.zeros((count, self.dimension))
         place = 0
-        for name, values in zip(names, [block[name] for name in names], strict=True):
-            column = self.schema.columns[name]
-            width = len(column.features(name))
-            column.write_features(values, matrix[:, place : place + width])
-            place += width
+        if self.terms is None:
+            for name in self.schema.features:
+                column = self.schema.columns[name]
+                width = len(column.features(name))
+                column.write_features(block[name], matrix[:, place : place + width])
+                place += width
+        for term in self.terms or ():
+            coded = term.coded(self.schema, block)
+            matrix[:, place : place + coded.shape[1]] = coded
+            place += coded.shape[1]
         # A table's norm is that of the encoded row, so it can only be bounded here.
         if self.schema.data_norm is not None:
             bound_rows(matrix, self.schema.data_norm, self.schema.rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -134,6 +134,11 @@ class Schema:
         """The names of the columns other than the target; empty for a vector."""
         return tuple(name for name, _ in self._columns if name != self.target)
 
+    @property
+    def vector_names(self) -> tuple[str, ...]:
+        """The names of a vector's numbers."""
+        return tuple(f"x{i}" for i in range(self.dimension or 0))
+
     def without_target(self) -> Schema:
         """Return the facts about the features alone, by which public rows are read for a prediction."""
         made = object.__new__(Schema)
@@ -152,11 +157,11 @@ class Schema:
         kept = {name: column for name, column in self._columns if name in wanted}
         return Schema(kept, target, self.data_norm, self.name, self.unit, self.rows)
 
-    def design(self) -> Design:
-        """Return the public recipe that turns rows into the feature matrix of a regression."""
+    def design(self, terms: Sequence[str] | None = None) -> Design:
+        """Return the public recipe that turns rows into the feature matrix of a regression, of all columns or of some terms."""
         from sfumato.schema.design import Design
 
-        return Design.of(self)
+        return Design.of(self, terms)
 
     # documents --------------------------------------------------------------------------------------------------
 

@@ -144,36 +144,25 @@ def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOr
 
 
 def _regression(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrGibbs, Schema]:
-    from sfumato.models import losses, priors
-    from sfumato.models.gibbs import Gibbs
-    from sfumato.models.losses.protocol import Target
+    from sfumato.models.building import kinds, regression
+    from sfumato.schema.terms import read_terms
 
     kind = facts.pop("regression")
-    known = {str(loss.spec_name): loss for loss in losses.LOSSES.values() if loss.spec_name}
+    known = kinds()
     if kind not in known:
         raise FormatError(f"{file}: regression must be one of {', '.join(known)}; got {kind!r}.")
     numbers = dict.fromkeys(key for loss in known.values() for key in loss.spec_keys)
-    known_keys(file, facts, ("target", "features", "intercept", *numbers), "[model] of a regression")
-    target = facts.get("target", schema.target)
+    known_keys(file, facts, ("target", "features", "intercept", "prior", *numbers), "[model] of a regression")
+    target = facts.pop("target", schema.target)
     if target is None:
         raise FormatError(f'{file}: [model] needs target = "...", the column to be predicted.')
-    features = facts.get("features", [each for each in schema.columns if each != target])
+    features = facts.pop("features", [each for each in schema.columns if each != target])
     if target in features:
         raise FormatError(f"{file}: the target {target!r} cannot be one of the features.")
-    part = schema.only([*features, target], target)
-    design = part.design()
-    # The indicators of a category's levels already sum to a constant, so a constant feature beside them is not identified.
-    # Elsewhere it has half the longest row's norm, the estimators' default: about the norm of a typical row.
-    levels = any(isinstance(part.columns[each], Category) for each in features)
-    constant = design.radius / 2 if facts.get("intercept", not levels) else 0.0
-    radius = losses.radius_with_intercept(design.radius, constant) if constant else design.radius
     try:
-        loss = known[kind].from_spec(radius, Target(target, part.columns[target], {**facts, "regression": kind}))
-    except FormatError as error:
+        terms = read_terms(features, schema.only(schema.columns, target))
+        used = dict.fromkeys(name for term in terms for name, _ in term.factors)
+        part = schema.only([*used, target], target)
+        return regression(kind, part, [str(term) for term in terms], **facts), part
+    except (ArgumentError, FormatError) as error:
         raise FormatError(f"{file}: {error}") from error
-    dimension = loss.outputs * (design.dimension + (1 if constant else 0))
-    # The estimators' default: a twenty-fifth of the largest curvature of one record's loss, for labels whose range is [-1, 1].
-    ends = loss.squared_labels
-    unit = 1.0 if ends is None else (ends[1] - ends[0]) / 2
-    precision = loss.constants(dimension).smoothness / (25 * unit**2)
-    return Gibbs(loss, priors.Gaussian(precision), dimension, constant), part

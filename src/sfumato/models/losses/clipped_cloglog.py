@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
 from sfumato.models.losses.labels import BITS
-from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss, Target
 
+# Clipping level of a spec file: reached where a label 0 had a probability of 1 in 55.
+_CLIP = 4.0
 # For y = 1, phi'' = t (t e^t - e^t + 1)/(e^t - 1)^2 with t = e^u is largest at t = 1.8605: 0.41253161891..., rounded
 # up.
 POSITIVE_CURVATURE = 0.4126
@@ -56,6 +58,10 @@ class ClippedCloglog(ScalarLinkLoss):
     positive = ("radius", "clip")
     compiled = 7, ("clip",)
     probabilistic = True
+    link = "log cumulative hazard"
+    ratio = "hazard ratio"
+    spec_name = "cloglog"
+    spec_keys = ("clip",)
     label_domain = BITS
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
@@ -97,3 +103,8 @@ class ClippedCloglog(ScalarLinkLoss):
     def predict(self, scores: FloatArray) -> FloatArray:
         """P(y = 1) = 1 - exp(-e^u)."""
         return _scalar.two_classes(-np.expm1(-np.exp(np.minimum(scores, 7.0))))
+
+    @classmethod
+    def from_spec(cls, radius: float, target: Target) -> ClippedCloglog:
+        """The slope is clipped at 4, unless the spec gives clip."""
+        return cls(radius, target.given("clip", _CLIP))

@@ -32,6 +32,8 @@ class ClippedPoisson(ScalarLinkLoss):
     label_bound: float | None = None
     name = "clipped-poisson"
     compiled = 6, ("clip",)
+    link = "log rate"
+    ratio = "rate ratio"
     spec_name = "poisson"
     spec_keys = ("clip",)
 

@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
 from sfumato.models.losses.labels import SIGNS
-from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
+from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss, Target
 
+# Clipping level of a spec file: reached where a label had a probability of 1 in 280.
+_CLIP = 3.0
 # Margin below which the series replaces the formula: there both have a relative error of about 1e-13.
 _SERIES = -30.0
 
@@ -58,6 +60,10 @@ class ClippedProbit(ScalarLinkLoss):
     positive = ("radius", "clip")
     compiled = 8, ("clip",)
     probabilistic = True
+    link = "probit"
+    effect_deviation = 3.0  # a probit is about log odds/1.7
+    spec_name = "probit"
+    spec_keys = ("clip",)
     label_domain = SIGNS
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
@@ -92,3 +98,8 @@ class ClippedProbit(ScalarLinkLoss):
         from scipy.special import ndtr
 
         return _scalar.two_classes(np.asarray(ndtr(scores)))
+
+    @classmethod
+    def from_spec(cls, radius: float, target: Target) -> ClippedProbit:
+        """The slope is clipped at 3, unless the spec gives clip."""
+        return cls(radius, target.given("clip", _CLIP))

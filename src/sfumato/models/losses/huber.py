@@ -40,6 +40,8 @@ class Huber(ScalarLinkLoss):
     name = "huber"
     positive = ("radius", "clip")
     compiled = 1, ("clip",)
+    link = "mean"
+    effect_deviation = None
     spec_name = "linear"
     spec_keys = ("clip",)
 

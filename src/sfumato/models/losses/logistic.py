@@ -36,6 +36,8 @@ class Logistic(ScalarLinkLoss):
     compiled = 0, ()
     probabilistic = True
     likelihood = True
+    link = "log odds"
+    ratio = "odds ratio"
     spec_name = "logistic"
     label_domain = SIGNS
 

@@ -27,6 +27,8 @@ class Quantile(ScalarLinkLoss):
     name = "quantile"
     proportions = ("quantile",)
     compiled = 4, ("quantile",)
+    link = "quantile"
+    effect_deviation = None
     label_domain = REALS
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:

@@ -31,6 +31,8 @@ class SmoothedQuantile(ScalarLinkLoss):
     positive = ("radius", "width")
     proportions = ("quantile",)
     compiled = 5, ("quantile", "width")
+    link = "quantile"
+    effect_deviation = None
     spec_name = "quantile"
     spec_keys = ("quantile",)
     label_domain = REALS

@@ -37,6 +37,8 @@ class Softmax(Loss):
     classes: int
     name = "softmax"
     probabilistic = True
+    link = "log odds against the first class"
+    ratio = "odds ratio"
     spec_name = "multinomial"
 
     def __post_init__(self) -> None:

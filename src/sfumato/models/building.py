@@ -1,0 +1,116 @@
+"""`sf.regression`: a regression of a table from a kind, terms and prior deviations in the user's units.
+
+The prior is normal and independent from feature to feature. Its deviation is that of the effect on the score (log odds, log
+rate or the target itself) of going from one end of a column to the other: from the lower bound of a number to the upper, from no to
+yes, from one level to another. It is the same for every column and for the intercept unless declared otherwise, whatever the
+columns' units are. A power or product of columns is coded to run over a range of 1 too. The intercept is the score in the
+middle of all columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sfumato import _validate
+from sfumato.errors import ArgumentError, FormatError
+from sfumato.models import losses, priors
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses.protocol import Loss, Target
+from sfumato.schema import Number, Schema
+from sfumato.schema.design import Design
+
+# Keys of a table of prior deviations beside the terms: the default, and the intercept's.
+_DEFAULT, _INTERCEPT = "sd", "intercept"
+_PER_UNIT = "per_unit"
+
+
+def kinds() -> dict[str, type[Loss]]:
+    """The kinds of regressions by name."""
+    return {str(loss.spec_name): loss for loss in losses.LOSSES.values() if loss.spec_name}
+
+
+def regression(
+    kind: str,
+    schema: Schema,
+    features: Sequence[str] | None = None,
+    *,
+    intercept: bool = True,
+    prior: Any = None,
+    **numbers: float,
+) -> Gibbs:
+    """A regression of the schema's target on terms such as "age", "age^2", "age:sex" and "age*sex"; by default on every column.
+
+    kind: "logistic", "linear", "poisson", "multinomial", "quantile", "svm", "probit" or "cloglog".
+    prior: the prior deviation of an effect over a column's whole range, on the scale of the score: a number, or a table such
+        as {"sd": 2, "age": 0.5, "income": {"per_unit": 0.001}, "intercept": 10}; or one of `sf.priors` for the coded
+        features. By default 5 (3 for a probit), or the range of the target where the score is in its units.
+    numbers: those that the kind takes, such as quantile=0.9 or clip=20.
+    """
+    known = kinds()
+    _validate.one_of("kind", kind, tuple(known))
+    if schema.dimension is not None:
+        raise ArgumentError("sf.regression is for tables with named columns; for vectors use sf.Gibbs or an estimator.")
+    if schema.target is None:
+        raise ArgumentError(f"a regression needs labels: declare target='...' in schema {schema.name!r}.")
+    strange = [key for key in numbers if key not in known[kind].spec_keys]
+    if strange:
+        takes = f"takes {', '.join(known[kind].spec_keys)}" if known[kind].spec_keys else "takes no further number"
+        raise ArgumentError(f"a {kind} regression {takes}; got {', '.join(strange)}.")
+    terms = tuple(schema.features if features is None else features)
+    design = Design.of(schema, terms)
+    # The constant has half the longest row's norm, about that of a typical row.
+    constant = design.radius / 2 if intercept else 0.0
+    radius = losses.radius_with_intercept(design.radius, constant) if constant else design.radius
+    target = Target(schema.target, schema.columns[schema.target], {**numbers, "regression": kind})
+    try:
+        loss = known[kind].from_spec(radius, target)
+    except FormatError as error:
+        raise ArgumentError(str(error)) from error
+    chosen = prior if isinstance(prior, priors.Prior) else _prior(prior, loss, target, design, constant)
+    dimension = loss.outputs * (design.dimension + (1 if constant else 0))
+    return Gibbs(loss, chosen, dimension, constant, tuple(str(term) for term in design.terms or ()))
+
+
+def default_deviation(loss: Loss, target: Target) -> float:
+    """The prior deviation of an effect where none is declared."""
+    if loss.effect_deviation is not None:
+        return loss.effect_deviation
+    return target.number.upper - target.number.lower
+
+
+def _prior(given: Any, loss: Loss, target: Target, design: Design, constant: float) -> priors.Gaussian:
+    """The normal prior of the coded features and, last, of the constant; repeated for each class."""
+    table = given if isinstance(given, Mapping) else {} if given is None else {_DEFAULT: given}
+    terms = {str(term): term for term in design.terms or ()}
+    for key in table:
+        if key not in (_DEFAULT, _INTERCEPT, *terms):
+            raise ArgumentError(
+                f"prior has the keys {_DEFAULT}, {_INTERCEPT} and the terms {', '.join(terms)}; got {key!r}."
+            )
+    usual = _deviation(_DEFAULT, table.get(_DEFAULT, default_deviation(loss, target)), design)
+    deviations: list[float] = []
+    for name, term in terms.items():
+        deviations += [_deviation(name, table.get(name, usual), design)] * len(term.names(design.schema))
+    middle = 0.0
+    if constant:
+        deviations.append(_deviation(_INTERCEPT, table.get(_INTERCEPT, usual), design) / constant)
+        if loss.effect_deviation is None:  # the score is in the target's units: its middle is a better guess than 0
+            middle = (target.number.lower / 2 + target.number.upper / 2) / constant
+    precision = np.tile(np.array(deviations) ** -2.0, loss.outputs)
+    mean = np.tile([0.0] * (len(deviations) - 1) + [middle], loss.outputs) if middle else None
+    return priors.Gaussian(precision, mean)
+
+
+def _deviation(name: str, value: Any, design: Design) -> float:
+    """A declared deviation over the whole range; {"per_unit": s} is s times the range of a number."""
+    if not isinstance(value, Mapping):
+        return _validate.positive(f"prior of {name}", value)
+    column = design.schema.columns.get(name)
+    if set(value) != {_PER_UNIT} or not isinstance(column, Number):
+        raise ArgumentError(
+            f"the prior of {name} must be a deviation such as 2.0 or, for a number, {{ per_unit = 0.05 }}; got {dict(value)!r}."
+        )
+    return _validate.positive(f"prior of {name}", value[_PER_UNIT]) * (column.upper - column.lower)

@@ -1,0 +1,149 @@
+"""From coded features to the columns' own units: every coefficient a reader expects as a linear function of the parameter.
+
+The score of a row is the sum of its coded features times the parameter. Each coded feature is a linear function of the row's own
+terms (1, x, x^2, an indicator of a level, products of these), so the score is one too, and the coefficient of an own term is
+the sum over the features of parameter times coefficient: own = matrix @ parameter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ArgumentError
+from sfumato.schema import coding
+from sfumato.schema.category import Category
+from sfumato.schema.design import Design
+from sfumato.schema.schema import Schema
+from sfumato.schema.terms import Term
+
+Array = NDArray[np.float64]
+INTERCEPT = "intercept"
+# Own terms of a feature and their coefficients; () is the constant 1.
+Expansion = dict[tuple[str, ...], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The names of the coefficients in own units, the intercept first, and own = matrix @ (parameter, the constant's included).
+
+    `fixed` holds the names of which the coefficient is 0 by definition: reference levels, alone and in products.
+    """
+
+    names: tuple[str, ...]
+    matrix: Array
+    fixed: frozenset[str] = frozenset()
+
+    def weights(self, named: Mapping[str, float]) -> Array:
+        """The functional of the parameter that a weighted sum of named coefficients is."""
+        total = np.zeros(self.matrix.shape[1])
+        for name, weight in named.items():
+            if name in self.names:
+                total += float(weight) * self.matrix[self.names.index(name)]
+            elif name not in self.fixed:
+                raise ArgumentError(f"there is no coefficient {name!r}; there are {_listed(self.names)}.")
+        return total
+
+
+def units_of(design: Design, constant: float, reference: Mapping[str, Any] | None = None) -> Units:
+    """The own units of a design with a constant feature (0 for none); `reference` replaces declared reference levels."""
+    schema, chosen = design.schema, dict(reference or {})
+    _check_references(schema, chosen)
+    if schema.dimension is not None:
+        expansions: list[Expansion] = [{(name,): 1.0} for name in design.features]
+    elif design.terms is None:
+        expansions = [each for name in schema.features for each in _whole_column(schema, name, chosen.get(name))]
+    else:
+        expansions = [each for term in design.terms for each in _product(schema, term, chosen)]
+    if constant:
+        expansions.append({(): float(constant)})
+    terms = list(dict.fromkeys(term for each in expansions for term in each))
+    # The constant and columns themselves come before powers and products, in the order of the features.
+    terms.sort(key=lambda term: term != ())
+    matrix = np.zeros((len(terms), len(expansions)))
+    places = {term: place for place, term in enumerate(terms)}
+    for feature, each in enumerate(expansions):
+        for term, value in each.items():
+            matrix[places[term], feature] = value
+    names = tuple(":".join(term) if term else INTERCEPT for term in terms)
+    return Units(names, matrix, _fixed(design, chosen, names))
+
+
+def _whole_column(schema: Schema, name: str, reference: Any) -> list[Expansion]:
+    """The features of a column in the older coding, with an indicator for each level."""
+    column = schema.columns[name]
+    if not isinstance(column, Category):
+        if column.levels is None and len(column.features(name)) > 1:
+            return [{(feature,): 1.0} for feature in column.features(name)]
+        return _tupled(coding.own_terms(name, column, 1))
+    base = coding.chosen_reference(name, column, reference)
+    others = [place for place in range(len(column.levels)) if place != base]
+    expansions: list[Expansion] = []
+    for place in range(len(column.levels)):
+        if place == base:
+            expansions.append({(): 1.0, **{(f"{name}={column.levels[k]}",): -1.0 for k in others}})
+        else:
+            expansions.append({(f"{name}={column.levels[place]}",): 1.0})
+    if base is None:  # sum to zero: each level less the mean of all
+        count = len(column.levels)
+        expansions = [
+            {(): 1 / count, **{(f"{name}={column.levels[k]}",): float(k == j) - 1 / count for k in others}}
+            for j in range(count)
+        ]
+    return expansions
+
+
+def _product(schema: Schema, term: Term, references: Mapping[str, Any]) -> list[Expansion]:
+    """The coded features of a term, each multiplied out into own terms."""
+    whole: list[Expansion] = []
+    for name, power in term.factors:
+        part = _tupled(coding.own_terms(name, schema.columns[name], power, references.get(name)))
+        whole = part if not whole else [_times(left, right) for left in whole for right in part]
+    return whole
+
+
+def _times(left: Expansion, right: Expansion) -> Expansion:
+    """Twice the product of two linear functions, as coded products are."""
+    total: Expansion = {}
+    for one, first in left.items():
+        for other, second in right.items():
+            total[one + other] = total.get(one + other, 0.0) + 2.0 * first * second
+    return total
+
+
+def _tupled(linear: list[coding.Linear]) -> list[Expansion]:
+    return [{((name,) if name else ()): value for name, value in each.items()} for each in linear]
+
+
+def _fixed(design: Design, references: Mapping[str, Any], names: tuple[str, ...]) -> frozenset[str]:
+    """The reference levels, whose coefficients are 0 by definition, alone and in products with other terms."""
+    schema = design.schema
+    bases = []
+    for name in schema.features:
+        column = schema.columns[name]
+        if isinstance(column, Category):
+            base = coding.chosen_reference(name, column, references.get(name))
+            bases += [] if base is None else [(name, f"{name}={column.levels[base]}")]
+    fixed = {label for _, label in bases}
+    for name, label in bases:
+        for other in names:
+            parts = other.split(":")
+            swapped = [label if part.startswith(f"{name}=") else part for part in parts]
+            if swapped != parts:
+                fixed.add(":".join(swapped))
+    return frozenset(fixed)
+
+
+def _check_references(schema: Schema, references: Mapping[str, Any]) -> None:
+    for name in references:
+        if name not in schema.columns or not isinstance(schema.columns[name], Category):
+            raise ArgumentError(f"reference names {name!r}, which is no category of the schema.")
+
+
+def _listed(names: tuple[str, ...], most: int = 30) -> str:
+    rest = f", ... and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
