@@ -25,7 +25,7 @@ from sfumato.queries.statistics.protocol import BOTH, INCLUDED, ROBUST, Released
 from sfumato.queries.statistics.table import reader_of
 
 # Level of an interval so narrow that its middle is the posterior median.
-_NARROWEST = 0.01
+NARROWEST = 0.01
 
 
 def interval(
@@ -42,11 +42,7 @@ def interval(
     document, which a regression needs.
     """
     share = _validate.between("level", level, 0.0, 1.0)
-    sampling = _validate.one_of("include", include, INCLUDED) in (BOTH, ROBUST)
-    if include == ROBUST and not shaped_intervals.is_shaped(plan):
-        raise ArgumentError(
-            'robust intervals are for regressions with mechanism "shaped-path" that keep their scores: keep=("scores",).'
-        )
+    sampling = includes_sampling(plan, include)
     model = model_from_json(plan["model"])
     read = reader_of(model)
     held = model if prior is None else _checked_prior(model, prior)
@@ -55,6 +51,16 @@ def interval(
     released = Released(int(plan["n"]), numbers_of(plan), pooled, draws.totals, record, include == ROBUST)
     ends = read(model, held, released)
     return np.asarray(ends(share, sampling), dtype=np.float64).reshape(2, *draws.shape[2:])
+
+
+def includes_sampling(plan: Mapping[str, Any], include: str) -> bool:
+    """Whether an interval is for the true parameter; refuse other words, and "robust" where no scores are released."""
+    sampling = _validate.one_of("include", include, INCLUDED) in (BOTH, ROBUST)
+    if include == ROBUST and not shaped_intervals.is_shaped(plan):
+        raise ArgumentError(
+            'robust intervals are for regressions with mechanism "shaped-path" that keep their scores: keep=("scores",).'
+        )
+    return sampling
 
 
 def estimate(
@@ -66,7 +72,7 @@ def estimate(
     """
     if shaped_intervals.is_shaped(plan) and prior is None:
         return shaped_intervals.estimate(draws, plan)
-    return np.asarray(interval(draws, plan, _NARROWEST, include, prior, schema).mean(axis=0))
+    return np.asarray(interval(draws, plan, NARROWEST, include, prior, schema).mean(axis=0))
 
 
 def _checked_prior(model: FamilyOrGibbs, prior: Family) -> Family:

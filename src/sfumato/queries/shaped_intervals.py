@@ -20,7 +20,8 @@ from sfumato.models.gibbs import Gibbs
 from sfumato.models.priors import Ball, Box
 from sfumato.procedures import shaped_path, task_of
 from sfumato.procedures.protocol import Task
-from sfumato.procedures.shape_first import tail_means
+from sfumato.procedures.shape_first import Learnt, tail_means
+from sfumato.queries._identities import Identities
 from sfumato.shapes import symmetric
 from sfumato.shapes.posterior import Posterior, Published, posterior
 
@@ -37,47 +38,68 @@ def is_shaped(plan: Mapping[str, Any]) -> bool:
     return plan.get("procedure") == shaped_path.NAME
 
 
-def ends(draws: Draws, plan: Mapping[str, Any], level: float, sampling: str) -> Array:
-    """Lower and upper ends (2, d); `sampling` is "none", "model" or "robust"."""
+def ends(draws: Draws, plan: Mapping[str, Any], level: float, sampling: str, matrix: Array | None = None) -> Array:
+    """Lower and upper ends (2, m) of matrix @ coefficients, by default (2, d) of each of them.
+
+    `sampling` is "none", "model" or "robust".
+    """
     from scipy.special import ndtri
 
-    _, task = task_of(plan)
-    if sampling == "robust" and task.parameters.score_matrix_noise is None:
+    prior = task_of(plan)[1].model.prior
+    rows = np.eye(draws.shape[-1]) if matrix is None else matrix
+    middle, deviation = moments(draws, plan, sampling, rows)
+    away = float(ndtri(0.5 + 0.5 * level)) * deviation
+    lower, upper = (_inside(prior, rows, middle + sign * away) for sign in (-1, 1))
+    if sampling == "none" and not prior.truncated:
+        return np.stack([lower, upper])
+    # The estimate may lie outside: an interval that a reader sees beside it holds it. In a ball or box the normal law may lie
+    # beyond the domain, whose edge alone would then be the interval.
+    near = rows @ estimate(draws, plan)
+    return np.stack([np.minimum(lower, near), np.maximum(upper, near)])
+
+
+def moments(draws: Draws, plan: Mapping[str, Any], sampling: str, matrix: Array) -> tuple[Array, Array]:
+    """Posterior mean and deviation of matrix @ coefficients: A (start + mean) and the root of the diagonal of A cov A'."""
+    law, start = law_of(draws, plan, sampling)
+    # Row by row: the whole product A cov A' has as many entries as the square of the rows of A.
+    variance = np.einsum("ij,ij->i", matrix @ law.covariance, matrix)
+    return matrix @ (start + law.mean), np.sqrt(np.maximum(variance, 0.0))
+
+
+def law_of(draws: Draws, plan: Mapping[str, Any], sampling: str) -> tuple[Posterior, Array]:
+    """The normal posterior, relative to the start of the path, and the start; "robust" needs the released score matrix."""
+    if sampling == "robust" and task_of(plan)[1].parameters.score_matrix_noise is None:
         raise ArgumentError(
             'robust intervals need the released matrix of the scores: plan with keep=("scores",), which takes a tenth of the '
             "price from the rest."
         )
-    law, start = _posterior(_Key(draws, plan), sampling)
-    middle = start + law.mean
-    away = float(ndtri(0.5 + 0.5 * level)) * np.sqrt(np.maximum(np.diag(law.covariance), 0.0))
-    lower, upper = (_inside(task.model.prior, middle + sign * away) for sign in (-1, 1))
-    if sampling == "none" and not task.model.prior.truncated:
-        return np.stack([lower, upper])
-    # The estimate may lie outside: an interval that a reader sees beside it holds it. In a ball or box the normal law may lie
-    # beyond the domain, whose edge alone would then be the interval.
-    near = estimate(draws, plan)
-    return np.stack([np.minimum(lower, near), np.maximum(upper, near)])
+    return _posterior(Identities(draws, plan), sampling)
 
 
 def estimate(draws: Draws, plan: Mapping[str, Any]) -> Array:
     """The coefficients: the average of the path, drawn towards the prior where it is mostly noise."""
-    law, start = _posterior(_Key(draws, plan), "model")
+    law, start = law_of(draws, plan, "model")
     return np.asarray(task_of(plan)[1].model.prior.project(start + law.estimate))
 
 
-def _inside(prior: Any, values: Array) -> Array:
-    """Every coordinate moved into its own range of the prior's domain."""
+def _inside(prior: Any, matrix: Array, values: Array) -> Array:
+    """Every value moved into the range that its row of the matrix has over the prior's domain.
+
+    Over |theta - centre| <= R the range of a.theta is a.centre +- R |a|; over a box each term a_i theta_i has its own ends.
+    """
     if isinstance(prior, Box):
-        return np.clip(values, prior.lower, prior.upper)
+        ends = matrix * np.array(prior.lower), matrix * np.array(prior.upper)
+        return np.clip(values, np.minimum(*ends).sum(axis=1), np.maximum(*ends).sum(axis=1))
     if isinstance(prior, Ball):
-        centre = np.zeros(len(values)) if prior.centre is None else np.array(prior.centre)
-        return np.clip(values, centre - prior.radius, centre + prior.radius)
+        centre = np.zeros(matrix.shape[1]) if prior.centre is None else np.array(prior.centre)
+        middle, reach = matrix @ centre, prior.radius * np.linalg.norm(matrix, axis=1)
+        return np.clip(values, middle - reach, middle + reach)
     return values
 
 
 def diagnostic(draws: Draws, plan: Mapping[str, Any]) -> float:
     """q: the expected squared error of the score of a row, from the noise and from what the path has not reached."""
-    return _posterior(_Key(draws, plan), "model")[0].diagnostic
+    return law_of(draws, plan, "model")[0].diagnostic
 
 
 def far_from_quadratic(draws: Draws, plan: Mapping[str, Any]) -> str:
@@ -92,7 +114,13 @@ def far_from_quadratic(draws: Draws, plan: Mapping[str, Any]) -> str:
 
 
 def read(task: Task[Gibbs, shaped_path.Parameters], draws: Draws, sampling: str) -> tuple[Posterior, Array]:
-    """The posterior of the coefficients, relative to the start of the path, and the start.
+    """The posterior of the coefficients, relative to the start of the path, and the start."""
+    facts, learnt = published_of(task, draws)
+    return posterior(facts, sampling), learnt.start
+
+
+def published_of(task: Task[Gibbs, shaped_path.Parameters], draws: Draws) -> tuple[Published, Learnt]:
+    """The published numbers, and the map, start and loss that follow from the moments among them.
 
     Gradients were published in units of the slope s and scores in s^2; here all numbers are those of the loss itself.
     """
@@ -129,25 +157,13 @@ def read(task: Task[Gibbs, shaped_path.Parameters], draws: Draws, sampling: str)
         precision=precision,
         centre=mean - learnt.start,
     )
-    return posterior(facts, sampling), learnt.start
-
-
-class _Key:
-    """Draws and plan of a release, compared by identity, so that one posterior serves several questions."""
-
-    def __init__(self, draws: Draws, plan: Mapping[str, Any]) -> None:
-        self.draws, self.plan = draws, plan
-
-    def __hash__(self) -> int:
-        return hash((id(self.draws), id(self.plan)))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self.draws is other.draws and self.plan is other.plan
+    return facts, learnt
 
 
 @lru_cache(maxsize=8)
-def _posterior(key: _Key, sampling: str) -> tuple[Posterior, Array]:
-    _, task = task_of(key.plan)
-    if key.draws.transcript is None or not {"moments", "curvature", "scores"} <= set(key.draws.published):
+def _posterior(record: Identities, sampling: str) -> tuple[Posterior, Array]:
+    draws, plan = record.parts
+    _, task = task_of(plan)
+    if draws.transcript is None or not {"moments", "curvature", "scores"} <= set(draws.published):
         raise ArgumentError("the release lacks numbers that its plan publishes: check the file with release.verify().")
-    return read(task, key.draws, sampling)
+    return read(task, draws, sampling)

@@ -20,6 +20,7 @@ interval is the prior's own. No row is read: all of this is computed from what w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from sfumato.models.losses.protocol import LABELLED_ROW, ScalarLinkLoss
 from sfumato.models.model import LOSSES
 from sfumato.models.reading import FamilyOrGibbs, model_from_json
 from sfumato.queries import shaped_intervals
+from sfumato.queries._identities import Identities
 from sfumato.queries.pseudo_records import PseudoRecords, draw_weights, spread_records
 from sfumato.queries.statistics.protocol import BOTH, INCLUDED, Ends, Released
 from sfumato.samplers.langevin import Recursion
@@ -52,11 +54,7 @@ _NEARLY = 0.6
 
 
 def regression_interval(
-    draws: Draws,
-    plan: Mapping[str, Any],
-    schema: Mapping[str, Any],
-    level: float = 0.9,
-    include: str = BOTH,
+    draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any], level: float = 0.9, include: str = BOTH
 ) -> tuple[Array, Array]:
     """Lower and upper ends of a central interval for every coefficient, in the order of the release's labels.
 
@@ -64,8 +62,7 @@ def regression_interval(
     without privacy would have printed. The same release gives the same interval.
     """
     sampling = _validate.one_of("include", include, INCLUDED) == BOTH
-    share = _validate.between("level", level, 0.0, 1.0)
-    lower, upper = _ends((draws, plan, schema), share, sampling)
+    lower, upper = ends((draws, plan, schema), _validate.between("level", level, 0.0, 1.0), sampling)
     return lower, upper
 
 
@@ -77,14 +74,20 @@ def read(model: Gibbs, prior: Gibbs, released: Released) -> Ends:
     if shaped_intervals.is_shaped(record[1]):
         included = "robust" if released.robust else "model"
         return lambda level, sampling: shaped_intervals.ends(*record[:2], level, included if sampling else "none")
-    return lambda level, sampling: _ends(record, level, sampling)
+    return lambda level, sampling: ends(record, level, sampling)
 
 
-def _ends(record: tuple[Draws, Mapping[str, Any], Mapping[str, Any]], level: float, sampling: bool) -> Array:
-    """Quantiles (2, d) of the posterior draws of the true coefficients or, without sampling, of the optimum."""
-    optimum, truth = coefficient_draws(*record)
-    ends = np.quantile(truth if sampling else optimum, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return np.asarray(ends, dtype=np.float64)
+def ends(record: tuple[Any, ...], level: float, sampling: bool, matrix: Array | None = None) -> Array:
+    """Quantiles (2, m) of matrix @ coefficients, by default (2, d) of each: of the truth or, without sampling, the optimum."""
+    drawn = held_draws(Identities(*record))[int(sampling)]
+    drawn = drawn if matrix is None else drawn @ matrix.T
+    return np.asarray(np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0), dtype=np.float64)
+
+
+@lru_cache(maxsize=8)
+def held_draws(record: Identities) -> tuple[Array, Array]:
+    """`coefficient_draws` of (draws, plan, schema), computed once for several questions."""
+    return coefficient_draws(*record.parts)
 
 
 def refusal(model: Gibbs) -> str | None:
@@ -131,8 +134,7 @@ def coefficient_draws(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str
     records = _records(model, Schema.from_json(schema["document"]), transcript.shape[2])
     visited = path_of(model, plan, transcript)
     rng = np.random.default_rng(0)  # post-processing: no privacy depends on it, and every reader gets the same interval
-    flat = (-1, transcript.shape[2])
-    noise = float(plan["parameters"]["noise"])
+    flat, noise = (-1, transcript.shape[2]), float(plan["parameters"]["noise"])
     mean, weights = draw_weights(records, visited.reshape(flat), transcript.reshape(flat), noise, _DRAWS, rng)
     n, pull = int(plan["n"]), model.prior.gradient
     precision = _prior_precision(model, transcript.shape[2])
