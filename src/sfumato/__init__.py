@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sfumato.models import losses as losses
     from sfumato.models import networks as networks
     from sfumato.models import priors as priors
+    from sfumato.models.building import regression as regression
     from sfumato.models.gibbs import Gibbs as Gibbs
     from sfumato.planning import plan as plan
     from sfumato.planning import plan_for_width as plan_for_width
@@ -88,6 +89,7 @@ _PUBLIC = {
     "priors": ("sfumato.models.priors", ""),
     "private_quantile": ("sfumato.private_bounds", "private_quantile"),
     "publish": ("sfumato.publishing", "publish"),
+    "regression": ("sfumato.models.building", "regression"),
     "rehearse": ("sfumato.rehearsing", "rehearse"),
     "seeded": ("sfumato.randomness", "seeded"),
     "share": ("sfumato.privacy.sharing", "share"),

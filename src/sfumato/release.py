@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from sfumato import release_file, signing, storage
 from sfumato.draws import Draws
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.queries.regression_questions import RegressionQuestions
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(RegressionQuestions):
     """Draws under a guarantee, with the record of how they were made; it holds no reference to the rows.
 
     `kind` is "draws" or "estimate". `plan` and `schema` are documents; `receipt` is that of the ledger's charge, if any.
@@ -44,56 +45,77 @@ class Release:
 
         return promise_of(self.plan, self.guarantee)
 
-    def mean(self) -> NDArray[np.float64]:
-        """Mean of the released draws."""
-        return self.draws.mean()
+    def mean(self, scaled: bool = False) -> NDArray[np.float64]:
+        """Mean of the released draws; of a regression in the columns' own units, or `scaled` as they were released."""
+        return self.in_units(scaled).mean()
 
-    def quantile(self, q: Any) -> NDArray[np.float64]:
+    def quantile(self, q: Any, scaled: bool = False) -> NDArray[np.float64]:
         """Quantiles of the released draws."""
-        return self.draws.quantile(q)
+        return self.in_units(scaled).quantile(q)
+
+    def in_units(self, scaled: bool = False) -> Draws:
+        """The draws as they are shown: of a regression the coefficients in own units, of other models as they were released."""
+        shown: Draws = self.view(scaled).draws(self.draws)
+        return shown
 
     def interval(
-        self, level: float = 0.9, include: str = "privacy and sampling", prior: Any = None
+        self, level: float = 0.9, include: str = "privacy and sampling", prior: Any = None, scaled: bool = False
     ) -> NDArray[np.float64]:
         """Lower and upper ends, shaped (2, *shape of a draw), of intervals that include the privacy noise.
 
         `include="privacy"` is for the statistic of the rows themselves, without their sampling; `include="robust"` for a
         regression whose model may be wrong (keep=("scores",)); `prior` is the reader's own, a family of the same kind. One
-        draw is enough: the law of a draw given the records' statistic is public (`queries.intervals`).
+        draw is enough: the law of a draw given the records' statistic is public (`queries.intervals`). The coefficients of a
+        regression are in the columns' own units, in the order of `labels`; `scaled=True` gives them as they were released.
         """
-        from sfumato.queries import intervals
+        from sfumato.queries import functionals, intervals
 
-        return intervals.interval(self.draws, self.plan, level, include, prior, self.schema)
+        shown = self.view(scaled)
+        if shown.matrix is None:
+            return intervals.interval(self.draws, self.plan, level, include, prior, self.schema)
+        intervals.no_prior(prior)
+        ends = functionals.ends(self.draws, self.plan, self.schema, shown.matrix, level, include)
+        return np.asarray(ends + shown.shift)
 
-    def estimate(self, include: str = "privacy and sampling", prior: Any = None) -> NDArray[np.float64]:
+    def estimate(
+        self, include: str = "privacy and sampling", prior: Any = None, scaled: bool = False
+    ) -> NDArray[np.float64]:
         """The posterior median given the release: the middle of a very narrow interval.
 
         `mean` may be biased: a tempered draw towards the prior, the average of a plain noisy path away from 0. For a regression
         that learnt the shape of its rows it is the average of the path, drawn towards the prior where it is mostly noise.
         """
-        from sfumato.queries import intervals
+        from sfumato.queries import functionals, intervals
 
-        return intervals.estimate(self.draws, self.plan, include, prior, self.schema)
+        shown = self.view(scaled)
+        if shown.matrix is None:
+            return intervals.estimate(self.draws, self.plan, include, prior, self.schema)
+        intervals.no_prior(prior)
+        values = functionals.estimate(self.draws, self.plan, self.schema, shown.matrix, include)
+        return np.asarray(values + shown.shift)
 
-    def summary(self, level: float = 0.9, prior: Any = None) -> Any:
-        """A table of estimate, interval and mean of every label, with the promise."""
-        from sfumato.queries import summary
+    def summary(self, level: float = 0.9, prior: Any = None, reference: Mapping[str, Any] | None = None) -> Any:
+        """A table of estimates and intervals with the promise; of a regression its coefficients, as statistics packages print them.
+
+        `reference` replaces the reference levels of a regression's categories.
+        """
+        from sfumato.queries import own_units, regression_summary, summary
         from sfumato.wording import notice
 
-        def intervals() -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
-            ends = self.interval(level, prior=prior)
-            return ends, self.estimate(prior=prior), self.prior_dominated(ends, level)
-
         promise = f"{notice(self)} {self.promise}".lstrip()
+        if own_units.regression_of(self.plan) is not None:
+            return regression_summary.summarise(self, level, prior, reference, promise)
+
+        def intervals() -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
+            return self.interval(level, prior=prior), self.estimate(prior=prior), ""
+
         return summary.summarise(self.draws, self.kind, promise, intervals, level, must=prior is not None)
 
     def prior_dominated(self, ends: NDArray[np.float64], level: float = 0.9) -> str:
         """Sentences on a regression: coefficients whose intervals are hardly narrower than the prior's, and a large q; or ""."""
-        from sfumato.queries.shaped_intervals import far_from_quadratic, is_shaped
-        from sfumato.queries.transcript_posterior import prior_dominated
+        from sfumato.queries import regression_summary
 
-        far = far_from_quadratic(self.draws, self.plan) if is_shaped(self.plan) else ""
-        return f"{prior_dominated(self.plan, self.schema, self.draws.labels, ends, level)} {far}".strip()
+        return regression_summary.warning(self, ends, level)
 
     def synthesize(
         self, rows: int, randomness: Any = None, *, to: str = "mapping", debias: bool = True, draw: int | None = None
@@ -206,29 +228,17 @@ class Release:
 
         return attacking.attacker(self.guarantee, prior=prior, **options)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predictions of a released regression for public rows, which the release's schema encodes."""
-        from sfumato.queries import predict as predicting
-
-        return predicting.predict(predicting.read(self.draws, self.plan, self.schema), X)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the target's levels for public rows, averaged over the draws."""
-        from sfumato.queries import predict as predicting
-
-        return predicting.predict_proba(predicting.read(self.draws, self.plan, self.schema), X)
-
-    def to_pandas(self) -> Any:
-        """One row per (chain, draw), one column per label; the promise is in `attrs`."""
+    def to_pandas(self, scaled: bool = False) -> Any:
+        """One row per (chain, draw), one column per label, in own units unless `scaled`; the promise is in `attrs`."""
         from sfumato.queries import convert
 
-        return convert.to_pandas(self.draws, self._facts())
+        return convert.to_pandas(self.in_units(scaled), self._facts())
 
-    def to_arviz(self) -> Any:
-        """ArviZ's InferenceData (0.x) or DataTree (1.x), whichever is installed."""
+    def to_arviz(self, scaled: bool = False) -> Any:
+        """ArviZ's InferenceData (0.x) or DataTree (1.x), whichever is installed; in own units unless `scaled`."""
         from sfumato.queries import convert
 
-        return convert.to_arviz(self.draws, self._facts())
+        return convert.to_arviz(self.in_units(scaled), self._facts())
 
     def _facts(self) -> dict[str, Any]:
         from sfumato.queries import convert

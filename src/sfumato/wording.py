@@ -39,8 +39,8 @@ def describe(release: Any) -> str:
     # The estimate of very many coefficients takes a while, and a description must not.
     reads = release.plan["mechanism"] == "shaped-path" and len(release.draws.labels) <= _QUICKLY
     shown, values = ("estimate", release.estimate()) if reads else ("mean", release.mean())
-    means = [f"{label} {mean:.6g}" for label, mean in zip(release.draws.labels, values.ravel(), strict=True)]
-    rest = "" if len(means) <= 6 else f", ... and {len(means) - 6} more (release.draws.labels, release.{shown}())"
+    means = [f"{label} {mean:.6g}" for label, mean in zip(release.labels, values.ravel(), strict=True)]
+    rest = "" if len(means) <= 6 else f", ... and {len(means) - 6} more (release.labels, release.{shown}())"
     count = release.draws.shape[0] * release.draws.shape[1]
     kind = "draw" if (count, release.kind) == (1, "draws") else release.kind
     schema, receipt, names = release.schema, release.receipt, columns_read(release)

@@ -78,7 +78,9 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         labels = read_labels(y)
         same_length({"X": int(features.shape[0]), "y": len(labels)})
         recipe = Recipe.of(self, features.shape[1])
-        schema = recipe.schema(column, _named(self.ledger_name or "data", recipe, scores))
+        names = getattr(self, "feature_names_in_", None)
+        name = _named(self.ledger_name or "data", recipe, scores)
+        schema = recipe.schema(column, name, names, scores.offset, scores.factor)
         return Dataset.from_arrays(recipe.prepare(features), prepare(labels), schema=schema), recipe
 
     def _release(self, data: Dataset, recipe: Recipe, loss: Callable[[float], Loss], scores: Scores) -> None:
@@ -107,7 +109,8 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         self.plan_, self.guarantee_ = chosen, self.release_.guarantee
         self.n_iter_ = int(chosen["steps"])
         self._recipe, self._scores = recipe, scores
-        released = self.release_.estimate() if chosen.mechanism == "shaped-path" else self.release_.mean()
+        read = self.release_.estimate if chosen.mechanism == "shaped-path" else self.release_.mean
+        released = read(scaled=True)
         parameter = released.reshape(scores.outputs, recipe.size)
         coefficients, intercepts = recipe.to_user(parameter)
         self.coef_: Array = coefficients * scores.factor

@@ -23,6 +23,7 @@ from sfumato.schema.columns import Column
 from sfumato.schema.norms import bound_rows, bound_sparse_rows
 from sfumato.schema.read_arrays import sparse_rows
 from sfumato.schema.read_rows import Entries
+from sfumato.schema.vector_units import VectorUnits, usable_names
 
 Array = NDArray[np.float64]
 
@@ -93,10 +94,14 @@ class Recipe:
         """The constant feature that the model appends; 0 where the rows already have it."""
         return 0.0 if self.appended else self.constant
 
-    def schema(self, target: Column, name: str) -> Schema:
-        """The schema of the model's rows."""
+    def schema(self, target: Column, name: str, names: Any, shift: float, factor: float) -> Schema:
+        """The schema of the model's rows: a score s of the model means shift + factor s in the user's units."""
         width = self.width + (1 if self.appended else 0)
-        return Schema.vector(width, data_norm=self.data_norm, target=target, name=name, rows=self.rows)
+        known = usable_names(names, self.width)
+        more = ("constant",) if self.appended else ()
+        centre, span = (*self.centre.tolist(), *(0.0 for _ in more)), (*self.span.tolist(), *(1.0 for _ in more))
+        units = VectorUnits((*known, *more), centre, span, shift, factor)
+        return Schema.vector(width, data_norm=self.data_norm, target=target, name=name, rows=self.rows, units=units)
 
     def prepare(self, matrix: Any) -> Any:
         """Return the rows for a data set, scaled when they are read: the matrix is never held twice."""

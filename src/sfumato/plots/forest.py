@@ -37,7 +37,7 @@ def intervals(
     if not isinstance(release, Release):
         raise ArgumentError(f"release must come from sf.publish(...) or sf.load(...); got {type(release).__name__}.")
     share = _validate.between("level", level, 0.0, 1.0)
-    places = _places(release.draws.labels, only)
+    places = _places(release.labels, only)
     ends = np.asarray(release.interval(share, include, prior)).reshape(2, -1)[:, places]
     middle = np.asarray(release.estimate(include, prior)).reshape(-1)[places]
     rows = np.arange(len(places))
@@ -49,7 +49,7 @@ def intervals(
     axis.plot(middle, rows, "o", color=colour, markersize=6)
     if ends.min() < 0 < ends.max():
         axis.axvline(0, color=_drawing.GREY, linestyle=":", linewidth=1.5)
-    axis.set_yticks(rows, [_drawing.shortened(release.draws.labels[k]) for k in places])
+    axis.set_yticks(rows, [_drawing.shortened(release.labels[k]) for k in places])
     for text in axis.get_yticklabels():
         _drawing.plain(text)
     axis.set_ylim(len(rows) - 0.4, -0.6)

@@ -56,7 +56,7 @@ def ends(
     return transcript_posterior.ends((draws, plan, schema), share, sampling, rows)
 
 
-def estimate(draws: Draws, plan: Document, schema: Document, matrix: ArrayLike) -> Array:
+def estimate(draws: Draws, plan: Document, schema: Document, matrix: ArrayLike, include: str = BOTH) -> Array:
     """Estimates (m,) of matrix @ coefficients; with the identity as matrix those of `release.estimate`.
 
     Shape-first paths: the matrix times the estimated coefficients. Transcripts: the posterior median of each functional.
@@ -67,7 +67,7 @@ def estimate(draws: Draws, plan: Document, schema: Document, matrix: ArrayLike) 
     if shaped_intervals.is_shaped(plan):
         return np.asarray(rows @ shaped_intervals.estimate(draws, plan))
     try:
-        return np.asarray(ends(draws, plan, schema, rows, NARROWEST).mean(axis=0))
+        return np.asarray(ends(draws, plan, schema, rows, NARROWEST, include).mean(axis=0))
     except ArgumentError:  # of the reasons in `ends` only "no intervals" is left: the arguments were checked
         return np.asarray(rows @ draws.flat().mean(axis=0))
 

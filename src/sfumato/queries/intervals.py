@@ -24,6 +24,7 @@ from sfumato.queries import shaped_intervals
 from sfumato.queries.statistics.protocol import BOTH, INCLUDED, ROBUST, Released, numbers_of
 from sfumato.queries.statistics.table import reader_of
 
+_NO_PRIOR = "prior is for families; the prior of a regression is part of its plan."
 # Level of an interval so narrow that its middle is the posterior median.
 NARROWEST = 0.01
 
@@ -75,10 +76,16 @@ def estimate(
     return np.asarray(interval(draws, plan, NARROWEST, include, prior, schema).mean(axis=0))
 
 
+def no_prior(prior: Any) -> None:
+    """Refuse a reader's prior of a regression."""
+    if prior is not None:
+        raise ArgumentError(_NO_PRIOR)
+
+
 def _checked_prior(model: FamilyOrGibbs, prior: Family) -> Family:
     """The reader's prior, which must be of the released family: of the same inner family for groups, with the same floor."""
     if model.summed == LOSSES:
-        raise ArgumentError("prior is for families; the prior of a regression is part of its plan.")
+        raise ArgumentError(_NO_PRIOR)
     inner = [getattr(each, "model", each) for each in (model, prior)]
     alike = [(type(each), type(within)) for each, within in zip((model, prior), inner, strict=True)]
     floors = {getattr(within, "floor", 0.0) for within in inner}

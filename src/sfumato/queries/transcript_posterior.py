@@ -19,7 +19,7 @@ interval is the prior's own. No row is read: all of this is computed from what w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -39,7 +39,7 @@ from sfumato.queries._identities import Identities
 from sfumato.queries.pseudo_records import PseudoRecords, draw_weights, spread_records
 from sfumato.queries.statistics.protocol import BOTH, INCLUDED, Ends, Released
 from sfumato.samplers.langevin import Recursion
-from sfumato.schema import Category, Number, Schema
+from sfumato.schema import Number, Schema
 
 Array = NDArray[np.float64]
 
@@ -49,8 +49,6 @@ _WIDEST = 30
 _DRAWS = 400
 # Newton steps; from a good start the error squares at each.
 _NEWTON = 8
-# An interval wider than this share of the prior's own is reported as dominated by the prior.
-_NEARLY = 0.6
 
 
 def regression_interval(
@@ -100,31 +98,6 @@ def refusal(model: Gibbs) -> str | None:
         "intervals from a transcript are for convex, smooth losses of one score per row (Logistic, Huber, the clipped and "
         f"the smoothed ones); {loss.name} is none."
     )
-
-
-def prior_dominated(
-    plan: Mapping[str, Any], schema: Mapping[str, Any], labels: Sequence[str], ends: Array, level: float
-) -> str:
-    """A sentence on the coefficients whose interval is not much narrower than the prior's own; empty for other models."""
-    from scipy.special import ndtri
-
-    model: FamilyOrGibbs = model_from_json(plan["model"])
-    precision = getattr(model.prior, "precision", None) if model.summed == LOSSES else None
-    if model.summed != LOSSES or not isinstance(precision, float | int):
-        return ""
-    own = 2 * float(ndtri(0.5 + 0.5 * level)) / precision**0.5
-    names = [label for label, (low, high) in zip(labels, ends.T, strict=True) if high - low > _NEARLY * own]
-    if not names:
-        return ""
-    sentence = f"This release has little information on {', '.join(names)}: the interval is not much narrower than the prior's own."
-    known = Schema.from_json(schema["document"])
-    groups = sum(isinstance(column, Category) for name, column in known.columns.items() if name != known.target)
-    if groups + (model.intercept > 0) > 1 and groups:
-        sentence += (
-            " The levels of a category add up to the constant of an intercept, or of another category, so their coefficients are "
-            "not identified: leave the intercept out (intercept = false), or all categories but one."
-        )
-    return sentence
 
 
 def coefficient_draws(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[Array, Array]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.schema.columns import COLUMNS, REQUIRED, Column
+from sfumato.schema.vector_units import VectorUnits
 
 if TYPE_CHECKING:
     from sfumato.schema.schema import Schema
@@ -43,6 +44,7 @@ def to_document(schema: Schema) -> dict[str, Any]:
         "sfumato": "schema",
         "version": VERSION,
         **{name: value for name, value in head.items() if value is not None},
+        **({} if schema.units is None else {"units": schema.units.to_json()}),
         **({"columns": columns} if columns else {}),
     }
 
@@ -51,7 +53,7 @@ def from_document(document: object) -> Schema:
     """Read a schema from plain values."""
     from sfumato.schema.schema import Schema
 
-    checked = _known(document, ("sfumato", "version", *_HEAD, "columns"), "a schema")
+    checked = _known(document, ("sfumato", "version", *_HEAD, "units", "columns"), "a schema")
     if checked.get("sfumato") != "schema" or checked.get("version") != VERSION:
         raise FormatError(
             f'a schema must say sfumato = "schema" and version = {VERSION}; got '
@@ -65,11 +67,14 @@ def from_document(document: object) -> Schema:
     try:
         columns = {str(name): _column(str(name), fields) for name, fields in facts.items()}
         if "dimension" not in head:
+            if "units" in checked:
+                raise FormatError("units are those of a vector; the columns of a table have their own.")
             return Schema(columns, **head)
         target = head.pop("target", None)
         if (target, *columns) not in ((None,), ("target", "target")):
             raise FormatError('a vector schema has no columns but its target, which is called "target".')
-        return Schema.vector(**head, target=columns.get("target"))
+        units = VectorUnits.from_json(checked["units"]) if "units" in checked else None
+        return Schema.vector(**head, target=columns.get("target"), units=units)
     except (TypeError, ArgumentError) as error:
         raise FormatError(f"a schema cannot be read: {error}") from error
 
@@ -103,7 +108,9 @@ def _parsed(text: str, language: str, parse: Callable[[str], Any]) -> Any:
 
 def to_toml(document: Mapping[str, Any]) -> str:
     """Write a schema document as TOML: the head, then one table per column."""
-    lines = [f"{name} = {toml_value(value)}" for name, value in document.items() if name != "columns"]
+    lines = [f"{name} = {toml_value(value)}" for name, value in document.items() if name not in ("columns", "units")]
+    if "units" in document:
+        lines += ["", "[units]", *(f"{name} = {toml_value(value)}" for name, value in document["units"].items())]
     for name, facts in document.get("columns", {}).items():
         lines += ["", f"[columns.{toml_key(name)}]"]
         lines += [f"{fact} = {toml_value(value)}" for fact, value in facts.items()]

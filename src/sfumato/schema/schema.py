@@ -19,6 +19,7 @@ from sfumato.schema.columns import COLUMNS, Column, public_text
 if TYPE_CHECKING:
     from sfumato.schema.counts import Counts
     from sfumato.schema.design import Design
+    from sfumato.schema.vector_units import VectorUnits
 
 # Accepted values of `rows`.
 ROWS = ("clip", "normalise")
@@ -48,6 +49,7 @@ class Schema:
     unit: str
     rows: str
     dimension: int | None
+    units: VectorUnits | None
 
     def __init__(
         self,
@@ -64,7 +66,7 @@ class Schema:
                 'columns must be a mapping such as {"age": sf.Number(0, 100)} with at least one column; '
                 f"got {type(columns).__name__}."
             )
-        self._keep(columns, target, data_norm, name, unit, rows, None)
+        self._keep(columns, target, data_norm, name, unit, rows, None, None)
 
     @classmethod
     def vector(
@@ -75,10 +77,12 @@ class Schema:
         name: str = "data",
         unit: str = "row",
         rows: str = "clip",
+        units: VectorUnits | None = None,
     ) -> Schema:
         """Describe rows that are vectors of `dimension` numbers with norm at most `data_norm`.
 
-        A cell that is no finite number is stored as 0, which never lengthens a row. `target` is a column, not a name.
+        A cell that is no finite number is stored as 0, which never lengthens a row. `target` is a column, not a name. `units`
+        name the numbers and say how they were scaled.
         """
         if data_norm is None:
             raise ArgumentError(
@@ -89,7 +93,7 @@ class Schema:
         columns = {} if target is None else {"target": target}
         # Not through __init__, which describes a table.
         made = object.__new__(cls)
-        made._keep(columns, "target" if columns else None, data_norm, name, unit, rows, dimension)
+        made._keep(columns, "target" if columns else None, data_norm, name, unit, rows, dimension, units)
         return made
 
     def _keep(
@@ -101,6 +105,7 @@ class Schema:
         unit: str,
         rows: str,
         dimension: int | None,
+        units: VectorUnits | None,
     ) -> None:
         for label, column in columns.items():
             public_text("the name of a column", label)
@@ -118,7 +123,9 @@ class Schema:
         elif rows == "normalise":
             raise ArgumentError('rows="normalise" needs data_norm, the norm that rows are brought to; got None.')
         vars(self).update(_columns=tuple(columns.items()), target=target, data_norm=data_norm)
-        vars(self).update(name=name, unit=unit, rows=rows, dimension=dimension)
+        if units is not None and len(units.names) != dimension:
+            raise ArgumentError(f"units must name the {dimension} numbers of a row; got {len(units.names)} names.")
+        vars(self).update(name=name, unit=unit, rows=rows, dimension=dimension, units=units)
 
     @cached_property
     def columns(self) -> Mapping[str, Column]:
@@ -137,13 +144,15 @@ class Schema:
     @property
     def vector_names(self) -> tuple[str, ...]:
         """The names of a vector's numbers."""
-        return tuple(f"x{i}" for i in range(self.dimension or 0))
+        from sfumato.schema.vector_units import default_names
+
+        return default_names(self.dimension or 0) if self.units is None else self.units.names
 
     def without_target(self) -> Schema:
         """Return the facts about the features alone, by which public rows are read for a prediction."""
         made = object.__new__(Schema)
         columns = {name: column for name, column in self._columns if name != self.target}
-        made._keep(columns, None, self.data_norm, self.name, self.unit, self.rows, self.dimension)
+        made._keep(columns, None, self.data_norm, self.name, self.unit, self.rows, self.dimension, self.units)
         return made
 
     def only(self, columns: Iterable[str], target: str | None = None) -> Schema:

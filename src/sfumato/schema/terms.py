@@ -95,7 +95,7 @@ def read_terms(texts: Sequence[str], schema: Schema) -> tuple[Term, ...]:
 def _expanded(text: str, schema: Schema) -> list[Term]:
     """One term, or for "a*b" every product of some of its factors."""
     if text in schema.columns:
-        return [_term(text, [(text, 1)], schema)]
+        return [_term(text, [_factor(text, text, schema)], schema)]
     if "*" not in text:
         return [_term(text, [_factor(part.strip(), text, schema) for part in text.split(":")], schema)]
     factors = [_factor(part.strip(), text, schema) for part in text.split("*")]

@@ -29,14 +29,16 @@ Expansion = dict[tuple[str, ...], float]
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The names of the coefficients in own units, the intercept first, and own = matrix @ (parameter, the constant's included).
+    """The names of the coefficients in own units, the intercept first, and own = matrix @ parameter + offset.
 
-    `fixed` holds the names of which the coefficient is 0 by definition: reference levels, alone and in products.
+    The parameter includes the constant's. `fixed` holds the names of which the coefficient is 0 by definition: reference
+    levels, alone and in products. `offset` is not 0 where labels were shifted before the fit.
     """
 
     names: tuple[str, ...]
     matrix: Array
     fixed: frozenset[str] = frozenset()
+    offset: Array | None = None
 
     def weights(self, named: Mapping[str, float]) -> Array:
         """The functional of the parameter that a weighted sum of named coefficients is."""
@@ -54,8 +56,9 @@ def units_of(design: Design, constant: float, reference: Mapping[str, Any] | Non
     schema, chosen = design.schema, dict(reference or {})
     _check_references(schema, chosen)
     if schema.dimension is not None:
-        expansions: list[Expansion] = [{(name,): 1.0} for name in design.features]
-    elif design.terms is None:
+        return _vector(schema, design, constant)
+    expansions: list[Expansion]
+    if design.terms is None:
         expansions = [each for name in schema.features for each in _whole_column(schema, name, chosen.get(name))]
     else:
         expansions = [each for term in design.terms for each in _product(schema, term, chosen)]
@@ -71,6 +74,23 @@ def units_of(design: Design, constant: float, reference: Mapping[str, Any] | Non
             matrix[places[term], feature] = value
     names = tuple(":".join(term) if term else INTERCEPT for term in terms)
     return Units(names, matrix, _fixed(design, chosen, names))
+
+
+def _vector(schema: Schema, design: Design, constant: float) -> Units:
+    """The entries of a vector, in the units that they had before they were scaled, where these are stated."""
+    width, units = design.dimension, schema.units
+    centre, span = (
+        (np.zeros(width), np.ones(width)) if units is None else (np.array(units.centre), np.array(units.span))
+    )
+    shift, factor = (0.0, 1.0) if units is None else (units.shift, units.factor)
+    whole = np.diag(factor / span)
+    if not constant and not centre.any():
+        return Units(design.features, whole)
+    first = -factor * centre / span
+    matrix = np.vstack([first, whole])
+    if constant:
+        matrix = np.column_stack([matrix, [factor * constant, *[0.0] * width]])
+    return Units((INTERCEPT, *design.features), matrix, offset=np.array([shift, *[0.0] * width]))
 
 
 def _whole_column(schema: Schema, name: str, reference: Any) -> list[Expansion]:

@@ -24,7 +24,7 @@ def _question(command: Callable[..., None]) -> Callable[..., None]:
     return app.command()(blames_a_forged_file(command))
 
 
-def _load(file: Path) -> Any:
+def opened(file: Path) -> Any:
     """Read the release; for one that is not private, a notice goes to standard error."""
     from sfumato.release import load
     from sfumato.wording import notice
@@ -47,7 +47,7 @@ def _table(labels: Sequence[str], names: Sequence[str], rows: Sequence[Sequence[
 
 def _by_label(release: Any, columns: dict[str, Any], as_json: bool) -> None:
     """Print one number of every label for each column."""
-    labels, names = release.draws.labels, list(columns)
+    labels, names = release.labels, list(columns)
     rows = list(zip(*(values.ravel().tolist() for values in columns.values()), strict=True))
     document = {label: dict(zip(names, row, strict=True)) for label, row in zip(labels, rows, strict=True)}
     emit(as_json, document, _table(labels, names, rows))
@@ -59,7 +59,7 @@ def mean(file: ReleaseFile, as_json: Json = False) -> None:
 
     Example: sfumato query mean smokers.sfumato
     """
-    release = _load(file)
+    release = opened(file)
     _by_label(release, {"mean": release.mean()}, as_json)
 
 
@@ -76,7 +76,7 @@ def interval(
     """
     import numpy as np
 
-    release = _load(file)
+    release = opened(file)
     lower, upper = release.interval(level, include)
     _by_label(release, {"lower": lower, "estimate": release.estimate(include), "upper": upper}, as_json)
     unknown = release.prior_dominated(np.stack([lower.ravel(), upper.ravel()]), level)
@@ -92,7 +92,7 @@ def quantile(
 
     Example: sfumato query quantile smokers.sfumato --at 0.9
     """
-    release = _load(file)
+    release = opened(file)
     if len(release.draws.pooled()) == 1:
         raise ArgumentError("one draw has no quantiles: ask for an interval, or plan with more draws.")
     _by_label(release, {f"quantile {at:g}": release.quantile(at)}, as_json)
@@ -111,8 +111,8 @@ def probability(
     """
     if (above is None) == (below is None):
         raise ArgumentError("give exactly one of --above and --below.")
-    release = _load(file)
-    draws = release.draws.pooled()
+    release = opened(file)
+    draws = release.in_units().pooled()
     if len(draws) == 1:
         raise ArgumentError("one draw has no shares: ask for an interval, or plan with more draws.")
     if above is not None:
@@ -128,7 +128,7 @@ def top(file: ReleaseFile, k: Annotated[int, typer.Option(help="How many.")] = 1
 
     Example: sfumato query top regions.sfumato --k 3
     """
-    reply = _load(file).ask.top(k)
+    reply = opened(file).ask.top(k)
     emit(as_json, {"value": reply.value, "sentence": reply.sentence}, str(reply))
 
 
@@ -139,32 +139,8 @@ def attacker(file: ReleaseFile, as_json: Json = False) -> None:
     Example: sfumato query attacker smokers.sfumato
     """
     # The answer is computed from the recorded guarantee, so the record is verified first.
-    answer = _load(file).verify().attacker()
+    answer = opened(file).verify().attacker()
     emit(as_json, {"success": answer.success, "sentence": answer.sentence}, str(answer))
-
-
-@_question
-def predict(
-    file: ReleaseFile,
-    rows: Annotated[Path, typer.Argument(help="PUBLIC rows to predict for: .csv, .parquet.")],
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Probabilities of the classes instead of the likeliest one.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Predictions of a released regression for public rows, one a line.
-
-    Example: sfumato query predict income.sfumato new_rows.csv
-    """
-    from sfumato.shells.csv_output import defused
-
-    release = _load(file)
-    if proba:
-        shares = release.predict_proba(rows)
-        emit(as_json, shares, "\n".join("  ".join(f"{share:.4f}" for share in row) for row in shares))
-        return
-    values = release.predict(rows)
-    emit(as_json, list(values), "\n".join(visible(str(defused(value))) for value in values.tolist()))
 
 
 @_question
@@ -177,7 +153,7 @@ def marginal(
 
     Example: sfumato query marginal table.sfumato region smoker
     """
-    table = _load(file).marginal(columns)
+    table = opened(file).marginal(columns)
     emit(as_json, {"columns": table.columns, "levels": table.levels, "shares": table.values}, str(table))
 
 
@@ -194,7 +170,7 @@ def synthesize(
     from sfumato.shells import csv_output
     from sfumato.wording import notice
 
-    release = _load(file)
+    release = opened(file)
     table = release.synthesize(rows)
     records = zip(*(column.tolist() for column in table.values()), strict=True)
     text = csv_output.table([list(table), *records], notice(release))

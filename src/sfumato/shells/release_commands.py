@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.errors import ArgumentError
-from sfumato.shells import query_commands
+from sfumato.shells import query_commands, regression_commands
 from sfumato.shells.forged_files import blames_a_forged_file
 from sfumato.shells.interrupting import says_what_was_charged
 from sfumato.shells.ledger_commands import WitnessFile
@@ -160,7 +160,7 @@ def _document(release: Any) -> dict[str, Any]:
         "trust": release.guarantee.trust,
         "private": release.private,
         "signed": release.signature is not None,
-        "labels": list(release.draws.labels),
+        "labels": list(release.labels),
         "mean": release.mean().ravel(),
         "plan": dict(release.plan),
         "receipt": release.receipt,
@@ -197,7 +197,7 @@ def show(
     release = load(file)
     checked = _verified(release, file, public_key, ledger, witness) if verify else []
     if csv:
-        draws, count = release.draws, release.draws.shape[1]
+        draws, count = release.in_units(), release.draws.shape[1]
         rows = [[*divmod(k, count), *each] for k, each in enumerate(draws.flat().tolist())]
         typer.echo(csv_output.table([["chain", "draw", *draws.labels], *rows], notice(release)), nl=False)
         return
@@ -257,4 +257,5 @@ def add_to(app: typer.Typer) -> None:
     """Add the commands in the order in which they are used; each is named after its function."""
     for command in (demo, spec, plan, price_list, compare, release, show, report):
         app.command(command.__name__.replace("_", "-"))(command)
+    regression_commands.add_to(query_commands.app)
     app.add_typer(query_commands.app, name="query")

@@ -14,8 +14,9 @@ from typing import Any
 from sfumato._version import __version__
 from sfumato.errors import ArgumentError, SfumatoError
 from sfumato.models.model import LOSSES
-from sfumato.shells import svg
+from sfumato.shells import report_regression, svg
 from sfumato.shells.ledger_places import open_existing
+from sfumato.shells.report_tables import table
 from sfumato.wording import columns_read, expected_in_words
 
 # No script, no request, no frame, no form: only the page's own style.
@@ -99,18 +100,6 @@ def _section(title: str, inner: str) -> str:
     return f"<h2>{escape(title)}</h2>\n{inner}" if inner else ""
 
 
-def _table(head: list[str], rows: list[list[str]], numbers: bool = True) -> str:
-    """A table; with `numbers` every column but the first is aligned to the right."""
-
-    def line(tag: str, cells: list[str]) -> str:
-        opened = [f'{tag} class="number"' if place and numbers else tag for place in range(len(cells))]
-        inner = (f"<{each}>{escape(cell)}</{tag}>" for each, cell in zip(opened, cells, strict=True))
-        return f"<tr>{''.join(inner)}</tr>"
-
-    body = "".join(line("td", row) for row in rows)
-    return f'<div class="wide"><table><thead>{line("th", head)}</thead><tbody>{body}</tbody></table></div>'
-
-
 def _percent(share: float, digits: int = 0) -> str:
     return f"{100 * share:.{digits}f} %"
 
@@ -159,15 +148,17 @@ def intervals(release: Any, level: float) -> tuple[Any, Any, Any] | str:
 
 
 def _results(release: Any) -> str:
-    import numpy as np
+    from sfumato.queries.own_units import regression_of
 
-    labels, hidden = release.draws.labels[:_MOST_LABELS], len(release.draws.labels) - _MOST_LABELS
+    if regression_of(release.plan) is not None:
+        return report_regression.results(release, _LEVEL, _MOST_LABELS)
+    labels, hidden = release.labels[:_MOST_LABELS], len(release.labels) - _MOST_LABELS
     means = [f"{mean:.5g}" for mean in release.mean().ravel()[:_MOST_LABELS]]
     more = f"<p>… and {hidden} more in the file.</p>" if hidden > 0 else ""
     ends = intervals(release, _LEVEL)
     if isinstance(ends, str):
         rows = [[label, mean] for label, mean in zip(labels, means, strict=True)]
-        return _table(["", "mean"], rows) + more + f"<p>No interval: {escape(ends)}</p>"
+        return table(["", "mean"], rows) + more + f"<p>No interval: {escape(ends)}</p>"
     name = f"{_percent(_LEVEL)} interval"
     lower, middle, upper = (each[:_MOST_LABELS] for each in ends)
     rows = [
@@ -178,19 +169,11 @@ def _results(release: Any) -> str:
         "The intervals are for the truth, with the privacy noise and the sampling of the records both counted. One draw is "
         "enough for an interval, because the law by which it was drawn, given what is hidden, is public."
     )
-    scaled = (
-        " Coefficients belong to features scaled by their declared bounds: a number runs from -1/2 to 1/2, a yes or no is 1/2 or "
-        "-1/2, a level of a category 1 or 0. The intercept is shown divided by the constant feature that stands for it."
-        if release.plan["model"].get("model") == "gibbs"
-        else ""
-    )
     head = ["", "estimate", name, "mean of the draws"]
     # The average of a path is not centred at the posterior: beside the estimate it would only confuse.
     if release.kind == "estimate":
         head, rows = head[:3], [row[:3] for row in rows]
-    unknown = release.prior_dominated(np.stack([ends[0], ends[2]]), _LEVEL)
-    warning = f"<p><strong>{escape(unknown)}</strong></p>" if unknown else ""
-    return chart + _table(head, rows) + more + warning + f"<p>{why}{scaled}</p>"
+    return chart + table(head, rows) + more + f"<p>{why}</p>"
 
 
 def _target(release: Any) -> tuple[float, float] | None:
@@ -217,14 +200,14 @@ def _protection(release: Any) -> str:
         "<p>Somebody who wants to tell whether a given record was used, and accuses wrongly as often as the first column says, "
         "overlooks the record at least as often as the second.</p>"
     )
-    return text + chart + second + _table(["wrong accusations", "records overlooked, at least"], rows)
+    return text + chart + second + table(["wrong accusations", "records overlooked, at least"], rows)
 
 
 def _theorem(release: Any) -> str:
     guarantee = release.guarantee
     rows = [[a.name, a.symbol, str(a.value), a.origin] for a in guarantee.assumptions]
     head = f"<p>Theorem: {escape(guarantee.theorem)}. Source: {escape(guarantee.source)}. Trust: {escape(guarantee.trust)}.</p>"
-    return head + (_table(["hypothesis", "symbol", "value", "from"], rows, numbers=False) if rows else "")
+    return head + (table(["hypothesis", "symbol", "value", "from"], rows, numbers=False) if rows else "")
 
 
 def _accuracy(release: Any, test: str | Path | None) -> str:

@@ -1,0 +1,42 @@
+"""Effects that fit one axis: a number from its lower bound to its upper, yes against no, a level against its reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.queries import own_units
+from sfumato.schema import Category, Number, Schema
+from sfumato.schema.design import Design
+
+
+def range_effects(
+    plan: Mapping[str, Any], schema: Mapping[str, Any], labels: tuple[str, ...]
+) -> dict[str, dict[str, float]]:
+    """Name -> weights of coefficients (`release.contrast`), for columns that enter the regression by themselves only.
+
+    The effect of a column that has a power or a product beside it depends on where it starts, so it is left out. Empty for
+    rows without named columns and for several classes.
+    """
+    model = own_units.regression_of(plan)
+    declared = Schema.from_json(schema["document"])
+    if model is None or declared.dimension is not None or declared.rows == "normalise" or model.loss.outputs > 1:
+        return {}
+    effects: dict[str, dict[str, float]] = {}
+    for name in _alone(declared, model.terms):
+        column = declared.columns[name]
+        if isinstance(column, Number):
+            effects[f"{name}, {column.lower:g} to {column.upper:g}"] = {name: column.upper - column.lower}
+        elif isinstance(column, Category):
+            effects |= {label: {label: 1.0} for label in labels if label.startswith(f"{name}=")}
+        else:
+            effects[name] = {name: 1.0}
+    return effects
+
+
+def _alone(schema: Schema, terms: tuple[str, ...] | None) -> list[str]:
+    """The columns that are one term and part of no other."""
+    if terms is None:
+        return list(schema.features)
+    used = [name for term in Design.of(schema, terms).terms or () for name, _ in term.factors]
+    return [name for name in schema.features if used.count(name) == 1]

@@ -1,0 +1,67 @@
+"""Questions to a released regression, as methods of a release: coefficients in own units, contrasts, predictions, effects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.draws import Draws
+from sfumato.queries.statistics.protocol import BOTH
+
+
+class RegressionQuestions:
+    """The part of `Release` that reads a regression. All of it follows from the release; no row is read."""
+
+    draws: Draws
+    plan: Mapping[str, Any]
+    schema: Mapping[str, Any]
+
+    def view(self, scaled: bool = False, reference: Mapping[str, Any] | None = None) -> Any:
+        """Names and linear map from the released coordinates to what is shown (`queries.own_units.View`)."""
+        from sfumato.queries import own_units
+
+        return own_units.view(self.draws, self.plan, self.schema, scaled, reference)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of what is shown: of a regression its coefficients in the columns' own units."""
+        return tuple(self.view().labels)
+
+    def coefficients(
+        self,
+        level: float = 0.9,
+        include: str = BOTH,
+        *,
+        reference: Mapping[str, Any] | None = None,
+        scaled: bool = False,
+    ) -> Any:
+        """A table of coefficients, standard errors, intervals and, where the link has them, ratios.
+
+        `reference` replaces the reference levels of categories: {"region": "south"}, or "sum-to-zero" for effects that add up
+        to 0. `scaled=True` shows the coordinates as they were released.
+        """
+        from sfumato.queries import coefficients
+
+        shown = self.view(scaled, reference)
+        return coefficients.table(self.draws, self.plan, self.schema, shown, level, include)
+
+    def contrast(self, weights: Mapping[str, float], level: float = 0.9, include: str = BOTH) -> Any:
+        """A weighted sum of coefficients: {"region=north": 1, "region=south": -1}, or {"age": 10} for ten years."""
+        from sfumato.queries import coefficients
+
+        return coefficients.contrast(self.draws, self.plan, self.schema, self.view(), weights, level, include)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predictions of a released regression for public rows, which the release's schema encodes."""
+        from sfumato.queries import predict as predicting
+
+        return predicting.predict(predicting.read(self.draws, self.plan, self.schema), X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the target's levels for public rows, averaged over the draws."""
+        from sfumato.queries import predict as predicting
+
+        return predicting.predict_proba(predicting.read(self.draws, self.plan, self.schema), X)

@@ -1,0 +1,163 @@
+"""The summary of a released regression: what was fitted, a table of coefficients in own units, and how to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato._quadrature import Array
+from sfumato._validate import visible
+from sfumato.errors import ArgumentError
+from sfumato.models.gibbs import Gibbs
+from sfumato.queries import coefficients, intervals, own_units
+from sfumato.queries.coefficients import Coefficients
+from sfumato.queries.shaped_intervals import far_from_quadratic, is_shaped
+from sfumato.schema import Category, Schema
+from sfumato.schema.coding import chosen_reference
+from sfumato.schema.design import Design
+
+# Coefficients that are printed: about a screen.
+_SHOWN = 40
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionSummary:
+    """Facts on a fit, its coefficients, notes for the reader, and the promise; prints like the table of a statistics package."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    coefficients: Coefficients
+    notes: tuple[str, ...]
+    promise: str
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the coefficients."""
+        return self.coefficients.labels
+
+    @property
+    def estimates(self) -> Array:
+        """The estimated coefficients."""
+        return self.coefficients.estimates
+
+    @property
+    def intervals(self) -> Array | None:
+        """Lower and upper ends (2, coefficients); None where the release has none."""
+        return self.coefficients.intervals
+
+    @property
+    def reason(self) -> str:
+        """Why there are no intervals."""
+        return self.coefficients.reason
+
+    @property
+    def warning(self) -> str:
+        """The sentence on coefficients of which little is known."""
+        return self.coefficients.sentence
+
+    def __str__(self) -> str:
+        rows = self.coefficients.rows()
+        table = coefficients.aligned(rows[: _SHOWN + 1])
+        rest = len(rows) - 1 - _SHOWN
+        body = [*table[1:], *([f"... and {rest} more (release.coefficients())"] if rest > 0 else [])]
+        wide = max(len(line) for line in table)
+        head = max(len(name) for name, _ in self.facts)
+        facts = [f"{name:<{head}}  {visible(value)}" for name, value in self.facts]
+        heavy, light = "=" * wide, "-" * wide
+        below = [*map(visible, self.notes), visible(self.promise)]
+        return "\n".join([visible(self.title), *facts, heavy, table[0], light, *body, heavy, *below])
+
+
+def summarise(
+    release: Any, level: float, prior: Any, reference: Mapping[str, Any] | None, promise: str
+) -> RegressionSummary:
+    """The summary of a release of a regression."""
+    intervals.no_prior(prior)
+    model = own_units.regression_of(release.plan)
+    if model is None:
+        raise ArgumentError("this summary is of a regression; the release is of another model.")
+    schema = Schema.from_json(release.schema["document"])
+    table = release.coefficients(level, reference=reference)
+    target = schema.target or "the target"
+    facts = (
+        ("records", f"{int(release.plan['n']):,} (unit: {release.schema['unit']})"),
+        ("link", link_in_words(model, schema)),
+        ("made by", str(release.plan["mechanism"])),
+    )
+    notes = _notes(release, model, schema, table, reference or {})
+    return RegressionSummary(f"{kind_in_words(model)} regression of {target}", facts, table, tuple(notes), promise)
+
+
+def kind_in_words(model: Gibbs) -> str:
+    """The kind of a regression, capitalised: "Logistic", "Linear"."""
+    loss = model.loss
+    named = loss.spec_name if loss.squared_labels is not None or loss.name != "huber" else None
+    return (named or loss.name).capitalize()
+
+
+def link_in_words(model: Gibbs, schema: Schema) -> str:
+    """What the coefficients add up to."""
+    column = schema.columns.get(schema.target or "")
+    levels = None if column is None else column.levels
+    if levels and model.loss.outputs == 1:
+        shown = {True: "yes", False: "no"}.get(levels[-1], levels[-1]) if isinstance(levels[-1], bool) else levels[-1]
+        return f"{model.loss.link} of {schema.target} = {shown}"
+    return f"{model.loss.link} of {schema.target}"
+
+
+def _notes(release: Any, model: Gibbs, schema: Schema, table: Coefficients, reference: Mapping[str, Any]) -> list[str]:
+    """Sentences below the table, in the order of their importance."""
+    notes = [f"* {table.sentence}"] if table.little else []
+    if table.intervals is None:
+        notes.append(f"No interval: {table.reason}")
+    else:
+        notes.append("Standard errors and intervals include the privacy noise and the sampling of the records.")
+        notes += [far] if (far := _far(release)) else []
+    notes += [each for each in (units_note(model, schema), reference_note(model, schema, reference)) if each]
+    return notes
+
+
+def units_note(model: Gibbs, schema: Schema) -> str:
+    """What one unit is, where it is not that of the columns; and what a bounded norm of the rows does."""
+    if schema.rows == "normalise":
+        return (
+            "Every row was divided by its norm, so coefficients are those of the scaled features, not of the columns."
+        )
+    design = Design.of(schema, model.terms)
+    if schema.dimension is None and schema.data_norm is not None and design.radius == schema.data_norm:
+        return "Rows longer than data_norm were shortened; coefficients are those of rows within it."
+    return ""
+
+
+def reference_note(model: Gibbs, schema: Schema, reference: Mapping[str, Any]) -> str:
+    """Which level each category is compared with."""
+    used = set(schema.features)
+    if model.terms is not None:
+        terms = Design.of(schema, model.terms).terms or ()
+        used = {name for term in terms for name, _ in term.factors}
+    compared = []
+    for name in schema.features:
+        column = schema.columns[name]
+        if isinstance(column, Category) and name in used:
+            base = chosen_reference(name, column, reference.get(name))
+            compared.append(f"{name} with {'the mean of its levels' if base is None else column.levels[base]}")
+    return f"Levels are compared: {', '.join(compared)}." if compared else ""
+
+
+def _far(release: Any) -> str:
+    return far_from_quadratic(release.draws, release.plan) if is_shaped(release.plan) else ""
+
+
+def warning(release: Any, ends: Array, level: float) -> str:
+    """Sentences on coefficients of which little is known and on a large q; "" for other models."""
+    if own_units.regression_of(release.plan) is None:
+        return ""
+    # Ends may be those of the coefficients in own units or as they were released.
+    shown = release.view()
+    if np.shape(ends)[1] != len(shown.labels):
+        shown = release.view(scaled=True)
+    names = coefficients.prior_dominated(release.plan, shown.labels, shown.functionals, np.asarray(ends), level)
+    return f"{coefficients.little_information(names, len(shown.labels))} {_far(release)}".strip()

@@ -1,0 +1,208 @@
+"""`sfumato query` of a regression: summary, coefficients, contrasts, predictions and marginal effects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato._validate import visible
+from sfumato.errors import ArgumentError
+from sfumato.shells.forged_files import blames_a_forged_file
+from sfumato.shells.printing import Json, emit, write_new
+from sfumato.shells.query_commands import ReleaseFile, opened
+
+Level = Annotated[float, typer.Option(help="How often the interval should hold the truth.")]
+Rows = Annotated[Path, typer.Argument(help="PUBLIC rows: .csv, .parquet.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="A CSV file; the terminal if left out.")]
+References = Annotated[
+    list[str] | None,
+    typer.Option("--reference", help="column=level: compare with this level, or column=sum-to-zero. Repeatable."),
+]
+
+
+def summary(file: ReleaseFile, level: Level = 0.9, reference: References = None, as_json: Json = False) -> None:
+    """Estimates and intervals as a table; of a regression the coefficients in the columns' own units, with ratios.
+
+    Example: sfumato query summary illness.sfumato --reference region=south
+    """
+    release = opened(file)
+    made = release.summary(level, reference=_references(release, reference))
+    emit(as_json, _document(made), str(made))
+
+
+def coefficients(
+    file: ReleaseFile,
+    level: Level = 0.9,
+    reference: References = None,
+    scaled: Annotated[bool, typer.Option("--scaled", help="As they were released, for coded features.")] = False,
+    as_json: Json = False,
+) -> None:
+    """The coefficients of a regression with standard errors, intervals and ratios, in the columns' own units.
+
+    Example: sfumato query coefficients illness.sfumato --json
+    """
+    release = opened(file)
+    table = release.coefficients(level, reference=_references(release, reference), scaled=scaled)
+    emit(as_json, _by_name(table), str(table))
+
+
+def contrast(
+    file: ReleaseFile,
+    weights: Annotated[
+        list[str], typer.Argument(help="name=weight, such as region=north=1 region=south=-1 or age=10.")
+    ],
+    level: Level = 0.9,
+    as_json: Json = False,
+) -> None:
+    """A weighted sum of coefficients with its interval.
+
+    Example: sfumato query contrast illness.sfumato region=north=1 region=south=-1
+    """
+    made = opened(file).contrast(dict(_weight(each) for each in weights), level)
+    document = {key: getattr(made, key) for key in ("weights", "estimate", "deviation", "lower", "upper", "level")}
+    emit(as_json, {**document, "ratio": made.ratio, "ratios": made.ratios}, str(made))
+
+
+def predict(
+    file: ReleaseFile,
+    rows: Rows,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Probabilities of the classes, not the likeliest one.")
+    ] = False,
+    interval: Annotated[
+        str | None, typer.Option("--interval", help='Add an interval: of the "mean", or of one "answer".')
+    ] = None,
+    level: Level = 0.9,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Predictions of a released regression for public rows, one a line; as CSV with a header where -o names a file.
+
+    Example: sfumato query predict illness.sfumato new_rows.csv --interval mean -o predicted.csv
+    """
+    release = opened(file)
+    if proba and interval is not None:
+        raise ArgumentError(
+            "--proba and --interval exclude each other: --interval mean gives the probability of the second level."
+        )
+    head, table = _predictions(release, rows, proba, interval, level)
+    if as_json:
+        emit(True, [row[0] for row in table] if len(head) == 1 else table, "")
+        return
+    _written(release, head, table, output)
+
+
+def _predictions(
+    release: Any, rows: Path, proba: bool, interval: str | None, level: float
+) -> tuple[list[str], list[Any]]:
+    """The names of the columns, and a row of values for each row of the file."""
+    if interval is not None:
+        made = release.predict_interval(rows, level, of=interval)
+        ends = (made.estimate.tolist(), made.lower.tolist(), made.upper.tolist())
+        return [made.what, "lower", "upper"], list(zip(*ends, strict=True))
+    if proba:
+        schema = _declared(release)
+        levels = schema.columns[schema.target or ""].levels or ()
+        return [str(each) for each in levels], release.predict_proba(rows).tolist()
+    return ["prediction"], [[value] for value in release.predict(rows).tolist()]
+
+
+def _written(release: Any, head: Sequence[str], table: Sequence[Sequence[Any]], output: Path | None) -> None:
+    """A CSV file with a header, or aligned values on the terminal, with a header where there are several."""
+    from sfumato.shells import csv_output
+    from sfumato.wording import notice
+
+    if output is not None:
+        text = csv_output.table([list(head), *table], notice(release))
+        write_new(output, text, f"wrote {len(table):,} rows to {output}")
+        return
+    shown = [[_cell(each) for each in row] for row in table]
+    if len(head) == 1:
+        typer.echo("\n".join(row[0] for row in shown))
+        return
+    lines = [list(map(visible, head)), *shown]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    typer.echo("\n".join("  ".join(map(str.rjust, line, widths)) for line in lines))
+
+
+def _cell(value: Any) -> str:
+    from sfumato.shells.csv_output import defused
+
+    return f"{value:.6g}" if isinstance(value, float) else visible(str(defused(value)))
+
+
+def _declared(release: Any) -> Any:
+    """The schema of the release."""
+    from sfumato.schema import Schema
+
+    return Schema.from_json(release.schema["document"])
+
+
+def effects(file: ReleaseFile, rows: Rows, level: Level = 0.9, as_json: Json = False) -> None:
+    """Marginal effects of a logistic or Poisson regression, averaged over public rows.
+
+    Example: sfumato query effects illness.sfumato typical_rows.csv
+    """
+    made = opened(file).marginal_effects(rows, level)
+    numbers = zip(made.names, made.estimates.tolist(), made.lower.tolist(), made.upper.tolist(), strict=True)
+    document = {name: {"effect": middle, "lower": low, "upper": high} for name, middle, low, high in numbers}
+    emit(as_json, {"what": made.what, "effects": document}, str(made))
+
+
+def _weight(text: str) -> tuple[str, float]:
+    """Name and weight of "region=north=1": the weight follows the last sign of equality."""
+    name, _, number = text.rpartition("=")
+    try:
+        return name, float(number)
+    except ValueError:
+        raise ArgumentError(f"a weight must be name=number, such as region=north=1; got {text!r}.") from None
+
+
+def _references(release: Any, texts: list[str] | None) -> dict[str, Any] | None:
+    """{"region": "south"} of "region=south"; a level that is a number is read as one."""
+    chosen: dict[str, Any] = {}
+    columns = _declared(release).columns if texts else {}
+    for text in texts or ():
+        name, mark, level = text.partition("=")
+        if not mark:
+            raise ArgumentError(f"--reference must be column=level; got {text!r}.")
+        levels = getattr(columns.get(name), "levels", None) or ()
+        chosen[name] = next((each for each in levels if str(each) == level), level)
+    return chosen or None
+
+
+def _by_name(table: Any) -> dict[str, Any]:
+    """Every number of a table of coefficients by coefficient and column; None for one that does not exist."""
+    columns = {name: values.tolist() for name, values in table.columns().items()}
+    return {
+        label: {name: None if values[k] != values[k] else values[k] for name, values in columns.items()}
+        for k, label in enumerate(table.labels)
+    }
+
+
+def _document(made: Any) -> dict[str, Any]:
+    """A summary as `--json` prints it."""
+    if hasattr(made, "coefficients"):
+        return {
+            "title": made.title,
+            **dict(made.facts),
+            "coefficients": _by_name(made.coefficients),
+            "notes": made.notes,
+        }
+    ends = None if made.intervals is None else made.intervals.tolist()
+    return {
+        "labels": made.labels,
+        "estimates": made.estimates,
+        "intervals": ends,
+        "means": made.means,
+        "reason": made.reason,
+    }
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands; each is named after its function."""
+    for command in (summary, coefficients, contrast, predict, effects):
+        app.command()(blames_a_forged_file(command))

@@ -1,0 +1,146 @@
+"""Terms of a regression: their coded values keep the stated bounds, and the errors say what to write."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.schema import coding
+from sfumato.schema.design import Design
+from sfumato.schema.terms import read_terms
+
+SCHEMA = sf.Schema(
+    {
+        "age": sf.Number(18, 90),
+        "year": sf.Number(1900, 2020),
+        "smoker": sf.Boolean(),
+        "region": sf.Category(["north", "south", "west"]),
+        "ward": sf.Category(list(range(7))),
+        "ill": sf.Boolean(),
+    },
+    target="ill",
+)
+EVERYTHING = [
+    "age*region",
+    "smoker*year",
+    "ward",
+    "age^2",
+    "age^3",
+    "year^2",
+    "age:smoker",
+    "age^2:smoker",
+    "region:smoker",
+]
+
+
+def block(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
+    """Encoded cells with every extreme among them."""
+    ends = rng.integers(0, 2, n).astype(bool)
+    return {
+        "age": np.where(ends, rng.choice([18.0, 90.0, 54.0], n), rng.uniform(18, 90, n)),
+        "year": np.where(ends, rng.choice([1900.0, 2020.0], n), rng.uniform(1900, 2020, n)),
+        "smoker": rng.integers(0, 2, n).astype(np.uint8),
+        "region": rng.integers(0, 3, n).astype(np.uint8),
+        "ward": rng.integers(0, 7, n).astype(np.uint8),
+    }
+
+
+@pytest.mark.parametrize("levels", [2, 3, 4, 7, 50, 500])
+def test_levels_are_corners_of_a_simplex_with_edges_of_length_one(levels):
+    points = coding.corners(levels)
+    assert points.shape == (levels, levels - 1)
+    gaps = np.linalg.norm(points[:, None] - points[None], axis=2)[~np.eye(levels, dtype=bool)]
+    assert np.allclose(gaps, 1, atol=1e-12)
+    assert np.allclose(points.sum(axis=0), 0, atol=1e-12)
+    exact = coding.largest_square(sf.Category(list(range(levels))))
+    assert max(sum(Fraction(value) ** 2 for value in point) for point in points.tolist()) <= exact
+    assert float(exact) == pytest.approx((1 - 1 / levels) / 2, rel=1e-12)
+
+
+def test_no_and_yes_are_coded_as_in_the_older_coding():
+    assert coding.coded(sf.Boolean(), np.array([0, 1]), 1).tolist() == [[-0.5], [0.5]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), data_norm=st.sampled_from([None, 0.3, 0.9, 40.0]))
+def test_no_coded_row_is_longer_than_the_radius_exactly(seed, data_norm):
+    schema = sf.Schema(dict(SCHEMA.columns), target="ill", data_norm=data_norm)
+    design = Design.of(schema, EVERYTHING)
+    rows = design.encode(block(np.random.default_rng(seed), 30))
+    assert rows.shape == (30, len(design.features))
+    assert len(set(design.features)) == design.dimension
+    longest = max(sum(Fraction(value) ** 2 for value in row) for row in rows.tolist())
+    assert longest <= Fraction(design.radius) ** 2
+
+
+def test_every_coded_number_reaches_both_ends():
+    grid = {**block(np.random.default_rng(0), 2001), "age": np.linspace(18, 90, 2001)}
+    for power in range(1, coding.HIGHEST_POWER + 1):
+        values = coding.coded(SCHEMA.columns["age"], grid["age"], power)[:, 0]
+        assert values.max() == 0.5
+        assert values.min() == pytest.approx(-0.5, abs=2e-3)
+
+
+def test_powers_are_far_less_alike_than_those_of_the_number_itself():
+    age = np.linspace(18, 90, 1001)
+    design = Design.of(SCHEMA, ["age", "age^2"])
+    coded = design.encode({"age": age})
+    assert abs(np.corrcoef(coded.T)[0, 1]) < 0.01 < 0.97 < np.corrcoef(age, age**2)[0, 1]
+
+
+def test_a_star_stands_for_all_products():
+    texts = [str(term) for term in read_terms(["age*region*smoker"], SCHEMA)]
+    assert texts == ["age", "region", "smoker", "age:region", "age:smoker", "smoker:region", "age:smoker:region"]
+    # "age" is there already, so that a second star does not repeat it.
+    assert [str(term) for term in read_terms(["age*region", "age*smoker"], SCHEMA)][-1] == "age:smoker"
+
+
+def test_a_column_with_a_colon_in_its_name_is_itself():
+    schema = sf.Schema({"a:b": sf.Number(0, 1), "a": sf.Number(0, 1), "y": sf.Boolean()}, target="y")
+    assert [str(term) for term in read_terms(["a:b"], schema)] == ["a:b"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["age^2"], "needs age beside it"),
+        (["age", "age:region"], "needs region beside it"),
+        (["age", "region", "age^2:region"], "needs age:region and age^2 beside it"),
+        (["age", "age"], "age is there twice"),
+        (["age:age"], "write its power, such as age^2"),
+        (["agee"], "names 'agee'; the columns are age"),
+        (["ill"], "names 'ill'"),
+        (["age", "age^9"], "from 1 to 5"),
+        (["age", "age^x"], "from 1 to 5"),
+        (["region^2"], "which is no Number"),
+        (["age*region*smoker*ward"], "more than 3 columns"),
+        ("age", "must be a list of texts"),
+    ],
+)
+def test_wrong_terms_are_refused_with_what_to_write(texts, said):
+    with pytest.raises(sf.errors.ArgumentError, match=said.replace("^", r"\^")):
+        read_terms(texts, SCHEMA)
+
+
+def test_a_level_alone_has_no_effect():
+    schema = sf.Schema({"a": sf.Category(["only"]), "y": sf.Boolean()}, target="y")
+    with pytest.raises(sf.errors.ArgumentError, match="one level only"):
+        read_terms(["a"], schema)
+
+
+def test_a_vector_has_no_terms():
+    with pytest.raises(sf.errors.ArgumentError, match="this schema is a vector"):
+        Design.of(sf.Schema.vector(3, data_norm=1.0), ["x0"])
+
+
+def test_the_radius_grows_with_each_term():
+    radii = [Design.of(SCHEMA, EVERYTHING[:k]).radius for k in range(1, len(EVERYTHING))]
+    assert all(a < b for a, b in itertools.pairwise(radii))
+    assert Design.of(SCHEMA, ["age", "smoker"]).radius == math.sqrt(0.5)
