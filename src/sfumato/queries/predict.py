@@ -114,20 +114,35 @@ def _averaged(regression: Regression, X: Any) -> Array:
 
 def encoded(regression: Regression, X: Any) -> Any:
     """The feature matrix of public rows, encoded like the private ones, with the intercept's constant as last column."""
-    declared, terms = regression.schema, regression.model.terms
-    used = [name for name in columns_read(regression.model, declared) if name != declared.target]
-    # Of a table only the columns of the terms are needed.
-    schema = declared.without_target() if terms is None else declared.only(used)
-    design = Design.of(schema, terms)
+    return features_of(regression, columns_of(regression, X))
+
+
+def columns_of(regression: Regression, X: Any) -> dict[str, Any]:
+    """Public rows as encoded columns by name ("matrix" for vectors): numbers inside their bounds, levels as positions."""
     columns: dict[str, list[Any]] = {}
-    for chunk in open_source(X, None, schema, Tally()):
+    for chunk in open_source(X, None, _design(regression).schema, Tally()):
         for name, values in chunk.items():
             columns.setdefault(name, []).append(values)
-    block = {name: _joined(parts) for name, parts in columns.items()}
-    matrix = design.encode(block)
+    if not columns:
+        raise ArgumentError("X must hold at least one row; got none.")
+    return {name: _joined(parts) for name, parts in columns.items()}
+
+
+def features_of(regression: Regression, columns: Mapping[str, Any]) -> Any:
+    """The feature matrix of encoded columns, with the intercept's constant as last column."""
+    matrix = _design(regression).encode(columns)
     dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
     constant = regression.model.intercept
     return np.column_stack([dense, np.full(len(dense), constant)]) if constant else dense
+
+
+def _design(regression: Regression) -> Design:
+    """The recipe for public rows, which need no target and, of a table, only the columns of the terms."""
+    declared, terms = regression.schema, regression.model.terms
+    if terms is None:
+        return Design.of(declared.without_target())
+    used = [name for name in columns_read(regression.model, declared) if name != declared.target]
+    return Design.of(declared.only(used), terms)
 
 
 def _joined(parts: list[Any]) -> Any:

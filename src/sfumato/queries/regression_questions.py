@@ -65,3 +65,15 @@ class RegressionQuestions:
         from sfumato.queries import predict as predicting
 
         return predicting.predict_proba(predicting.read(self.draws, self.plan, self.schema), X)
+
+    def predict_interval(self, X: Any, level: float = 0.9, of: str = "mean", include: str = BOTH) -> Any:
+        """Predictions with intervals for public rows: of the mean of the target, or of="answer" of one row's target."""
+        from sfumato.queries import predicting
+
+        return predicting.predict_interval(self.draws, self.plan, self.schema, X, level, of, include)
+
+    def marginal_effects(self, X: Any, level: float = 0.9, include: str = BOTH) -> Any:
+        """How the probability or rate changes with each column, averaged over public rows X."""
+        from sfumato.queries import effects
+
+        return effects.marginal_effects(self.draws, self.plan, self.schema, X, level, include)

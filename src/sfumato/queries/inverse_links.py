@@ -1,0 +1,55 @@
+"""The mean that a score stands for: a probability, a rate, a mean or a quantile, by the inverse link of the loss.
+
+Every inverse link here rises with the score, so that the ends of a score's interval are mapped to the ends of the mean's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfumato._quadrature import Array
+from sfumato.errors import ArgumentError
+from sfumato.models.losses import (
+    ClippedCloglog,
+    ClippedPoisson,
+    ClippedProbit,
+    Huber,
+    Logistic,
+    Quantile,
+    SmoothedQuantile,
+)
+from sfumato.models.losses.protocol import Loss
+
+PROBABILITY, RATE, MEAN, QUANTILE = "probability", "rate", "mean", "quantile"
+# What the inverse link of each loss gives; a new loss with one is one more line.
+MEANS: dict[type[Loss], str] = {
+    Logistic: PROBABILITY,
+    ClippedProbit: PROBABILITY,
+    ClippedCloglog: PROBABILITY,
+    ClippedPoisson: RATE,
+    Huber: MEAN,
+    Quantile: QUANTILE,
+    SmoothedQuantile: QUANTILE,
+}
+
+
+def mean_kind(loss: Loss, allowed: tuple[str, ...] = (PROBABILITY, RATE, MEAN, QUANTILE), what: str = "") -> str:
+    """What the inverse link of a loss gives; a loss without one of the `allowed` kinds is refused.
+
+    `what` is the subject of the refusal, in the plural.
+    """
+    kind = MEANS.get(type(loss))
+    if kind is None or kind not in allowed:
+        able = ", ".join(f"{each.__name__} (a {name})" for each, name in MEANS.items() if name in allowed)
+        raise ArgumentError(
+            f"{what or 'intervals of predictions'} need a loss whose score stands for a {' or a '.join(allowed)}: {able}; the "
+            f"{loss.name} loss is none of these. release.predict(X) serves every loss."
+        )
+    return kind
+
+
+def mean_at(loss: Any, scores: Array) -> Array:
+    """The inverse link, entry by entry: of a target with two levels the probability of the second."""
+    return np.asarray(loss.predict(scores[..., None])[..., -1], dtype=np.float64)
