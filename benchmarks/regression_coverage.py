@@ -45,9 +45,9 @@ def row_of(cell: Cell, runs: int) -> str:
     inside, naive, half, bare, errors, averages, far = [], [], [], [], [], [], []
     for seed in range(runs):
         truth, release = cell.run(seed)
-        ends = release.interval(LEVEL)
+        ends = release.interval(LEVEL, scaled=True)
         usual = usual_half_widths(cell, truth, seed)
-        middle = release.estimate()
+        middle = release.estimate(scaled=True)
         inside.append(covered(truth, ends))
         naive.append(covered(truth, np.stack([middle - usual, middle + usual])))
         half.append(np.median(ends[1] - ends[0]) / 2)

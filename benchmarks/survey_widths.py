@@ -58,7 +58,7 @@ def main() -> None:
             ratios = []
             for _ in range(runs):
                 fit = sf.PrivateLogisticRegression(epsilon, 1e-6, bounds=bounds, classes=[0, 1]).fit(rows, labels)
-                lower, upper = fit.release_.interval(0.9)
+                lower, upper = fit.release_.interval(0.9, scaled=True)
                 ratios.append(float(np.median((upper - lower)[:-1])) / 2 / bare)
             print(
                 f"{name}, epsilon {epsilon:g}: median half-width {np.mean(ratios):.2f} ({min(ratios):.2f} to "

@@ -44,7 +44,7 @@ SAID: dict[str, list[str]] = {
         "robust half-widths",
         "plain path half-widths",
         "shape first half-widths",
-        "little information on x0",
+        "little information on all 5 coefficients",
     ],
     "rows.md": ["3 rows, 0 of the wrong length"],
     "sharp_edges.md": [],

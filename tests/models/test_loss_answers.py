@@ -79,5 +79,5 @@ def test_a_predicted_count_is_at_most_the_label_bound_where_there_is_one():
 
 def test_names_of_spec_files_are_distinct():
     names = [loss.spec_name for loss in LOSSES.values() if loss.spec_name]
-    assert names == ["logistic", "multinomial", "svm", "linear", "quantile", "poisson"]
+    assert names == ["logistic", "multinomial", "svm", "linear", "quantile", "probit", "cloglog", "poisson"]
     assert {key for loss in LOSSES.values() for key in loss.spec_keys} == {"clip", "quantile"}

@@ -177,10 +177,10 @@ def test_a_release_is_verified_saved_and_read_back(prior, tmp_path):
 def test_other_losses_are_released_with_an_intercept(name):
     release = sf.publish(planned(name, 1.0), data(name), randomness=sf.seeded(6)).verify()
     assert release.draws.shape == (1, 1, D + 1)
-    assert release.mean()[0] > 0 > release.mean()[1]
+    assert release.mean(scaled=True)[0] > 0 > release.mean(scaled=True)[1]
     assert release.draws.labels[-1] == "intercept"
     if name == "huber":
-        assert release.mean() == pytest.approx([1.5, -1.0, 0.0, 1.0], abs=0.25)
+        assert release.mean(scaled=True) == pytest.approx([1.5, -1.0, 0.0, 1.0], abs=0.25)
 
 
 def test_robust_intervals_need_the_score_matrix(released):

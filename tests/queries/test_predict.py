@@ -116,7 +116,7 @@ def test_a_table_is_encoded_by_the_schema_of_the_release():
     made = sf.publish(plan, sf.Dataset.from_table(table, schema=schema), randomness=sf.seeded(1))
     new = {"age": [50.0, 100.0, 1000.0, "?"], "sex": ["f", "m", "m", "f"]}
     rows = np.array([[0, 1, 0], [0.5, 0, 1], [0.5, 0, 1], [0, 1, 0]])
-    wanted = 1 / (1 + np.exp(-rows @ made.mean()))
+    wanted = 1 / (1 + np.exp(-rows @ made.mean(scaled=True)))
     assert np.allclose(made.predict_proba(new)[:, 1], wanted)
     assert (made.ask.prediction(new).value == made.predict(new)).all()
     with pytest.raises(ArgumentError, match="sex"):

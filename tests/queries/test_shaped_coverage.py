@@ -30,7 +30,7 @@ def test_intervals_cover_the_truth_and_naive_ones_do_not(cell):
     inside, naive, errors = [], [], []
     for seed in range(RUNS):
         truth, release = cell.run(seed)
-        ends, middle = release.interval(LEVEL), release.estimate()
+        ends, middle = release.interval(LEVEL, scaled=True), release.estimate(scaled=True)
         inside.append(covered(truth, ends).mean())
         naive.append(covered(truth, middle + (ends - ends.mean(axis=0)) / 3).mean())
         errors.append([np.sum((each - truth) ** 2) for each in (middle, release.mean())])
@@ -54,6 +54,6 @@ def test_where_little_is_resolved_the_interval_is_close_to_the_priors_and_the_re
     cell = Cell("logistic", 20, False, 0.5, n)
     assert cell.plan.mechanism == mechanism
     _, release = cell.run(0)
-    ends = release.interval(LEVEL)
+    ends = release.interval(LEVEL, scaled=True)
     assert release.prior_dominated(ends, LEVEL).startswith("This release has little information on")
     assert 1.2 < np.median(ends[1] - ends[0]) / 2 < 2.0

@@ -70,10 +70,10 @@ def test_a_regression_is_read_by_the_line_of_its_models(monkeypatch):
     model = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(precision=2.0), 1)
     plan = sf.plan(model, 40, 1.0, 1e-6, goal="estimate", steps=3, keep=("transcript",))
     release = sf.publish(plan, sf.Dataset.from_table(rows, schema=schema), randomness=sf.seeded(1))
-    low, high = release.interval(0.9)
+    low, high = release.interval(0.9, scaled=True)
     assert low < high
     monkeypatch.setitem(table.METHODS, sf.Gibbs, Method(constant_reader))
-    assert release.interval(0.8, include="privacy").tolist() == [[0.8], [40.0]]
+    assert release.interval(0.8, include="privacy", scaled=True).tolist() == [[0.8], [40.0]]
     monkeypatch.setitem(table.METHODS, sf.Gibbs, "regressions have none.")
     with pytest.raises(ArgumentError, match="regressions have none"):
         release.interval()

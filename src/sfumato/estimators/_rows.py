@@ -94,7 +94,7 @@ class Recipe:
         """The constant feature that the model appends; 0 where the rows already have it."""
         return 0.0 if self.appended else self.constant
 
-    def schema(self, target: Column, name: str, names: Any, shift: float, factor: float) -> Schema:
+    def schema(self, target: Column, name: str, names: Any = None, shift: float = 0.0, factor: float = 1.0) -> Schema:
         """The schema of the model's rows: a score s of the model means shift + factor s in the user's units."""
         width = self.width + (1 if self.appended else 0)
         known = usable_names(names, self.width)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.draws import Draws
-from sfumato.errors import ArgumentError
+from sfumato.errors import ArgumentError, FormatError
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.protocol import LABELLED_ROW
 from sfumato.models.model import LOSSES
@@ -70,8 +70,13 @@ class View:
 
 
 def regression_of(plan: Mapping[str, Any]) -> Gibbs | None:
-    """The model of a plan where it is a regression of labelled rows, else None."""
-    model: FamilyOrGibbs = model_from_json(plan["model"])
+    """The model of a plan where it is a regression of labelled rows, else None; a loss made of functions cannot be read."""
+    if plan["model"].get("model") != "gibbs":
+        return None
+    try:
+        model: FamilyOrGibbs = model_from_json(plan["model"])
+    except FormatError:
+        return None
     return model if model.summed == LOSSES and model.loss.record == LABELLED_ROW else None
 
 
