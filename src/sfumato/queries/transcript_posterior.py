@@ -48,7 +48,7 @@ _DRAWS = 400
 # Newton steps; from a good start the error squares at each.
 _NEWTON = 8
 # An interval wider than this share of the prior's own is reported as dominated by the prior.
-_NEARLY = 0.6
+NEARLY = 0.6
 
 
 def regression_interval(
@@ -110,7 +110,7 @@ def prior_dominated(
     if model.summed != LOSSES or not isinstance(precision, float | int):
         return ""
     own = 2 * float(ndtri(0.5 + 0.5 * level)) / precision**0.5
-    names = [label for label, (low, high) in zip(labels, ends.T, strict=True) if high - low > _NEARLY * own]
+    names = [label for label, (low, high) in zip(labels, ends.T, strict=True) if high - low > NEARLY * own]
     if not names:
         return ""
     sentence = f"This release has little information on {', '.join(names)}: the interval is not much narrower than the prior's own."
