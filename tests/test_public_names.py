@@ -18,7 +18,7 @@ NAMES = [
     "Release", "Renyi", "Schema", "__version__", "compare",
     "errors", "families", "grouped", "load", "losses", "networks", "plan",
     "plan_for_width", "plots", "price_list", "priors", "private_quantile",
-    "publish", "rehearse", "seeded", "share",
+    "publish", "regression", "rehearse", "seeded", "share",
     "theorems",
 ]  # fmt: skip
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import special
 
 import sfumato as sf
-from sfumato import rehearsing
+from sfumato.rehearsing import parameter_errors as rehearsing
 
 
 @pytest.fixture

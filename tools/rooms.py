@@ -23,11 +23,12 @@ LAYERS = [
     ("procedures",),
     ("tune", "queries"),
     ("mechanisms",),
+    ("rehearsing",),
     ("planning", "comparing", "wording", "release_file"),
     ("verifying",),
     ("release",),
     ("publishing",),
-    ("private_bounds", "rehearsing", "estimators", "plots"),
+    ("private_bounds", "estimators", "plots"),
     ("shells",),
     ("__main__",),
 ]

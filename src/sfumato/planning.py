@@ -19,6 +19,7 @@ from sfumato.models.model import LOSSES, TOTALS, Model
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.curves import Curve
 from sfumato.queries.interval_widths import WidthPlan, cheapest, fewest_draws
+from sfumato.schema import Schema
 
 KEEPABLE = ("transcript", "scores")
 # Accepted values of `trust`.
@@ -174,13 +175,30 @@ def plan_for_width(
     draws: int | None = 1,
     mechanism: str = "auto",
     epsilons: tuple[float, float] = (0.01, 20.0),
+    schema: Schema | None = None,
+    rows: object = None,
+    coefficient: str | None = None,
 ) -> WidthPlan:
     """The cheapest release whose intervals (privacy and sampling) are expected to be at most `width` wide, from the prior.
 
     Without `epsilon` the smallest epsilon in the range `epsilons` is searched for this number of `draws`; with `epsilon` and
     `draws=None` the fewest draws that do, among powers of two. The answer holds the plan as `.plan`. No record is read.
+
+    A regression needs its `schema`; `rows` are facts or public rows (`rehearsing.expected_rows`), and the width is that of
+    `coefficient`, or of the widest.
     """
     wanted, share = _validate.positive("width", width), _validate.between("level", level, 0.0, 1.0)
+    if model.summed == LOSSES:
+        if schema is None:
+            raise ArgumentError(
+                "the widths of a regression depend on its rows: give schema=, and rows= if more is known."
+            )
+        if epsilon is not None or draws != 1:
+            raise ArgumentError("a regression is released as one estimate: leave epsilon out and draws at 1.")
+        ends = tuple(_validate.positive("epsilons", value) for value in epsilons)
+        return _for_regression(model, n, wanted, share, delta, mechanism, ends, schema, rows, coefficient)
+    if not (schema is None and rows is None and coefficient is None):
+        raise ArgumentError("schema, rows and coefficient are for regressions (sf.Gibbs); leave them out.")
 
     def at(price: float, number: int) -> Plan:
         return plan(model, n, price, delta, mechanism=mechanism, draws=number, goal=model.goal)
@@ -193,6 +211,34 @@ def plan_for_width(
         return fewest_draws(at, wanted, share, delta, _validate.positive("epsilon", epsilon))
     low, high = (_validate.positive("epsilons", value) for value in epsilons)
     return cheapest(at, wanted, share, delta, _validate.whole("draws", draws), (low, high))
+
+
+def _for_regression(
+    model: FamilyOrGibbs,
+    n: int,
+    width: float,
+    level: float,
+    delta: float,
+    mechanism: str,
+    epsilons: tuple[float, ...],
+    schema: Schema,
+    rows: object,
+    coefficient: str | None,
+) -> WidthPlan:
+    """The cheapest estimate of a regression with an interval at most `width` wide on the expected rows."""
+    from sfumato.rehearsing.width_of_plans import width_of_plans
+
+    keep = ("transcript",) if mechanism == "langevin-path" else ()
+    return cheapest(
+        lambda price, _: plan(model, n, price, delta, mechanism=mechanism, goal="estimate", keep=keep),
+        width,
+        level,
+        delta,
+        1,
+        (epsilons[0], epsilons[1]),
+        width_of_plans(schema, rows, coefficient),
+        f"of {'the widest coefficient' if coefficient is None else coefficient} on the expected rows",
+    )
 
 
 def divergence_curve(

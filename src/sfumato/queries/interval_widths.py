@@ -67,12 +67,13 @@ class WidthPlan:
     width: float
     wanted: float
     tried: tuple[tuple[float, int, float], ...]
+    basis: str = "averaged over the prior"
 
     def __str__(self) -> str:
         lines = [
             f"epsilon {self.epsilon:.4g} at delta {self.delta:g} with {self.draws} draw{'s' * (self.draws > 1)}: "
             f"{100 * self.level:g} % intervals of expected width {self.width:.4g} (asked for {self.wanted:g}), "
-            "averaged over the prior",
+            f"{self.basis}",
             f"mechanism {self.plan.mechanism}",
             "tried: " + ", ".join(f"epsilon {e:.3g} x {d}: {w:.3g}" for e, d, w in self.tried),
         ]
@@ -86,17 +87,20 @@ def cheapest(
     delta: float,
     draws: int,
     limits: tuple[float, float],
+    width_of: Callable[[Any, float], float] = expected_width,
+    basis: str = WidthPlan.basis,
 ) -> WidthPlan:
     """The smallest epsilon between the limits, to about 3 %, whose expected width is at most `width`, by bisection in the log.
 
     The width is simulated with one seed for every price, so it falls with epsilon except for small jumps where the mechanism
-    changes; the expected width of the returned plan is itself at most `width`.
+    changes; the expected width of the returned plan is itself at most `width`. `width_of(plan, level)` is the expected width,
+    and `basis` says in the printed answer what it was computed from.
     """
     tried: list[tuple[float, int, float]] = []
 
     def at(epsilon: float) -> tuple[Any, float]:
         plan = plan_at(epsilon, draws)
-        expected = expected_width(plan, level)
+        expected = width_of(plan, level)
         tried.append((epsilon, draws, expected))
         return plan, expected
 
@@ -118,7 +122,7 @@ def cheapest(
                 best, narrow, high = plan, seen, middle
             else:
                 low = middle
-    return WidthPlan(best, high, delta, draws, level, narrow, width, tuple(tried))
+    return WidthPlan(best, high, delta, draws, level, narrow, width, tuple(tried), basis)
 
 
 def fewest_draws(

@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.dataset import Dataset
+from sfumato.engines.opening import open_engine
 from sfumato.errors import ArgumentError
+from sfumato.mechanisms import task_of
 from sfumato.mechanisms.plan import Plan
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.labels import LabelSet
 from sfumato.models.losses.protocol import LABEL, ROW, Loss
 from sfumato.models.priors import Ball, Box, Gaussian
 from sfumato.models.regression import scores_of
-from sfumato.publishing import publish
 from sfumato.randomness import seeded
 from sfumato.schema import Category, Number, Schema
 
@@ -92,8 +93,11 @@ def _one(plan: Plan, dimension: int, seed: list[int]) -> tuple[float, float, flo
     rng, model = np.random.default_rng(seed), plan.task.model
     truth = _parameter(model, dimension, rng)
     data, excess_of = _invent(model, truth, plan.n, rng)
-    release = publish(plan, data, randomness=seeded(int(rng.integers(1 << 62))))
-    draws = release.draws.pooled().reshape(-1, dimension)
+    plan.model.columns(data.schema)  # refuses rows that the loss was not made for
+    procedure, task = task_of(plan)
+    engine = open_engine(data, plan.model, procedure.NEEDS)
+    released = procedure.carry_out(task, engine, seeded(int(rng.integers(1 << 62))))
+    draws = released.pooled().reshape(-1, dimension)
     start = np.zeros(dimension) if model.prior.start is None else np.array(model.prior.start)
     distance = float(np.linalg.norm(draws - truth, axis=1).mean())
     excess = math.nan if excess_of is None else float(np.mean([excess_of(theta) for theta in draws[:50]]))
@@ -113,7 +117,7 @@ def _parameter(model: Gibbs, dimension: int, rng: np.random.Generator) -> Array:
         theta = rng.uniform(prior.lower, prior.upper)
     else:
         radius = prior.radius if isinstance(prior, Ball) else model.loss.radius
-        theta = _on_sphere(1, dimension, radius, rng)[0] * rng.random() ** (1 / dimension)
+        theta = on_sphere(1, dimension, radius, rng)[0] * rng.random() ** (1 / dimension)
         theta = theta + np.array(getattr(prior, "centre", None) or [0.0])
     theta = prior.project(theta)
     if model.loss.record == ROW:
@@ -121,7 +125,8 @@ def _parameter(model: Gibbs, dimension: int, rng: np.random.Generator) -> Array:
     return np.asarray(theta, dtype=np.float64)
 
 
-def _on_sphere(count: int, dimension: int, radius: float, rng: np.random.Generator) -> Array:
+def on_sphere(count: int, dimension: int, radius: float, rng: np.random.Generator) -> Array:
+    """Rows uniform on the sphere of this radius."""
     rows = rng.normal(size=(count, dimension))
     return np.asarray(rows * (radius * (1 - 1e-12) / np.linalg.norm(rows, axis=1, keepdims=True)))
 
@@ -137,14 +142,14 @@ def _invent(
         return Dataset.from_table({"y": labels}, schema=schema), None
     if loss.record == ROW:
         # Rows whose mean is the parameter: it lies within half the radius, and the noise keeps within the rest.
-        rows = truth + _on_sphere(n, len(truth), min(math.sqrt(len(truth)), loss.radius / 2), rng)
+        rows = truth + on_sphere(n, len(truth), min(math.sqrt(len(truth)), loss.radius / 2), rng)
         return Dataset.from_arrays(rows, schema=Schema.vector(len(truth), data_norm=loss.radius)), None
     width = len(truth) // loss.outputs - (1 if model.intercept else 0)
     square = loss.radius**2 - model.intercept**2
     if width < 1 or square <= 0:
         raise ArgumentError(f"{model} leaves no room for a feature beside its intercept; nothing can be rehearsed.")
     norm = math.sqrt(square) * (1 - 1e-12)
-    rows, fresh = _on_sphere(n, width, norm, rng), _on_sphere(_JUDGED, width, norm, rng)
+    rows, fresh = on_sphere(n, width, norm, rng), on_sphere(_JUDGED, width, norm, rng)
     labels = loss.simulate(_scores(model, rows, truth), rng)
     if not isinstance(loss.label_domain, LabelSet):
         column = Number(*_bounds(loss, labels))

@@ -1,0 +1,143 @@
+"""Labels of the expected rows: those of the model at declared effects, with the declared share or mean.
+
+Effects are in the columns' own units and 0 where none is declared. One constant is added to all scores so that the share of the
+second class, or the mean of a number, is the declared one over these rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import _validate
+from sfumato.errors import ArgumentError
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses.clipped_poisson import ClippedPoisson
+from sfumato.models.losses.labels import LabelSet
+from sfumato.rehearsing.declared_laws import law_of, mean_and_sd, shares_of, strata
+from sfumato.schema import Category, Number, Schema
+
+Array = NDArray[np.float64]
+# A normal law whose six deviations fill the bounds has nearly all its labels within them.
+_DEVIATIONS = 6.0
+# Halvings of the search for the constant: the range shrinks to 1e-13.
+_HALVINGS = 50
+# Scores beyond this give shares of 0 and 1.
+_FARTHEST = 60.0
+
+
+def checked_effects(schema: Schema, effects: object) -> dict[str, float]:
+    """Declared effects by the name of a number or a yes or no, or "column=level"; others are refused."""
+    if not isinstance(effects, Mapping):
+        raise ArgumentError(f'rows: effects must be a mapping such as {{"age": 0.03}}; got {_validate.shown(effects)}.')
+    known = _effect_names(schema)
+    for name in effects:
+        if name not in known:
+            raise ArgumentError(
+                f"rows: effects are of {', '.join(known)}; got {name!r}. Write a level as column=level; the first level of a "
+                "category has the effect 0."
+            )
+    return {name: _validate.finite(f"rows: the effect of {name}", value) for name, value in effects.items()}
+
+
+def _effect_names(schema: Schema) -> list[str]:
+    if schema.dimension is not None:
+        return [f"x{i}" for i in range(schema.dimension)]
+    names: list[str] = []
+    for name in schema.features:
+        column = schema.columns[name]
+        names += [f"{name}={level}" for level in column.levels[1:]] if isinstance(column, Category) else [name]
+    return names
+
+
+def own_scores(schema: Schema, columns: Mapping[str, Any], effects: Mapping[str, float], m: int) -> Array:
+    """The sum of the effects of each of m rows, without a constant."""
+    if schema.dimension is not None:
+        theta = np.array([effects.get(f"x{i}", 0.0) for i in range(schema.dimension)])
+        return np.asarray(columns["matrix"] @ theta)
+    scores = np.zeros(m)
+    for name in schema.features:
+        column, values = schema.columns[name], np.asarray(columns[name])
+        if isinstance(column, Category):
+            own = [0.0] + [effects.get(f"{name}={level}", 0.0) for level in column.levels[1:]]
+            scores += np.array(own)[values.astype(np.intp)]
+        elif name in effects:
+            scores += effects[name] * values.astype(np.float64)
+    return scores
+
+
+def label_sentence(schema: Schema, fact: object, effects: Mapping[str, float], model: Gibbs | None = None) -> str:
+    """What is assumed about the label; refuses facts that no label can have."""
+    name = str(schema.target)
+    column = schema.columns[name]
+    said = ", ".join(f"{key} {value:g}" for key, value in effects.items())
+    rest = f"; effects on it: {said}" if said else "; no column has an effect on it"
+    if isinstance(column, Number):
+        mean, sd = _mean_and_sd(name, column, fact)
+        poisson = model is not None and isinstance(model.loss, ClippedPoisson)
+        spread = "counts of a Poisson law" if poisson else f"deviation {sd:g} about the model"
+        return f"{name}: mean {mean:g}, {spread}{rest}"
+    return law_of(name, column, fact).sentence + (rest if len(column.levels or ()) == 2 else "")
+
+
+def _mean_and_sd(name: str, column: Number, fact: object) -> tuple[float, float]:
+    """Mean and residual deviation of a number; in the middle of the bounds and a sixth of their width by default."""
+    width = column.upper - column.lower
+    if fact is None:
+        return (column.lower + column.upper) / 2, width / _DEVIATIONS
+    mean, sd = mean_and_sd(name, column, fact, width / _DEVIATIONS)
+    if sd >= width / 2:
+        raise ArgumentError(
+            f"rows: sd of the target {name!r} is the deviation of its labels about the model, and must be below half the width of "
+            f"its bounds, {width / 2:g}; got {sd:g}."
+        )
+    return mean, sd
+
+
+def labels_of(model: Gibbs, schema: Schema, fact: object, scores: Array, rng: np.random.Generator) -> NDArray[Any]:
+    """Labels in the target's stored form for rows with these sums of effects."""
+    name = str(schema.target)
+    column, loss = schema.columns[name], model.loss
+    if isinstance(column, Number):
+        mean, sd = _mean_and_sd(name, column, fact)
+        if isinstance(loss, ClippedPoisson):
+            top = float(scores.max())
+            constant = math.log(mean) - top - math.log(float(np.exp(scores - top).mean()))
+            return loss.simulate((scores + constant)[:, None], rng)
+        return np.asarray(
+            np.clip(scores + mean - scores.mean() + sd * _normals(len(scores), rng), column.lower, column.upper)
+        )
+    shares = shares_of(name, column, fact)
+    if len(shares) != 2 or not isinstance(loss.label_domain, LabelSet):
+        return law_of(name, column, fact).draw(len(scores), rng)
+    values = np.array(loss.label_domain.values)
+    constant = _constant(lambda moved: float(loss.label_shares(moved[:, None], values)[:, 1].mean()), scores, shares[1])
+    return _systematic(loss.label_shares((scores + constant)[:, None], values)[:, 1], rng)
+
+
+def _constant(share_at: Any, scores: Array, share: float) -> float:
+    """The constant at which the mean probability of the second class is `share`, by bisection: it grows with the score."""
+    low, high = -_FARTHEST - float(scores.max()), _FARTHEST - float(scores.min())
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if share_at(scores + middle) < share else (low, middle)
+    return (low + high) / 2
+
+
+def _systematic(chances: Array, rng: np.random.Generator) -> NDArray[Any]:
+    """1 with these chances, in all as many as their sum, rounded: one uniform number for all rows in random order."""
+    order = rng.permutation(len(chances))
+    reached = np.floor(np.cumsum(chances[order]) + rng.random())
+    ones = np.empty(len(chances), dtype=np.int64)
+    ones[order] = np.diff(reached, prepend=0.0) > 0
+    return ones
+
+
+def _normals(m: int, rng: np.random.Generator) -> Array:
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(strata(m, rng)))

@@ -1,0 +1,173 @@
+"""Rows as they are expected to be, from public facts alone: a sketch on which a plan is tried before anything is spent.
+
+The facts are the schema and one of: nothing more (every default is said), declared means, shares and effects, or public rows
+like the private ones. The same facts give the same sketch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import _validate
+from sfumato.dataset import Dataset, rows_of
+from sfumato.errors import ArgumentError
+from sfumato.models.gibbs import Gibbs
+from sfumato.rehearsing.declared_laws import Law, law_of
+from sfumato.rehearsing.expected_labels import checked_effects, label_sentence, labels_of, own_scores
+from sfumato.rehearsing.parameter_errors import on_sphere
+from sfumato.schema import Category, Column, Schema
+
+# Any fixed public number: the same facts then give the same sketch.
+_SEED = 20_260_102
+# Rows of a sketch: a level with one percent of the rows has 164 of them, and a pass over 25 columns takes a few milliseconds.
+MOST_ROWS = 16_384
+_EFFECTS = "effects"
+Columns = dict[str, Any]
+
+
+class ExpectedRows:
+    """What is assumed about the rows of a schema; `assumptions` says it in sentences, and `sketch` draws rows of that kind.
+
+    rows: a mapping of declared facts (a number {"mean": 45, "sd": 12}, a yes or no or a label of two classes its share, a
+        category {"north": 0.6}, and "effects": {"age": 0.03} in the columns' own units), or public rows: a table as
+        `Dataset.from_table` reads it, or for a vector schema a matrix or a pair (matrix, labels). None: the defaults.
+    label: the facts of the target, where public rows come without it.
+    """
+
+    def __init__(self, schema: Schema, rows: object = None, *, label: object = None) -> None:
+        """Check the facts, or read the public rows."""
+        if not isinstance(schema, Schema):
+            raise ArgumentError(f"schema must be a sf.Schema; got {type(schema).__name__}.")
+        if isinstance(rows, Dataset):
+            raise ArgumentError(
+                "rows must be public, and a Dataset holds private ones. Declare means and shares, or give a public table."
+            )
+        self.schema = schema
+        self._public: Columns | None = None
+        self._laws: dict[str, Law] = {}
+        self._effects: dict[str, float] = {}
+        self._label = label
+        if rows is None or _is_facts(rows):
+            self._declare(dict(rows or {}))  # type: ignore[call-overload]
+        else:
+            self._public = _read(schema, rows)
+        if schema.target is not None:
+            label_sentence(schema, self._label, self._effects)  # refuses impossible facts before anything is drawn
+
+    @classmethod
+    def of(cls, schema: Schema, rows: object = None) -> ExpectedRows:
+        """The expected rows themselves if `rows` are some, else those of these facts."""
+        if not isinstance(rows, ExpectedRows):
+            return cls(schema, rows)
+        if rows.schema.digest != schema.digest:
+            raise ArgumentError(f"rows were declared for schema {rows.schema.name!r}; the schema here is another one.")
+        return rows
+
+    def _declare(self, facts: dict[str, object]) -> None:
+        schema = self.schema
+        if _EFFECTS in facts and _EFFECTS not in schema.columns:
+            self._effects = checked_effects(schema, facts.pop(_EFFECTS))
+        if schema.target is not None:
+            self._label = facts.pop(schema.target, self._label)
+        for name in facts:
+            if name not in schema.features:
+                known = [*schema.features, *([schema.target] if schema.target else []), _EFFECTS]
+                raise ArgumentError(f"rows: facts are declared of {', '.join(known)}; got {_validate.shown(name)}.")
+        self._laws = {name: law_of(name, schema.columns[name], facts.get(name)) for name in schema.features}
+
+    @property
+    def assumptions(self) -> list[str]:
+        """One sentence for every column."""
+        return self.assumed()
+
+    def assumed(self, model: Gibbs | None = None) -> list[str]:
+        """The assumptions, with the law of the labels under this model."""
+        schema, public = self.schema, self._public
+        target = schema.target
+        label = [] if target is None else [label_sentence(schema, self._label, self._effects, model)]
+        if public is not None:
+            used = target is not None and target in public
+            said = f"as in {_length(public):,} public rows, {'labels included' if used else 'without labels'}"
+            return [said, *([] if used else label)]
+        if schema.dimension is not None:
+            return [f"rows uniform on the sphere of radius {schema.data_norm:g}", *label]
+        together = ["the columns are independent of each other"] if len(self._laws) > 1 else []
+        return [law.sentence for law in self._laws.values()] + together + label
+
+    def sketch(self, model: Gibbs, n: int) -> Dataset:
+        """min(n, 16,384) rows of this kind, with labels of the model; they are public, and always the same."""
+        rng, m = np.random.default_rng(_SEED), min(n, MOST_ROWS)
+        schema, target = self.schema, self.schema.target
+        columns = self._features(m, rng)
+        if target is not None and target not in columns:
+            scores = own_scores(schema, columns, self._effects, m)
+            columns[target] = labels_of(model, schema, self._label, scores, rng)
+        cells = {name: _cells(column, columns[name]) for name, column in schema.columns.items()}
+        if schema.dimension is None:
+            return Dataset.from_table(cells, schema=schema)
+        return Dataset.from_arrays(columns["matrix"], None if target is None else cells[target], schema=schema)
+
+    def _features(self, m: int, rng: np.random.Generator) -> Columns:
+        """Rows in stored form, m of them: drawn by the laws, or public rows repeated equally often, the rest at random."""
+        if self._public is not None:
+            k = _length(self._public)
+            places = np.concatenate([np.tile(np.arange(k), m // k), rng.permutation(k)[: m % k]])
+            return {name: values[places] for name, values in self._public.items()}
+        if self.schema.dimension is not None:
+            return {"matrix": on_sphere(m, self.schema.dimension, float(self.schema.data_norm or 1.0), rng)}
+        return {name: law.draw(m, rng) for name, law in self._laws.items()}
+
+
+def _is_facts(rows: object) -> bool:
+    """Whether this is a mapping of facts; one with columns of cells is a table."""
+    return isinstance(rows, Mapping) and all(
+        isinstance(fact, Mapping | int | float | np.integer | np.floating) for fact in rows.values()
+    )
+
+
+def _length(columns: Columns) -> int:
+    return int(next(iter(columns.values())).shape[0])
+
+
+def _read(schema: Schema, rows: object) -> Columns:
+    """Public rows in stored form, with the target where they have it."""
+    try:
+        data = _data(schema, rows)
+    except ArgumentError as error:
+        if schema.target is None or isinstance(rows, tuple):
+            raise
+        try:
+            data = _data(schema.without_target(), rows)
+        except ArgumentError:
+            raise error from None
+    if not data.n:
+        raise ArgumentError("rows: the public table has no rows. Declare means and shares instead.")
+    blocks = list(rows_of(data).blocks())
+    return {name: _joined([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def _data(schema: Schema, rows: Any) -> Dataset:
+    if schema.dimension is None:
+        return Dataset.from_table(rows, schema=schema)
+    matrix, labels = rows if isinstance(rows, tuple) else (rows, None)
+    return Dataset.from_arrays(matrix, labels, schema=schema)
+
+
+def _joined(parts: list[Any]) -> Any:
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    from scipy.sparse import vstack
+
+    return vstack(parts, format="csr")
+
+
+def _cells(column: Column, values: NDArray[Any]) -> Any:
+    """Stored values as cells that the schema reads back to them."""
+    if not isinstance(column, Category):
+        return np.asarray(values, dtype=np.float64)
+    levels = np.array(column.levels, dtype=object)
+    return levels[np.asarray(values, dtype=np.intp)].tolist()

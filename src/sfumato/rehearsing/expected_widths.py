@@ -1,0 +1,187 @@
+"""Before paying: the half-width that the interval of every coefficient of a regression is expected to have.
+
+The plan's own procedure is carried out on a public sketch of the rows whose sums stand for n rows, with seeded noise, and its
+intervals are read as those of a release are. A few such runs are averaged. No private row is read, no ledger is charged, and
+nothing that is computed here is a release.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import _validate
+from sfumato.draws import Draws
+from sfumato.engines.opening import open_engine
+from sfumato.errors import ArgumentError
+from sfumato.mechanisms import task_of
+from sfumato.mechanisms.plan import Plan
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.priors import Ball, Box
+from sfumato.procedures import path, shaped_path
+from sfumato.queries.coefficients import NEARLY
+from sfumato.queries.intervals import interval
+from sfumato.queries.statistics.protocol import BOTH
+from sfumato.randomness import seeded
+from sfumato.rehearsing.expected_rows import ExpectedRows
+from sfumato.rehearsing.little_told import features_of, not_identified, reasons_of
+from sfumato.rehearsing.scaled_engine import ScaledEngine
+from sfumato.schema import Schema
+
+Array = NDArray[np.float64]
+# Names of the reported numbers, and the matrix whose rows turn a parameter into them.
+Functionals = tuple[Sequence[str], Array]
+# First seed of the runs: any fixed public number, so that the same plan has the same expected widths.
+_SEED = 20_260_103
+# Fewest and most runs: more are made until the standard error of every mean is below this share of it. Widths depend on the
+# noise that they are read from, and vary from release to release by 1 % to 100 %.
+_FEWEST, _MOST, _ACCURATE = 16, 80, 0.06
+# A coefficient is also named when its mean width is above this share of the limit, or so many deviations of a single release
+# below it: it is named beforehand though few runs reached the limit.
+_MARGIN, _DEVIATIONS = 0.9, 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedWidths:
+    """Expected half-widths of the intervals of a plan, in the order of the release's names.
+
+    `prior_half_widths` are those of the prior's own intervals, `little` names the coefficients of which the release will tell
+    little, `reasons` says why where it can be seen, and `assumptions` what was assumed about the rows.
+    """
+
+    names: tuple[str, ...]
+    half_widths: Array
+    prior_half_widths: Array
+    little: tuple[str, ...]
+    reasons: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    level: float
+    runs: int
+
+    def __getitem__(self, name: str) -> float:
+        """The expected half-width of one coefficient."""
+        if name not in self.names:
+            raise ArgumentError(f"the coefficients are {', '.join(self.names)}; got {_validate.shown(name)}.")
+        return float(self.half_widths[self.names.index(name)])
+
+    def __str__(self) -> str:
+        width = max(map(len, self.names))
+        lines = [f"expected half-widths of {100 * self.level:g} % intervals, from {self.runs} runs on invented rows"]
+        for name, half in zip(self.names, self.half_widths, strict=True):
+            mark = "  little will be told" if name in self.little else ""
+            lines.append(f"  {name:<{width}}  {half:>9.4g}{mark}")
+        if self.little:
+            because = f" ({'; '.join(self.reasons)})" if self.reasons else ""
+            lines.append(f"Little will be told of {', '.join(self.little)}{because}.")
+        return "\n".join([*lines, "Assumed of the rows:", *(f"  {said}" for said in self.assumptions)])
+
+
+def expected_widths(
+    plan: Plan,
+    schema: Schema,
+    rows: object = None,
+    level: float = 0.9,
+    runs: int | None = None,
+    functionals: Functionals | None = None,
+) -> ExpectedWidths:
+    """The expected half-widths of a regression's intervals, from the plan, the schema and public facts about the rows.
+
+    `rows` are an `ExpectedRows`, or the facts or public rows that make one; None for its defaults. A plan whose release will have
+    no intervals is refused as the release would. Without `runs` there are as many as make the means accurate, 16 to 80.
+    `functionals` are the names and the matrix of the numbers to report, by default the coefficients as they are released.
+    """
+    model = _checked(plan, schema)
+    share, count = _validate.between("level", level, 0.0, 1.0), None if runs is None else _validate.whole("runs", runs)
+    _refuse_without_intervals(plan, schema)
+    assumed = ExpectedRows.of(schema, rows)
+    sketch = assumed.sketch(model, plan.n)
+    procedure, task = task_of(plan)
+    engine = ScaledEngine(open_engine(sketch, model, procedure.NEEDS), plan.n)
+    names, matrix = functionals or (engine.labels, np.eye(engine.dimension))
+    document, about = plan.to_json(), _about(schema)
+    each: list[Array] = []
+    while not _enough(each, count):
+        draws = procedure.carry_out(task, engine, seeded(_SEED + len(each)))
+        lower, upper = ends(draws, document, about, matrix, share, BOTH)
+        each.append((upper - lower) / 2)
+    halves, own = np.mean(each, axis=0), prior_half_widths(model, matrix, share)
+    features = features_of(sketch, model)
+    marked = _little(np.array(each), NEARLY * own) | not_identified(features, matrix)
+    little = tuple(name for name, mark in zip(names, marked, strict=True) if mark)
+    reasons = reasons_of(features, engine.labels, names, matrix, marked)
+    return ExpectedWidths(tuple(names), halves, own, little, reasons, tuple(assumed.assumed(model)), share, len(each))
+
+
+def _enough(each: list[Array], count: int | None) -> bool:
+    """Whether there are as many runs as were asked for or, where no number was, enough for accurate means."""
+    if count is not None or len(each) < _FEWEST:
+        return len(each) == count
+    errors = np.std(each, axis=0, ddof=1) / np.sqrt(len(each))
+    return len(each) >= _MOST or bool((errors <= _ACCURATE * np.mean(each, axis=0)).all())
+
+
+def _little(each: Array, limit: Array) -> NDArray[np.bool_]:
+    """Of which coefficients a release may tell little: by the rule of a release in a run, or nearly so."""
+    mean = each.mean(axis=0)
+    reach = mean + _DEVIATIONS * each.std(axis=0)
+    return np.asarray((each > limit).any(axis=0) | (mean > _MARGIN * limit) | (reach > limit))
+
+
+def _checked(plan: object, schema: Schema) -> Gibbs:
+    """The model of the plan, if it is a regression that fits the schema."""
+    if not isinstance(plan, Plan):
+        raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
+    if not isinstance(plan.model, Gibbs):
+        raise ArgumentError("expected_widths serves regressions (sf.Gibbs); of families use sf.plan_for_width.")
+    if not isinstance(schema, Schema):
+        raise ArgumentError(f"schema must be a sf.Schema; got {type(schema).__name__}.")
+    plan.model.columns(schema)
+    return plan.model
+
+
+def _about(schema: Schema) -> dict[str, Any]:
+    """The schema as a release records it."""
+    return {"document": json.dumps(schema.to_json())}
+
+
+def _refuse_without_intervals(plan: Plan, schema: Schema) -> None:
+    """Raise the error that a release without intervals would raise; a path with a transcript is asked after it has run."""
+    kept = plan.procedure == path.NAME and "transcript" in plan.keep
+    if plan.procedure == shaped_path.NAME or kept:
+        return
+    labels, shape = plan.model.released(schema)
+    interval(Draws(np.zeros((plan.draws, 1, *shape)), labels), plan.to_json(), schema=_about(schema))
+    raise ArgumentError(f"releases of procedure {plan.procedure!r} have no intervals that could be expected.")
+
+
+def ends(
+    draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any], matrix: Array, level: float, include: str
+) -> Array:
+    """Lower and upper ends of the intervals of `matrix` times the parameter, for the identity."""
+    if not np.array_equal(matrix, np.eye(len(matrix))):
+        raise ArgumentError("functionals must be the coefficients themselves: the matrix must be the identity.")
+    return interval(draws, plan, level, include, schema=schema)
+
+
+def prior_half_widths(model: Gibbs, matrix: Array, level: float) -> Array:
+    """Half-widths of the prior's own intervals of `matrix` times the parameter; infinite where the prior has none."""
+    from scipy.special import ndtri
+
+    prior: Any = model.prior
+    d = matrix.shape[1]
+    precision = np.asarray(prior.gradient(np.eye(d)) - prior.gradient(np.zeros((d, d))))
+    halves = np.full(len(matrix), np.inf)
+    if np.linalg.matrix_rank(precision) == d:
+        variance = np.einsum("ij,ji->i", matrix, np.linalg.solve(precision, matrix.T))
+        halves = float(ndtri(0.5 + 0.5 * level)) * np.sqrt(variance)
+    if isinstance(prior, Ball):
+        halves = np.minimum(halves, prior.radius * np.linalg.norm(matrix, axis=1))
+    if isinstance(prior, Box):
+        sides = (np.asarray(prior.upper) - np.asarray(prior.lower)) / 2
+        halves = np.minimum(halves, np.abs(matrix) @ np.broadcast_to(sides, (d,)))
+    return np.asarray(halves)

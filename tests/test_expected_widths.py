@@ -1,0 +1,230 @@
+"""What is said before paying is what is obtained: expected half-widths against those of real seeded releases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from effort import LONG, sized
+from sfumato.dataset import rows_of
+from sfumato.engines.opening import open_engine
+from sfumato.engines.protocol import LabelScale
+from sfumato.errors import ArgumentError, CalibrationError
+from sfumato.rehearsing import expected_widths as widths
+from sfumato.rehearsing.expected_rows import ExpectedRows
+from sfumato.rehearsing.expected_widths import expected_widths
+from sfumato.rehearsing.scaled_engine import ScaledEngine
+from width_designs import DELTA, DESIGNS, LEVEL, RARE, Design
+
+# Expected and obtained half-widths may differ by a quarter.
+ROOM = 0.25
+FEW = Design("few rows", "logistic", 1_000, 2.0, 2, 1)
+PLAIN = Design(
+    "plain path", "logistic", 20_000, 1.0, 2, options={"mechanism": "langevin-path", "keep": ("transcript",)}
+)
+SAME_NOISE = [DESIGNS[1], DESIGNS[3], DESIGNS[8], DESIGNS[10], DESIGNS[11], PLAIN]
+
+
+def name(design):
+    return f"{design.kind}: {design.name}"
+
+
+@pytest.mark.parametrize("design", SAME_NOISE, ids=name)
+def test_with_the_same_noise_the_widths_are_those_of_real_releases(design):
+    """Releases on rows of their own with the noise of the runs: what differs is the sketch against the rows, not chance."""
+    runs = sized(3, 10)
+    expected = design.expected(runs)
+    obtained, little = design.obtained(runs, widths._SEED)
+    assert obtained.mean(axis=0) == pytest.approx(expected.half_widths, rel=ROOM)
+    assert little <= set(expected.little)
+    assert expected.names == design.model.released(design.schema)[0]
+
+
+@pytest.mark.parametrize("design", DESIGNS if LONG else DESIGNS[:1], ids=name)
+def test_with_noise_of_their_own_releases_have_the_expected_widths(design):
+    """All twelve designs in the long form. The widths of a release vary by up to half, so that 60 are averaged there."""
+    expected = design.expected()
+    obtained, little = design.obtained(sized(6, 60))
+    assert obtained.mean(axis=0) == pytest.approx(expected.half_widths, rel=ROOM)
+    assert little <= set(expected.little)
+
+
+def test_the_rows_of_a_sketch_stand_for_n():
+    """Sums over each row ten times are those over the rows once, scaled."""
+    design = FEW
+    data = ExpectedRows(design.schema, design.facts).sketch(design.model, 200)
+    (block,) = rows_of(data).blocks()
+    table = {key: np.asarray(block[key]) for key in block}
+    tenfold = sf.Dataset.from_table({key: np.repeat(cells, 10) for key, cells in table.items()}, schema=design.schema)
+    whole = open_engine(tenfold, design.model, ("gradients", "shapes"))
+    scaled = ScaledEngine(open_engine(data, design.model, ("gradients", "shapes")), 2_000)
+    theta = np.array([[0.3, -0.2, 0.5, 1.0]])
+    assert (scaled.n, scaled.labels, scaled.dimension) == (whole.n, whole.labels, whole.dimension)
+    assert scaled.gradient(theta) == pytest.approx(whole.gradient(theta))
+    label = LabelScale(0.0, 1.0, 0.5)
+    assert scaled.moments(0.7, label) == pytest.approx(whole.moments(0.7, label))
+    inner, outer = (engine.weighed(np.diag([1.0, 2.0, 3.0, 4.0]), 3.0) for engine in (scaled, whole))
+    assert inner.gradient(theta) == pytest.approx(outer.gradient(theta))
+    for scores in (False, True):
+        for mine, full in zip(inner.second_sums(theta[0], scores), outer.second_sums(theta[0], scores), strict=True):
+            assert (mine is None and full is None) or mine == pytest.approx(full)
+
+
+def test_more_runs_are_made_where_widths_vary():
+    """Of 16 runs with deviation 20 % the standard error is 5 %, of 30 % it is 7.5 %: 6 % is wanted, and 80 runs are the most."""
+    turns = np.tile([1.0, -1.0], 40)[:, None]
+    assert not widths._enough(list(1 + 0.2 * turns[:15]), None)
+    assert widths._enough(list(1 + 0.2 * turns[:16]), None)
+    assert not widths._enough(list(1 + 0.3 * turns[:16]), None)
+    assert widths._enough(list(1 + 0.9 * turns), None)
+    assert [widths._enough(list(turns[:count]), 2) for count in (0, 1, 2)] == [False, False, True]
+    assert FEW.expected(2).runs == 2
+    assert np.array_equal(FEW.expected(2).half_widths, FEW.expected(2).half_widths)
+
+
+def test_half_widths_do_not_depend_on_private_rows_and_shrink_with_the_price():
+    cheap, dear = (
+        expected_widths(sf.plan(FEW.model, 5_000, epsilon, DELTA, goal="estimate"), FEW.schema, runs=3)
+        for epsilon in (0.5, 5.0)
+    )
+    assert (dear.half_widths < cheap.half_widths).all()
+    assert dear["number0"] == dear.half_widths[0]
+    with pytest.raises(ArgumentError, match="the coefficients are number0"):
+        dear["height"]
+
+
+# --- of what little will be told --------------------------------------------------------------------------------------
+
+
+def test_levels_that_add_up_to_the_intercept_are_named_with_the_reason():
+    expected = DESIGNS[2].expected(3)
+    assert expected.little == ("region=r0", "region=r1", "region=r2", "intercept / 0.5")
+    assert any("leave out the intercept" in reason for reason in expected.reasons)
+    alone = Design("rare", "logistic", 20_000, 1.0, 2, 0, RARE, intercept=0.0).expected(3)
+    assert alone.little == ()
+    assert alone.reasons == ()
+
+
+def test_a_rare_level_is_named_with_its_share():
+    rare = Design("very rare", "logistic", 20_000, 0.3, 2, 0, (0.7, 0.299, 0.001), intercept=0.0)
+    expected = rare.expected(3)
+    assert expected.little == ("region=r2",)
+    assert expected.reasons == ("region=r2 is rare: 0.098 % of the rows",)
+    assert "region=r2      " in str(expected)
+
+
+def test_columns_that_go_together_are_named():
+    pair = Design("pair", "logistic", 2_000, 0.5, 3, pair=0.999)
+    expected = pair.expected(4)
+    assert {"number0", "number1"} <= set(expected.little)
+    assert "number0 and number1 go together, correlation 1.00" in expected.reasons
+    assert not any("number2" in reason for reason in expected.reasons)
+
+
+def test_too_many_coefficients_are_said():
+    many = Design("many", "logistic", 1_000, 0.3, 12, 8)
+    expected = many.expected(3)
+    assert len(expected.little) > 10
+    assert expected.reasons[-1] == "too many coefficients for this price: ask for fewer or pay more"
+
+
+def test_what_is_printed_has_every_coefficient_the_marks_and_the_assumptions():
+    expected = DESIGNS[2].expected(2)
+    lines = str(expected).splitlines()
+    assert lines[0] == "expected half-widths of 90 % intervals, from 2 runs on invented rows"
+    for line, coefficient, half in zip(lines[1:], expected.names, expected.half_widths, strict=False):
+        assert line.split()[: len(coefficient.split())] == coefficient.split()
+        assert f" {half:.4g}" in line
+        assert line.endswith("little will be told") == (coefficient in expected.little)
+    sentence = lines[1 + len(expected.names)]
+    assert sentence.startswith("Little will be told of region=r0, region=r1, region=r2, intercept / 0.5 (")
+    assert lines[-len(expected.assumptions) :] == [f"  {said}" for said in expected.assumptions]
+
+
+def test_limits_come_from_the_prior():
+    identity = np.eye(4)
+    gaussian = widths.prior_half_widths(FEW.model, identity, 0.9)
+    assert gaussian == pytest.approx(5 * 1.6448536)
+    ball = FEW.model.with_prior(sf.priors.Ball(sf.priors.Gaussian(1 / 25), radius=3.0))
+    assert widths.prior_half_widths(ball, 2 * identity, 0.9) == pytest.approx(6.0)
+    box = FEW.model.with_prior(sf.priors.Box(sf.priors.Flat(), lower=[-1.0] * 4, upper=[3.0] * 4))
+    assert widths.prior_half_widths(box, identity, 0.9) == pytest.approx(2.0)
+
+
+# --- plans without intervals ------------------------------------------------------------------------------------------
+
+
+def refusal_of_a_release(plan, data):
+    with pytest.raises(ArgumentError) as error:
+        sf.publish(plan, data, randomness=sf.seeded(1)).interval(LEVEL)
+    return str(error.value)
+
+
+def test_a_plan_without_intervals_is_refused_as_its_release_would_be():
+    data = sf.Dataset.from_table(FEW.table(np.random.default_rng(1), 1_000), schema=FEW.schema)
+    options = ({"goal": "draws"}, {"goal": "estimate", "mechanism": "langevin-path"})
+    for plan in (sf.plan(FEW.model, 1_000, 2.0, DELTA, **each) for each in options):
+        with pytest.raises(ArgumentError) as error:
+            expected_widths(plan, FEW.schema)
+        assert str(error.value) == refusal_of_a_release(plan, data)
+
+
+def test_softmax_and_families_are_refused():
+    rows = {"x": [1.0, 2.0, 3.0] * 100, "y": ["a", "b", "c"] * 100}
+    schema = sf.Schema({"x": sf.Number(0, 4), "y": sf.Category(["a", "b", "c"])}, target="y")
+    model = sf.Gibbs(sf.losses.Softmax(0.5, classes=3), sf.priors.Gaussian(1 / 25), 3)
+    plan = sf.plan(model, 300, 2.0, DELTA, goal="estimate", mechanism="langevin-path", keep=("transcript",))
+    with pytest.raises(ArgumentError) as error:
+        expected_widths(plan, schema)
+    assert str(error.value) == refusal_of_a_release(plan, sf.Dataset.from_table(rows, schema=schema))
+    with pytest.raises(ArgumentError, match=r"use sf\.plan_for_width"):
+        expected_widths(sf.plan(sf.families.BetaBernoulli(1, 1), 100, 1.0, DELTA), schema)
+
+
+def test_other_arguments_are_refused_too():
+    with pytest.raises(ArgumentError, match="plan must come from"):
+        expected_widths("plan", FEW.schema)
+    with pytest.raises(ArgumentError, match="the model has dimension 4"):
+        expected_widths(FEW.plan, DESIGNS[0].schema.only(["number0", "y"], "y"))
+    with pytest.raises(ArgumentError, match="the matrix must be the identity"):
+        expected_widths(FEW.plan, FEW.schema, runs=1, functionals=(["a"], np.ones((1, 4))))
+    for options in ({"runs": 0}, {"level": 1.0}):
+        with pytest.raises(ArgumentError, match=f"{next(iter(options))} must"):
+            expected_widths(FEW.plan, FEW.schema, **options)
+
+
+# --- the cheapest price -----------------------------------------------------------------------------------------------
+
+
+def test_the_price_of_a_width_is_the_smallest_that_buys_it():
+    facts = {"schema": FEW.schema, "rows": FEW.facts, "coefficient": "number0"}
+    answer = sf.plan_for_width(FEW.model, 4_000, 1.0, epsilons=(0.5, 1.2), **facts)
+    assert answer.plan.goal == "estimate"
+    assert 0.9 < answer.width <= 1.0
+    assert answer.plan.guarantee.epsilon(1e-6) <= answer.epsilon
+    expected = expected_widths(answer.plan, FEW.schema, FEW.facts, runs=4)
+    assert answer.width == 2 * expected["number0"]
+    cheaper = sf.plan(FEW.model, 4_000, 0.9 * answer.epsilon, 1e-6, goal="estimate")
+    assert 2 * expected_widths(cheaper, FEW.schema, FEW.facts, runs=4)["number0"] > 1.0
+    assert "of number0 on the expected rows" in str(answer)
+
+
+def test_without_a_name_the_widest_is_meant():
+    answer = sf.plan_for_width(FEW.model, 4_000, 2.0, epsilons=(1.0, 1.1), schema=FEW.schema)
+    widest = expected_widths(answer.plan, FEW.schema, runs=4).half_widths.max()
+    assert answer.width == 2 * widest
+    assert "of the widest coefficient" in str(answer)
+
+
+def test_what_cannot_be_searched_is_refused():
+    with pytest.raises(ArgumentError, match="give schema="):
+        sf.plan_for_width(FEW.model, 4_000, 1.0)
+    with pytest.raises(ArgumentError, match="coefficient must be one of number0"):
+        sf.plan_for_width(FEW.model, 4_000, 1.0, schema=FEW.schema, coefficient="height")
+    with pytest.raises(ArgumentError, match="one estimate"):
+        sf.plan_for_width(FEW.model, 4_000, 1.0, schema=FEW.schema, epsilon=1.0, draws=None)
+    with pytest.raises(ArgumentError, match="are for regressions"):
+        sf.plan_for_width(sf.families.BetaBernoulli(1, 1), 4_000, 1.0, schema=FEW.schema)
+    with pytest.raises(CalibrationError, match="no price buys off"):
+        sf.plan_for_width(FEW.model, 4_000, 0.01, schema=FEW.schema)
