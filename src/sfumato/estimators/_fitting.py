@@ -28,7 +28,7 @@ from sfumato.schema.columns import Column
 from sfumato.schema.structure import same_length
 
 Array = NDArray[np.float64]
-# Precision of the default prior, as a share of the largest curvature of one record's loss: it weighs as much as a
+# Precision of the default prior without bounds, as a share of the largest curvature of one record's loss: it weighs as much as a
 # twenty-fifth of one record, so it matters only in directions in which the rows do not vary.
 _PRIOR_SHARE = 1 / 25
 # Most coefficients for which a release keeps its transcript: steps * coefficients floats, a few megabytes at most.
@@ -120,8 +120,10 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         dimension = scores.outputs * recipe.size
         prior = self.prior
         if not isinstance(prior, priors.Prior):
-            mean = None if prior is None else self._public_mean(prior, recipe, scores)
-            prior = priors.Gaussian(loss.constants(dimension).smoothness * _PRIOR_SHARE, mean)
+            deviation = prior if isinstance(prior, int | float) and not isinstance(prior, bool) else None
+            precision = _precision(loss, dimension, recipe, scores, deviation)
+            guessed = prior is not None and deviation is None
+            prior = priors.Gaussian(precision, self._public_mean(prior, recipe, scores) if guessed else None)
         return Gibbs(loss, prior, dimension, recipe.intercept)
 
     def _public_mean(self, mean: Any, recipe: Recipe, scores: Scores) -> Array:
@@ -163,6 +165,23 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         shown = super().__repr__(N_CHAR_MAX)
         release = self.__dict__.get("release_")
         return shown if release is None or release.private else f"{shown}  # NOT PRIVATE: fitted with a seed"
+
+
+def _precision(loss: Loss, dimension: int, recipe: Recipe, scores: Scores, deviation: float | None) -> Any:
+    """Precision of the prior where its deviation is declared or left to the default.
+
+    With bounds the deviation is that of the effect of a feature from its lower bound to its upper, as in `sf.regression`, and of
+    the intercept; without, that of the score of the longest row.
+    """
+    scaled = None if deviation is None else _validate.positive("prior", deviation) / scores.factor
+    if recipe.lower is None or recipe.rows == "normalise":
+        if scaled is None:
+            return loss.constants(dimension).smoothness * _PRIOR_SHARE
+        return (recipe.radius / scaled) ** 2
+    # Labels of a regressor are scaled to a range of 2.
+    own = scaled or loss.effect_deviation or 2.0
+    each = [own**-2.0] * recipe.width + ([(recipe.constant / own) ** 2] if recipe.constant > 0 else [])
+    return np.tile(each, scores.outputs)
 
 
 def _named(name: str, recipe: Recipe, scores: Scores) -> str:

@@ -26,7 +26,8 @@ class PrivateLogisticRegression(PrivateClassifier):
     classes: the labels. Any other label counts as the first one listed.
     fit_intercept: whether there is a constant term. It is counted in the radius that the price rests on.
     rows: "clip" shortens rows longer than data_norm; "normalise" brings all rows, the constant included, to one norm.
-    prior: None, one of sf.priors in the model's own coordinates, or a public guess: `coef_` with `intercept_` last.
+    prior: a prior deviation: of the effect of a feature from its lower bound to its upper (without bounds, of the score of the
+        longest row); or one of sf.priors in the model's own coordinates; or a public guess, `coef_` with `intercept_` last.
     ledger, ledger_name, request_id: where the price is charged before anything is drawn.
     robust: whether the matrix of the scores is released too, for a tenth of the price: release_.interval(include="robust").
     random_state: None for a private fit. A whole number makes a fit that can be repeated and is NOT PRIVATE.

@@ -1,0 +1,223 @@
+"""Coefficients in the columns' own units: those of an ordinary fit, whatever the units, references and transformations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize, special
+
+import sfumato as sf
+from effort import sized
+from sfumato.queries.coefficients import little_information
+from unit_tables import COLUMNS, DELTA, EPSILON, REGIONS, N, Study, raw, study, table
+
+NEW = table(np.random.default_rng(5), 200)
+# Mean losses of a score, by kind, for fits that share no code with the package; classes are 0 and 1.
+LOSSES = {
+    "logistic": lambda u, y: np.logaddexp(0, u) - y * u,
+    "probit": lambda u, y: -special.log_ndtr((2 * y - 1) * u),
+    "cloglog": lambda u, y: np.where(y > 0, -np.log(-np.expm1(-np.exp(np.minimum(u, 6))) + 1e-300), np.exp(u)),
+    "poisson": lambda u, y: np.exp(u) - y * u,
+    "linear": lambda u, y: 0.5 * (u - y) ** 2,
+    "quantile": lambda u, y: 0.5 * np.abs(u - y),
+}
+RATIOS = {"logistic": "odds ratio", "cloglog": "hazard ratio", "poisson": "rate ratio"}
+
+
+def fitted(kind: str, columns: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Intercept and coefficients of an ordinary fit; columns are standardised for the solver alone."""
+    y = (labels == "yes").astype(float) if labels.dtype.kind == "U" else labels.astype(float)
+    middle, spread = columns.mean(axis=0), columns.std(axis=0)
+    rows = np.column_stack([np.ones(len(columns)), (columns - middle) / spread])
+    start = np.linalg.lstsq(rows, y, rcond=None)[0] if kind in ("linear", "quantile") else np.zeros(rows.shape[1])
+    method = {"quantile": "Powell"}.get(kind, "BFGS")
+    theta = optimize.minimize(lambda t: LOSSES[kind](rows @ t, y).mean(), start, method=method, tol=1e-8).x
+    own = theta[1:] / spread
+    return np.array([theta[0] - own @ middle, *own])
+
+
+def released(kind: str, schema: sf.Schema, rows: dict, labels: np.ndarray, features=None, seed: int = 4) -> sf.Release:
+    """A release of `sf.regression` with the default prior, at a very large epsilon."""
+    plan = sf.plan(sf.regression(kind, schema, features), len(labels), EPSILON, DELTA, goal="estimate")
+    data = sf.Dataset.from_table({**rows, "target": labels}, schema=schema)
+    return sf.publish(plan, data, randomness=sf.seeded(seed))
+
+
+@pytest.mark.parametrize("kind", sized(["logistic", "poisson", "linear", "cloglog"], list(LOSSES)))
+def test_coefficients_ratios_and_contrasts_are_those_of_an_ordinary_fit(kind):
+    made = study(kind)
+    release = released(kind, made.schema, made.rows, made.labels)
+    table_ = release.coefficients()
+    wanted = fitted(kind, raw(made.rows), made.labels)
+    assert table_.labels == ("intercept", "age", "income", "smoker", "region=south", "region=islands")
+    lower, upper = table_.intervals
+    assert ((lower <= wanted) & (wanted <= upper)).all()
+    # Narrow: an interval of another coefficient, or of coded features, does not hold it.
+    assert ((lower <= release.estimate(scaled=True)) & (release.estimate(scaled=True) <= upper)).mean() < 0.5
+    assert table_.ratio == RATIOS.get(kind)
+    if table_.ratio:
+        assert np.isnan(table_.ratios[0])
+        assert np.allclose(table_.ratios[1:], np.exp(table_.estimates[1:]))
+        assert ((table_.ratio_intervals[0] <= np.exp(wanted)) & (np.exp(wanted) <= table_.ratio_intervals[1]))[1:].all()
+    contrast = release.contrast({"region=islands": 1, "region=south": -1, "age": 10, "region=north": 7})
+    assert contrast.lower <= wanted[5] - wanted[4] + 10 * wanted[1] <= contrast.upper
+    assert contrast.estimate == pytest.approx(table_.estimates @ [0, 10, 0, 0, -1, 1])
+
+
+def test_powers_and_products_are_those_of_an_ordinary_fit_on_the_same_columns():
+    made = Study("logistic", seed=3)
+    rows, age = made.rows, made.rows["age"]
+    scores = made.scores(rows) - 0.0008 * (age - 50) ** 2 + 0.02 * rows["smoker"] * (age - 50)
+    labels = np.where(np.random.default_rng(8).random(N) < 1 / (1 + np.exp(-scores)), "yes", "no")
+    release = released("logistic", made.schema, rows, labels, ["age*smoker", "age^2", "income", "region"])
+    columns = np.column_stack([raw(rows), age * rows["smoker"], age**2])
+    wanted = dict(zip(("intercept", "age", "income", "smoker", "region=south", "region=islands", "age:smoker", "age^2"),
+                      fitted("logistic", columns, labels), strict=True))  # fmt: skip
+    table_ = release.coefficients()
+    assert set(table_.labels) == set(wanted)
+    truth = np.array([wanted[label] for label in table_.labels])
+    assert ((table_.intervals[0] <= truth) & (truth <= table_.intervals[1])).all()
+
+
+def swapped(column: str, value: sf.schema.columns.Column) -> sf.Schema:
+    """The table's schema with one column declared otherwise."""
+    return sf.Schema({**COLUMNS, column: value, "target": sf.Category(["no", "yes"])}, target="target", name="survey")
+
+
+def test_months_instead_of_years_give_the_same_predictions_and_a_twelfth_of_the_coefficient():
+    made = study("logistic")
+    years = released("logistic", swapped("age", COLUMNS["age"]), made.rows, made.labels)
+    months = released(
+        "logistic", swapped("age", sf.Number(240, 960)), {**made.rows, "age": made.rows["age"] * 12}, made.labels
+    )
+    later = {**NEW, "age": NEW["age"] * 12}
+    assert np.allclose(months.predict_proba(later), years.predict_proba(NEW), atol=1e-9)
+    by_month, by_year = months.coefficients(), years.coefficients()
+    assert np.allclose(by_month.intervals[:, 1] * 12, by_year.intervals[:, 1], rtol=1e-6)
+    assert np.allclose(np.delete(by_month.estimates, 1), np.delete(by_year.estimates, 1), rtol=1e-6)
+    assert np.allclose(months.predict_interval(later).lower, years.predict_interval(NEW).lower, atol=1e-9)
+
+
+def test_another_reference_level_changes_what_is_compared_and_nothing_else():
+    made = study("logistic")
+    first = released("logistic", swapped("region", COLUMNS["region"]), made.rows, made.labels)
+    south = sf.Category(REGIONS, reference="south")
+    other = released("logistic", swapped("region", south), made.rows, made.labels)
+    assert np.array_equal(first.draws.values, other.draws.values)
+    assert np.array_equal(first.predict_proba(NEW), other.predict_proba(NEW))
+    assert other.labels == ("intercept", "age", "income", "smoker", "region=north", "region=islands")
+    same = first.coefficients(reference={"region": "south"})
+    assert same.labels == other.labels
+    assert np.allclose(same.intervals, other.coefficients().intervals)
+    against = {"region=islands": 1, "region=south": -1}
+    assert np.allclose(first.contrast(against).estimate, other.coefficients().estimates[5])
+    assert str(first.contrast(against)).split(":")[1] == str(other.contrast(against)).split(":")[1]
+    means = first.coefficients(reference={"region": "sum-to-zero"})
+    assert sum(means.estimates[4:]) == pytest.approx(0, abs=1e-12)
+    assert len(means.labels) == 7
+
+
+def test_a_shifted_number_changes_the_intercept_alone():
+    made = study("linear")
+    plain = released("linear", made.schema, made.rows, made.labels)
+    schema = sf.Schema({**COLUMNS, "age": sf.Number(-30, 30), "target": made.target}, target="target", name="survey")
+    centred = released("linear", schema, {**made.rows, "age": made.rows["age"] - 50}, made.labels)
+    assert np.allclose(centred.estimate()[1:], plain.estimate()[1:], rtol=1e-6)
+    assert centred.estimate()[0] == pytest.approx(plain.contrast({"intercept": 1, "age": 50}).estimate)
+
+
+def test_several_classes_are_compared_with_the_first():
+    rng = np.random.default_rng(2)
+    labels = rng.choice(["a", "b", "c"], 2_000)
+    schema = sf.Schema({**COLUMNS, "target": sf.Category(["a", "b", "c"])}, target="target", name="classes")
+    release = released("multinomial", schema, table(rng, 2_000), labels)
+    table_ = release.coefficients()
+    assert table_.labels[:2] == ("target=b: intercept", "target=b: age")
+    assert len(table_.labels) == 12
+    assert table_.intervals is None
+    assert "transcript" in table_.reason or "one score" in table_.reason
+    shares = release.predict_proba(NEW)
+    rows = np.column_stack([np.ones(200), raw(NEW)])
+    scores = rows @ table_.estimates.reshape(2, 6).T
+    assert np.allclose(np.log(shares[:, 1:] / shares[:, :1]), scores, atol=1e-9)
+    assert np.isnan(table_.ratios[[0, 6]]).all()
+
+
+def test_every_way_of_reading_has_the_same_names_and_units():
+    release = released("logistic", study("logistic").schema, study("logistic").rows, study("logistic").labels)
+    assert release.labels == tuple(release.to_pandas().columns) == tuple(release.coefficients().to_pandas().index)
+    assert np.allclose(release.to_pandas().to_numpy()[0], release.mean())
+    assert list(release.to_pandas(scaled=True).columns) == list(release.draws.labels)
+    assert np.array_equal(release.mean(scaled=True), release.draws.mean())
+    assert np.allclose(release.summary().estimates, release.estimate())
+    assert np.allclose(release.summary().intervals, release.interval())
+    posterior = release.to_arviz()["posterior"]
+    assert list(posterior["coordinate"].values) == list(release.labels)
+    said = str(release)
+    assert "intercept -" in said
+    assert "/ 0." not in said
+
+
+def test_the_summary_prints_like_that_of_a_statistics_package():
+    made = study("logistic")
+    release = released("logistic", swapped("region", sf.Category(REGIONS, reference="south")), made.rows, made.labels)
+    lines = str(release.summary()).splitlines()
+    assert lines[0] == "Logistic regression of target"
+    assert lines[1].startswith("records  20,000")
+    assert lines[2] == "link     log odds of target = yes"
+    head = next(line for line in lines if "coef" in line)
+    assert head.split() == ["coef", "std", "err", "[0.05", "0.95]", "odds", "ratio", "[0.05", "0.95]"]
+    assert "Levels are compared: region with south." in lines
+    assert "Standard errors and intervals include the privacy noise and the sampling of the records." in lines
+    assert len({len(line) for line in lines if set(line) in ({"="}, {"-"})}) == 1
+
+
+def test_a_release_with_little_information_says_so_of_own_coefficients():
+    rng = np.random.default_rng(0)
+    schema, rows = study("logistic").schema, table(rng, 300)
+    plan = sf.plan(sf.regression("logistic", schema, prior=0.5), 300, 0.3, 1e-4, goal="estimate")
+    labels = rng.choice(["no", "yes"], 300)
+    release = sf.publish(
+        plan, sf.Dataset.from_table({**rows, "target": labels}, schema=schema), randomness=sf.seeded(1)
+    )
+    table_ = release.coefficients()
+    assert "age" in table_.little
+    assert "age *" in str(release.summary())
+    assert table_.sentence in str(table_)
+    assert release.prior_dominated(release.interval()).startswith("This release has little information on")
+
+
+def test_the_sentence_on_little_information_is_short():
+    assert little_information(["a", "b"], 3).startswith("This release has little information on a, b:")
+    assert "all 3 coefficients" in little_information(["a", "b", "c"], 3)
+    assert "and 292 more" in little_information([f"x{i}" for i in range(300)], 301)
+    assert little_information([], 3) == ""
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda r: r.contrast({"region=east": 1}), "there is no coefficient 'region=east'"),
+        (lambda r: r.contrast({}), "a table of names and weights"),
+        (lambda r: r.coefficients(reference={"region": "east"}), "must be one of its levels"),
+        (lambda r: r.coefficients(reference={"age": "x"}), "no category of the schema"),
+        (lambda r: r.coefficients(scaled=True, reference={"region": "south"}), "in own units"),
+        (lambda r: r.interval(prior=sf.families.BetaBernoulli()), "prior is for families"),
+    ],
+)
+def test_wrong_questions_are_refused(ask, said):
+    made = study("logistic")
+    with pytest.raises(sf.errors.ArgumentError, match=said):
+        ask(released("logistic", made.schema, made.rows, made.labels))
+
+
+def test_other_models_have_no_coefficients():
+    plan = sf.plan(sf.families.BetaBernoulli(), 20, 1.0, 1e-6)
+    data = sf.Dataset.from_table({"x": np.arange(20) < 5}, schema=sf.Schema({"x": sf.Boolean()}))
+    release = sf.publish(plan, data, randomness=sf.seeded(1))
+    for ask in (release.coefficients, lambda: release.contrast({"x": 1})):
+        with pytest.raises(sf.errors.ArgumentError, match="of a regression; this release is of another model"):
+            ask()
+    assert release.labels == release.draws.labels
+    with pytest.raises(sf.errors.ArgumentError, match="reference is for"):
+        release.view(reference={"x": 1})
