@@ -93,10 +93,16 @@ def view(
         if reference:
             raise ArgumentError("reference is for the coefficients of a regression in own units.")
         return View(draws.labels)
-    declared = Schema.from_json(schema["document"])
+    return view_of(model, Schema.from_json(schema["document"]), draws.labels, reference)
+
+
+def view_of(
+    model: Gibbs, declared: Schema, labels: tuple[str, ...], reference: Mapping[str, Any] | None = None
+) -> View:
+    """The view of a regression whose released coordinates are called `labels`, in the columns' own units."""
     design = Design.of(declared, model.terms)
     if declared.rows == "normalise":  # a row is divided by its own norm: there is no coefficient of a column
-        return View(draws.labels)
+        return View(labels)
     units = units_of(design, model.intercept, reference)
     if model.loss.outputs == 1:
         return View(units.names, units.matrix, units.offset, units.fixed)

@@ -8,7 +8,7 @@ nothing that is computed here is a release.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +22,12 @@ from sfumato.errors import ArgumentError
 from sfumato.mechanisms import task_of
 from sfumato.mechanisms.plan import Plan
 from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses.protocol import LABELLED_ROW
 from sfumato.models.priors import Ball, Box
 from sfumato.procedures import path, shaped_path
+from sfumato.queries import own_units
 from sfumato.queries.coefficients import NEARLY
+from sfumato.queries.functionals import ends
 from sfumato.queries.intervals import interval
 from sfumato.queries.statistics.protocol import BOTH
 from sfumato.randomness import seeded
@@ -34,6 +37,8 @@ from sfumato.rehearsing.scaled_engine import ScaledEngine
 from sfumato.schema import Schema
 
 Array = NDArray[np.float64]
+# Coefficients that are printed: about a screen.
+_SHOWN = 40
 # Names of the reported numbers, and the matrix whose rows turn a parameter into them.
 Functionals = tuple[Sequence[str], Array]
 # First seed of the runs: any fixed public number, so that the same plan has the same expected widths.
@@ -70,15 +75,32 @@ class ExpectedWidths:
         return float(self.half_widths[self.names.index(name)])
 
     def __str__(self) -> str:
-        width = max(map(len, self.names))
+        width = max(map(len, self.names[:_SHOWN]))
         lines = [f"expected half-widths of {100 * self.level:g} % intervals, from {self.runs} runs on invented rows"]
-        for name, half in zip(self.names, self.half_widths, strict=True):
+        for name, half in zip(self.names[:_SHOWN], self.half_widths, strict=False):
             mark = "  little will be told" if name in self.little else ""
             lines.append(f"  {name:<{width}}  {half:>9.4g}{mark}")
+        if len(self.names) > _SHOWN:
+            lines.append(f"  ... and {len(self.names) - _SHOWN} more")
         if self.little:
             because = f" ({'; '.join(self.reasons)})" if self.reasons else ""
-            lines.append(f"Little will be told of {', '.join(self.little)}{because}.")
+            rest = f" and {len(self.little) - _SHOWN} more" if len(self.little) > _SHOWN else ""
+            what = (
+                f"any of the {len(self.names)}" if self.little == self.names else ", ".join(self.little[:_SHOWN]) + rest
+            )
+            lines.append(f"Little will be told of {what}{because}.")
         return "\n".join([*lines, "Assumed of the rows:", *(f"  {said}" for said in self.assumptions)])
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers by coefficient, and the sentences."""
+        each = zip(self.names, self.half_widths.tolist(), strict=True)
+        return {
+            "level": self.level,
+            "half_widths": dict(each),
+            "little": list(self.little),
+            "reasons": list(self.reasons),
+            "assumptions": list(self.assumptions),
+        }
 
 
 def expected_widths(
@@ -93,7 +115,7 @@ def expected_widths(
 
     `rows` are an `ExpectedRows`, or the facts or public rows that make one; None for its defaults. A plan whose release will have
     no intervals is refused as the release would. Without `runs` there are as many as make the means accurate, 16 to 80.
-    `functionals` are the names and the matrix of the numbers to report, by default the coefficients as they are released.
+    `functionals` are the names and the matrix of the numbers to report, by default the coefficients in the columns' own units.
     """
     model = _checked(plan, schema)
     share, count = _validate.between("level", level, 0.0, 1.0), None if runs is None else _validate.whole("runs", runs)
@@ -102,7 +124,7 @@ def expected_widths(
     sketch = assumed.sketch(model, plan.n)
     procedure, task = task_of(plan)
     engine = ScaledEngine(open_engine(sketch, model, procedure.NEEDS), plan.n)
-    names, matrix = functionals or (engine.labels, np.eye(engine.dimension))
+    names, matrix = functionals or _own(model, schema, engine.labels)
     document, about = plan.to_json(), _about(schema)
     each: list[Array] = []
     while not _enough(each, count):
@@ -113,7 +135,7 @@ def expected_widths(
     features = features_of(sketch, model)
     marked = _little(np.array(each), NEARLY * own) | not_identified(features, matrix)
     little = tuple(name for name, mark in zip(names, marked, strict=True) if mark)
-    reasons = reasons_of(features, engine.labels, names, matrix, marked)
+    reasons = reasons_of(sketch, features, engine.labels, little, len(names))
     return ExpectedWidths(tuple(names), halves, own, little, reasons, tuple(assumed.assumed(model)), share, len(each))
 
 
@@ -159,13 +181,12 @@ def _refuse_without_intervals(plan: Plan, schema: Schema) -> None:
     raise ArgumentError(f"releases of procedure {plan.procedure!r} have no intervals that could be expected.")
 
 
-def ends(
-    draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any], matrix: Array, level: float, include: str
-) -> Array:
-    """Lower and upper ends of the intervals of `matrix` times the parameter, for the identity."""
-    if not np.array_equal(matrix, np.eye(len(matrix))):
-        raise ArgumentError("functionals must be the coefficients themselves: the matrix must be the identity.")
-    return interval(draws, plan, level, include, schema=schema)
+def _own(model: Gibbs, schema: Schema, labels: tuple[str, ...]) -> Functionals:
+    """The coefficients as a release shows them."""
+    if model.loss.record != LABELLED_ROW:
+        return labels, np.eye(len(labels))
+    shown = own_units.view_of(model, schema, labels)
+    return shown.labels, shown.functionals
 
 
 def prior_half_widths(model: Gibbs, matrix: Array, level: float) -> Array:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.dataset import Dataset
+from sfumato.dataset import Dataset, rows_of
 from sfumato.engines.design import feature_blocks
 from sfumato.models.gibbs import Gibbs
+from sfumato.schema import Boolean
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -48,47 +50,60 @@ def not_identified(features: Array | None, matrix: Array) -> Mask:
 
 
 def reasons_of(
-    features: Array | None, labels: Sequence[str], names: Sequence[str], matrix: Array, marked: Mask
+    sketch: Dataset, features: Array | None, labels: Sequence[str], little: Sequence[str], count: int
 ) -> tuple[str, ...]:
-    """Why little will be told of the numbers that are marked: what can be seen in the features, and how many they are.
-
-    Row j of `matrix` says of which features, called `labels`, the number `names[j]` is made.
-    """
+    """Why little will be told of the coefficients in `little`, of `count` in all: what the sketch of the rows shows."""
     said: list[str] = []
-    if features is not None and marked.any():
-        used = (matrix != 0) & marked[:, None]
-        said = _rare(features, names, used) + _alike(features, labels, used.any(axis=0))
-        if (not_identified(features, matrix) & marked).any():
-            said.append(
-                "some columns add up to a constant or to another column: leave out the intercept, or one of them"
-            )
-    if marked.sum() > len(marked) / 2:
+    if little:
+        said += _rare(sketch, little)
+        said += _alike(features, labels, little) if features is not None else []
+    if len(little) > count / 2:
         said.append("too many coefficients for this price: ask for fewer or pay more")
     return tuple(said)
 
 
-def _rare(features: Array, names: Sequence[str], used: Mask) -> list[str]:
-    """Marked numbers that are made of a feature with two values, one of them rare."""
+def _rare(sketch: Dataset, little: Sequence[str]) -> list[str]:
+    """Levels of the named coefficients, and reference levels of their columns, that few rows have."""
+    schema = sketch.schema
+    parts = {part for name in little for part in name.split(":")}
     said = []
-    for name, own in zip(names, used, strict=True):
-        for place in np.flatnonzero(own):
-            values, times = np.unique(features[:, place], return_counts=True)
-            if len(values) == 2 and times.min() < _RARE * len(features):
-                said.append(f"{name} is rare: {100 * times.min() / len(features):.2g} % of the rows")
-                break
+    for name in schema.features:
+        column = schema.columns[name]
+        if column.levels is None:
+            continue
+        codes = np.concatenate([block[name] for block in rows_of(sketch).blocks()])
+        shares = np.bincount(codes.astype(np.intp), minlength=len(column.levels)) / len(codes)
+        named = [name if isinstance(column, Boolean) else f"{name}={level}" for level in column.levels]
+        for place in np.flatnonzero(shares < _RARE):
+            share = f"{100 * shares[place]:.2g} % of the rows"
+            if isinstance(column, Boolean):
+                said += [f"{name} is {('no', 'yes')[place]} for {share} only"] if name in parts else []
+            elif named[place] in parts:
+                said.append(f"{named[place]} is rare: {share}")
+            elif getattr(column, "reference", None) == column.levels[place] and parts & set(named):
+                said.append(
+                    f"{named[place]} is rare, {share}, and the others are compared with it: choose another reference"
+                )
     return said
 
 
-def _alike(features: Array, labels: Sequence[str], used: Mask) -> list[str]:
-    """Pairs of features of different columns that go together, one of them part of a marked number."""
+def _alike(features: Array, labels: Sequence[str], little: Sequence[str]) -> list[str]:
+    """Pairs of features of different columns that go together, one of them part of a named coefficient."""
     spread = features.std(axis=0)
     varied = np.flatnonzero(spread > 0)
     scaled = (features[:, varied] - features[:, varied].mean(axis=0)) / spread[varied]
     alike = np.abs(scaled.T @ scaled) / len(features)
-    columns = [labels[int(place)].partition("=")[0] for place in varied]
+    columns = [_columns_of(labels[int(place)]) for place in varied]
+    named = set().union(*map(_columns_of, little))
     said = []
     for i, j in np.argwhere(np.triu(alike > _ALIKE, 1)):
-        first, second = int(varied[i]), int(varied[j])
-        if columns[i] != columns[j] and (used[first] or used[second]):
-            said.append(f"{labels[first]} and {labels[second]} go together, correlation {alike[i, j]:.2f}")
+        first, second = columns[int(i)], columns[int(j)]
+        if not first & second and (first | second) & named:
+            pair = (labels[int(varied[i])], labels[int(varied[j])])
+            said.append(f"{pair[0]} and {pair[1]} go together, correlation {alike[i, j]:.2f}")
     return said
+
+
+def _columns_of(label: str) -> set[str]:
+    """The columns that a feature or coefficient is made of: "age^2:region[1]" of age and region."""
+    return {re.split(r"[\^=\[]", part)[0] for part in label.split(":")}
