@@ -16,7 +16,7 @@ NAMES = [
     "Metric", "Number", "Plan", "PrivateHuberRegressor", "PrivateLinearRegression", "PrivateLinearSVC",
     "PrivateLogisticRegression", "PrivatePoissonRegressor", "PrivateQuantileRegressor", "Profile", "Pure",
     "Release", "Renyi", "Schema", "__version__", "compare",
-    "errors", "families", "grouped", "load", "losses", "networks", "plan",
+    "errors", "expected_widths", "families", "grouped", "load", "losses", "networks", "plan",
     "plan_for_width", "plots", "price_list", "priors", "private_quantile",
     "publish", "regression", "rehearse", "seeded", "share",
     "theorems",

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from sfumato.publishing import publish as publish
     from sfumato.randomness import seeded as seeded
     from sfumato.rehearsing import rehearse as rehearse
+    from sfumato.rehearsing.expected_widths import expected_widths as expected_widths
     from sfumato.release import Release as Release
     from sfumato.release import load as load
     from sfumato.schema import Boolean as Boolean
@@ -77,6 +78,7 @@ _PUBLIC = {
     "__version__": ("sfumato._version", "__version__"),
     "compare": ("sfumato.comparing", "compare"),
     "errors": ("sfumato.errors", ""),
+    "expected_widths": ("sfumato.rehearsing.expected_widths", "expected_widths"),
     "families": ("sfumato.models.families", ""),
     "grouped": ("sfumato.models.grouped", "grouped"),
     "load": ("sfumato.release", "load"),

@@ -20,7 +20,10 @@ def promise_of(plan: Mapping[str, Any], guarantee: Guarantee) -> str:
     target = plan["target"]
     delta = None if target is None else target["delta"]
     try:
-        return guarantee.at(delta) if delta else str(guarantee)
+        sentence = guarantee.at(delta) if delta else str(guarantee)
+        return (
+            sentence.replace("price of one draw", "price of the estimate") if plan["goal"] == "estimate" else sentence
+        )
     except ImportError:  # profiles are evaluated with scipy and dp-accounting; a reader may have numpy alone
         asked = "at the price that its plan states"
         if delta and target["epsilon"]:

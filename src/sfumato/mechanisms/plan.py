@@ -94,11 +94,14 @@ class Plan:
         # Where noisy totals are released, intervals are read from them; more draws do not help.
         gains = one and not getattr(self.model, "releases_totals", False)
         free = "; more draws cost nothing more, and make intervals narrower" if gains else ""
+        made = f"{self.draws} draw{'s' if self.draws > 1 else ''}, goal '{self.goal}'"
+        if self.goal == "estimate":
+            price, made = price.replace("price of one draw", "price of the estimate"), "one estimate"
         rows = [
             ("model", str(self.model)),
             ("records", f"{self.n:,} (public)"),
             ("mechanism", f"{self.mechanism}: {numbers}"),
-            ("release", f"{self.draws} draw{'s' if self.draws > 1 else ''}, goal '{self.goal}'{free}"),
+            ("release", f"{made}{free}"),
             ("target", str(self.target) if self.target else "none (the price is what it is)"),
             ("price", price),
             ("expected", str(self.expected)),

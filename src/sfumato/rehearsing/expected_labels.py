@@ -38,8 +38,8 @@ def checked_effects(schema: Schema, effects: object) -> dict[str, float]:
     for name in effects:
         if name not in known:
             raise ArgumentError(
-                f"rows: effects are of {', '.join(known)}; got {name!r}. Write a level as column=level; the first level of a "
-                "category has the effect 0."
+                f"rows: effects are of {', '.join(known)}; got {name!r}. Write a level as column=level; the reference level of "
+                "a category has the effect 0."
             )
     return {name: _validate.finite(f"rows: the effect of {name}", value) for name, value in effects.items()}
 
@@ -50,7 +50,10 @@ def _effect_names(schema: Schema) -> list[str]:
     names: list[str] = []
     for name in schema.features:
         column = schema.columns[name]
-        names += [f"{name}={level}" for level in column.levels[1:]] if isinstance(column, Category) else [name]
+        if isinstance(column, Category):
+            names += [f"{name}={level}" for level in column.levels if level != column.reference]
+        else:
+            names.append(name)
     return names
 
 
@@ -63,7 +66,7 @@ def own_scores(schema: Schema, columns: Mapping[str, Any], effects: Mapping[str,
     for name in schema.features:
         column, values = schema.columns[name], np.asarray(columns[name])
         if isinstance(column, Category):
-            own = [0.0] + [effects.get(f"{name}={level}", 0.0) for level in column.levels[1:]]
+            own = [effects.get(f"{name}={level}", 0.0) for level in column.levels]
             scores += np.array(own)[values.astype(np.intp)]
         elif name in effects:
             scores += effects[name] * values.astype(np.float64)

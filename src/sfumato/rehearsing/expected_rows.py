@@ -100,7 +100,11 @@ class ExpectedRows:
 
     def sketch(self, model: Gibbs, n: int) -> Dataset:
         """min(n, 16,384) rows of this kind, with labels of the model; they are public, and always the same."""
-        rng, m = np.random.default_rng(_SEED), min(n, MOST_ROWS)
+        return self.table(model, min(n, MOST_ROWS), _SEED)
+
+    def table(self, model: Gibbs, m: int, seed: int) -> Dataset:
+        """Invented rows of this kind, m of them, with labels of the model; the same seed gives the same rows."""
+        rng = np.random.default_rng(seed)
         schema, target = self.schema, self.schema.target
         columns = self._features(m, rng)
         if target is not None and target not in columns:

@@ -110,18 +110,20 @@ def expected_widths(
     level: float = 0.9,
     runs: int | None = None,
     functionals: Functionals | None = None,
+    whole: bool = False,
 ) -> ExpectedWidths:
     """The expected half-widths of a regression's intervals, from the plan, the schema and public facts about the rows.
 
     `rows` are an `ExpectedRows`, or the facts or public rows that make one; None for its defaults. A plan whose release will have
     no intervals is refused as the release would. Without `runs` there are as many as make the means accurate, 16 to 80.
     `functionals` are the names and the matrix of the numbers to report, by default the coefficients in the columns' own units.
+    With `whole` all n rows are invented, instead of a sketch of at most 16,384 whose sums stand for them.
     """
     model = _checked(plan, schema)
     share, count = _validate.between("level", level, 0.0, 1.0), None if runs is None else _validate.whole("runs", runs)
     _refuse_without_intervals(plan, schema)
     assumed = ExpectedRows.of(schema, rows)
-    sketch = assumed.sketch(model, plan.n)
+    sketch = assumed.table(model, plan.n, _SEED) if whole else assumed.sketch(model, plan.n)
     procedure, task = task_of(plan)
     engine = ScaledEngine(open_engine(sketch, model, procedure.NEEDS), plan.n)
     names, matrix = functionals or _own(model, schema, engine.labels)

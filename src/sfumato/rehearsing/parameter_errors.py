@@ -1,4 +1,4 @@
-"""`sf.rehearse`: the plan carried out on invented public data of the same shape, before anything is spent.
+"""How far a released parameter lies from the true one, on invented public data of the same shape.
 
 A parameter is drawn from the prior; features are uniform on the sphere of the loss's radius; labels follow the model at that
 parameter, with probabilities proportional to exp(-loss) unless the loss overrides `simulate`. The streams are seeded, no
@@ -59,7 +59,7 @@ class Rehearsal:
         return "\n".join(lines)
 
 
-def rehearse(plan: Plan, runs: int = 20, *, dimension: int | None = None, seed: int = 0) -> Rehearsal:
+def parameter_errors(plan: Plan, runs: int = 20, *, dimension: int | None = None, seed: int = 0) -> Rehearsal:
     """Run the plan `runs` times on simulated data; `dimension` is the parameter's, if the model does not fix it."""
     if not isinstance(plan, Plan):
         raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")

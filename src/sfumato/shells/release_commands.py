@@ -1,4 +1,4 @@
-"""`sfumato spec`, `plan`, `price-list`, `compare`, `release`, `show`, `report` and `demo`: from a spec file to a saved release."""
+"""`sfumato spec`, `plan`, `rehearse`, `price-list`, `compare`, `release`, `show`, `report`, `demo`: from a spec to a release."""
 
 from __future__ import annotations
 
@@ -58,7 +58,37 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
     planned = spec.plan(n)
     # A plan has no schema; the unit that it protects is known here.
     text = str(planned).replace("one row replaced", f"one {spec.schema.unit} replaced")
-    emit(as_json, planned.to_json(), text)
+    try:
+        widths = spec.expected_widths(planned)
+    except ArgumentError as error:
+        # The release would refuse intervals with the same sentence: said here, before anything is spent.
+        emit(as_json, {**planned.to_json(), "no_intervals": str(error)}, f"{text}\nintervals  none: {error}")
+        return
+    if widths is None:
+        emit(as_json, planned.to_json(), text)
+    else:
+        # The widths say what the noise of a gradient means.
+        lines = [line for line in text.split("\n") if not line.startswith("expected ")]
+        emit(as_json, {**planned.to_json(), "expected_widths": widths.to_json()}, "\n".join([*lines, "", str(widths)]))
+
+
+def rehearse(
+    file: SpecFile,
+    runs: Annotated[int, typer.Option(help="How many times the plan is carried out.")] = 20,
+    n: Records = None,
+    as_json: Json = False,
+) -> None:
+    """Carry out a regression's plan on invented rows, as many as there are records: the half-widths to expect. Nothing is spent.
+
+    Example: sfumato rehearse income.toml --runs 10
+    """
+    from sfumato.shells.spec import Spec
+
+    spec = Spec.load(file)
+    widths = spec.expected_widths(spec.plan(n), runs, whole=True)
+    if widths is None:
+        raise ArgumentError("rehearse is for regressions; sfumato plan says what to expect of other models.")
+    emit(as_json, widths.to_json(), str(widths))
 
 
 def price_list(
@@ -255,7 +285,7 @@ def demo(folder: Annotated[Path | None, typer.Option(help="Where to work; a new 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands in the order in which they are used; each is named after its function."""
-    for command in (demo, spec, plan, price_list, compare, release, show, report):
+    for command in (demo, spec, plan, rehearse, price_list, compare, release, show, report):
         app.command(command.__name__.replace("_", "-"))(command)
     regression_commands.add_to(query_commands.app)
     app.add_typer(query_commands.app, name="query")

@@ -3,6 +3,7 @@
     [data]    file, schema, n
     [model]   family or regression or network, with its columns and public numbers
     [price]   epsilon, delta, draws, mechanism, goal
+    [expect]  what is expected of the rows, for the widths that `sfumato plan` prints; optional
     [ledger]  file, name, request
 
 File names are relative to the spec's own folder. An unknown key is an error that names the known ones.
@@ -71,13 +72,14 @@ class Spec:
     model: FamilyOrGibbs
     price: Mapping[str, Any]
     ledger: Mapping[str, Any]
+    expect: Any = None
 
     @classmethod
     def load(cls, path: str | Path) -> Spec:
         """Read a spec file; errors name the key and the file."""
         file = Path(path)
         document = read_toml(file)
-        known_keys(file.name, document, ("data", "model", "price", "ledger"), "a spec")
+        known_keys(file.name, document, ("data", "model", "price", "expect", "ledger"), "a spec")
         for part in ("data", "model", "price"):
             if not isinstance(document.get(part), Mapping):
                 raise FormatError(f"{file.name} has no table [{part}]. Write one: see sfumato spec --help.")
@@ -108,7 +110,7 @@ class Spec:
         ledger = dict(document.get("ledger", {}))
         for key in ledger:
             _text(ledger, key, file.name)
-        return cls(file, data, n, schema, model, price, ledger)
+        return cls(file, data, n, schema, model, price, ledger, _expected(file, document.get("expect")))
 
     def dataset(self) -> Any:
         """Open the data file under the schema."""
@@ -150,6 +152,19 @@ class Spec:
                 options.setdefault("keep", ("transcript", *(("scores",) if robust else ())))
         return plan(self.model, count, **options)
 
+    def expected_widths(self, plan: Any, runs: int | None = None, whole: bool = False) -> Any:
+        """The expected half-widths of a regression's coefficients; None for other models."""
+        if self.model.summed != LOSSES:
+            return None
+        from sfumato.rehearsing import expected_widths
+
+        try:
+            return expected_widths(plan, self.schema, self.expect, runs=runs, whole=whole)
+        except ArgumentError as error:
+            if str(error).startswith("rows:"):
+                raise FormatError(f"{self.path.name}: [expect] {str(error).removeprefix('rows: ')}") from error
+            raise
+
     def request(self, plan: Any) -> str:
         """The request's name: the spec's, or one made from the plan's digest, so that repeating a command costs nothing."""
         return str(self.ledger.get("request") or f"{self.path.stem} {plan.digest[:12]}")
@@ -171,6 +186,19 @@ class Spec:
             )
         place = self.ledger["url"] if file is None else str(folder / file)
         return open_existing(place, None if witness is None else folder / witness)
+
+
+def _expected(file: Path, facts: Any) -> Any:
+    """The facts of [expect], or the path of a public table: rows = "public.csv"."""
+    if facts is None:
+        return None
+    if not isinstance(facts, Mapping):
+        raise FormatError(f"{file.name}: [expect] must be a table of facts about the rows.")
+    if isinstance(facts.get("rows"), str):
+        if len(facts) > 1:
+            raise FormatError(f'{file.name}: [expect] takes rows = "<public table>.csv" alone, or facts about columns.')
+        return file.parent / facts["rows"]
+    return dict(facts)
 
 
 def _records(where: str, n: object) -> int:
