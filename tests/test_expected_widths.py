@@ -11,11 +11,10 @@ from sfumato.dataset import rows_of
 from sfumato.engines.opening import open_engine
 from sfumato.engines.protocol import LabelScale
 from sfumato.errors import ArgumentError, CalibrationError
-from sfumato.rehearsing import expected_widths as widths
 from sfumato.rehearsing.expected_rows import ExpectedRows
-from sfumato.rehearsing.expected_widths import expected_widths
+from sfumato.rehearsing.expected_widths import _SEED, _enough, expected_widths, prior_half_widths
 from sfumato.rehearsing.scaled_engine import ScaledEngine
-from width_designs import DELTA, DESIGNS, LEVEL, RARE, Design
+from width_designs import DELTA, DESIGNS, LEVEL, Design
 
 # Expected and obtained half-widths may differ by a quarter.
 ROOM = 0.25
@@ -35,10 +34,10 @@ def test_with_the_same_noise_the_widths_are_those_of_real_releases(design):
     """Releases on rows of their own with the noise of the runs: what differs is the sketch against the rows, not chance."""
     runs = sized(3, 10)
     expected = design.expected(runs)
-    obtained, little = design.obtained(runs, widths._SEED)
+    obtained, little = design.obtained(runs, _SEED)
     assert obtained.mean(axis=0) == pytest.approx(expected.half_widths, rel=ROOM)
     assert little <= set(expected.little)
-    assert expected.names == design.model.released(design.schema)[0]
+    assert expected.names[:2] == ("intercept", "number0")
 
 
 @pytest.mark.parametrize("design", DESIGNS if LONG else DESIGNS[:1], ids=name)
@@ -74,11 +73,11 @@ def test_the_rows_of_a_sketch_stand_for_n():
 def test_more_runs_are_made_where_widths_vary():
     """Of 16 runs with deviation 20 % the standard error is 5 %, of 30 % it is 7.5 %: 6 % is wanted, and 80 runs are the most."""
     turns = np.tile([1.0, -1.0], 40)[:, None]
-    assert not widths._enough(list(1 + 0.2 * turns[:15]), None)
-    assert widths._enough(list(1 + 0.2 * turns[:16]), None)
-    assert not widths._enough(list(1 + 0.3 * turns[:16]), None)
-    assert widths._enough(list(1 + 0.9 * turns), None)
-    assert [widths._enough(list(turns[:count]), 2) for count in (0, 1, 2)] == [False, False, True]
+    assert not _enough(list(1 + 0.2 * turns[:15]), None)
+    assert _enough(list(1 + 0.2 * turns[:16]), None)
+    assert not _enough(list(1 + 0.3 * turns[:16]), None)
+    assert _enough(list(1 + 0.9 * turns), None)
+    assert [_enough(list(turns[:count]), 2) for count in (0, 1, 2)] == [False, False, True]
     assert FEW.expected(2).runs == 2
     assert np.array_equal(FEW.expected(2).half_widths, FEW.expected(2).half_widths)
 
@@ -89,29 +88,53 @@ def test_half_widths_do_not_depend_on_private_rows_and_shrink_with_the_price():
         for epsilon in (0.5, 5.0)
     )
     assert (dear.half_widths < cheap.half_widths).all()
-    assert dear["number0"] == dear.half_widths[0]
-    with pytest.raises(ArgumentError, match="the coefficients are number0"):
+    assert dear["number0"] == dear.half_widths[1]
+    with pytest.raises(ArgumentError, match="the coefficients are intercept, number0"):
         dear["height"]
 
 
 # --- of what little will be told --------------------------------------------------------------------------------------
 
 
-def test_levels_that_add_up_to_the_intercept_are_named_with_the_reason():
-    expected = DESIGNS[2].expected(3)
+def test_levels_beside_an_intercept_are_told_apart():
+    expected = Design("levels", "logistic", 20_000, 1.0, 2, 1, (0.5, 0.3, 0.2)).expected(3)
+    assert expected.little == ()
+    assert expected.reasons == ()
+
+
+def test_in_the_older_coding_levels_that_add_up_to_the_intercept_are_named_with_the_reason():
+    design = Design("levels", "logistic", 20_000, 1.0, 2, 1, (0.5, 0.3, 0.2))
+    schema, facts = design.schema, design.facts
+    radius = sf.losses.radius_with_intercept(schema.design().radius, 0.5)
+    model = sf.Gibbs(sf.losses.Logistic(radius), sf.priors.Gaussian(1 / 25), 7, 0.5)
+    plan = sf.plan(model, 20_000, 1.0, DELTA, goal="estimate")
+    coded = (model.released(schema)[0], np.eye(7))
+    expected = expected_widths(plan, schema, facts, runs=3, functionals=coded)
     assert expected.little == ("region=r0", "region=r1", "region=r2", "intercept / 0.5")
-    assert any("leave out the intercept" in reason for reason in expected.reasons)
-    alone = Design("rare", "logistic", 20_000, 1.0, 2, 0, RARE, intercept=0.0).expected(3)
-    assert alone.little == ()
-    assert alone.reasons == ()
+    assert expected_widths(plan, schema, facts, runs=3).little == ()
 
 
 def test_a_rare_level_is_named_with_its_share():
-    rare = Design("very rare", "logistic", 20_000, 0.3, 2, 0, (0.7, 0.299, 0.001), intercept=0.0)
+    rare = Design("very rare", "logistic", 20_000, 0.3, 2, 0, (0.7, 0.299, 0.001))
     expected = rare.expected(3)
     assert expected.little == ("region=r2",)
     assert expected.reasons == ("region=r2 is rare: 0.098 % of the rows",)
-    assert "region=r2      " in str(expected)
+    assert "region=r2   " in str(expected)
+
+
+def test_a_rare_reference_level_and_a_rare_yes_are_named():
+    schema = sf.Schema(
+        {"region": sf.Category(["r0", "r1", "r2"], reference="r2"), "ill": sf.Boolean(), "y": sf.Boolean()}, target="y"
+    )
+    plan = sf.plan(sf.regression("logistic", schema), 5_000, 0.3, DELTA, goal="estimate")
+    facts = {"region": {"r0": 0.5, "r2": 0.002}, "ill": 0.001}
+    expected = expected_widths(plan, schema, facts, runs=3)
+    assert {"region=r0", "region=r1", "ill"} <= set(expected.little)
+    assert "ill is yes for 0.1 % of the rows only" in expected.reasons
+    assert (
+        "region=r2 is rare, 0.2 % of the rows, and the others are compared with it: choose another reference"
+        in expected.reasons
+    )
 
 
 def test_columns_that_go_together_are_named():
@@ -130,7 +153,7 @@ def test_too_many_coefficients_are_said():
 
 
 def test_what_is_printed_has_every_coefficient_the_marks_and_the_assumptions():
-    expected = DESIGNS[2].expected(2)
+    expected = Design("very rare", "logistic", 20_000, 0.3, 2, 0, (0.7, 0.299, 0.001)).expected(2)
     lines = str(expected).splitlines()
     assert lines[0] == "expected half-widths of 90 % intervals, from 2 runs on invented rows"
     for line, coefficient, half in zip(lines[1:], expected.names, expected.half_widths, strict=False):
@@ -138,18 +161,19 @@ def test_what_is_printed_has_every_coefficient_the_marks_and_the_assumptions():
         assert f" {half:.4g}" in line
         assert line.endswith("little will be told") == (coefficient in expected.little)
     sentence = lines[1 + len(expected.names)]
-    assert sentence.startswith("Little will be told of region=r0, region=r1, region=r2, intercept / 0.5 (")
+    assert sentence.startswith("Little will be told of region=r2 (region=r2 is rare: ")
+    assert expected.to_json()["half_widths"]["region=r2"] == expected["region=r2"]
     assert lines[-len(expected.assumptions) :] == [f"  {said}" for said in expected.assumptions]
 
 
 def test_limits_come_from_the_prior():
     identity = np.eye(4)
-    gaussian = widths.prior_half_widths(FEW.model, identity, 0.9)
-    assert gaussian == pytest.approx(5 * 1.6448536)
+    assert prior_half_widths(FEW.model, identity, 0.9)[:3] == pytest.approx(5 * 1.6448536)
+    assert prior_half_widths(FEW.model, identity, 0.9)[3] * FEW.model.intercept == pytest.approx(5 * 1.6448536)
     ball = FEW.model.with_prior(sf.priors.Ball(sf.priors.Gaussian(1 / 25), radius=3.0))
-    assert widths.prior_half_widths(ball, 2 * identity, 0.9) == pytest.approx(6.0)
+    assert prior_half_widths(ball, 2 * identity, 0.9) == pytest.approx(6.0)
     box = FEW.model.with_prior(sf.priors.Box(sf.priors.Flat(), lower=[-1.0] * 4, upper=[3.0] * 4))
-    assert widths.prior_half_widths(box, identity, 0.9) == pytest.approx(2.0)
+    assert prior_half_widths(box, identity, 0.9) == pytest.approx(2.0)
 
 
 # --- plans without intervals ------------------------------------------------------------------------------------------
@@ -185,10 +209,10 @@ def test_softmax_and_families_are_refused():
 def test_other_arguments_are_refused_too():
     with pytest.raises(ArgumentError, match="plan must come from"):
         expected_widths("plan", FEW.schema)
-    with pytest.raises(ArgumentError, match="the model has dimension 4"):
+    with pytest.raises(ArgumentError, match="names 'number1'; the columns are number0"):
         expected_widths(FEW.plan, DESIGNS[0].schema.only(["number0", "y"], "y"))
-    with pytest.raises(ArgumentError, match="the matrix must be the identity"):
-        expected_widths(FEW.plan, FEW.schema, runs=1, functionals=(["a"], np.ones((1, 4))))
+    with pytest.raises(ArgumentError, match="a column for every released coordinate"):
+        expected_widths(FEW.plan, FEW.schema, runs=1, functionals=(["a"], np.ones((1, 5))))
     for options in ({"runs": 0}, {"level": 1.0}):
         with pytest.raises(ArgumentError, match=f"{next(iter(options))} must"):
             expected_widths(FEW.plan, FEW.schema, **options)
@@ -199,20 +223,20 @@ def test_other_arguments_are_refused_too():
 
 def test_the_price_of_a_width_is_the_smallest_that_buys_it():
     facts = {"schema": FEW.schema, "rows": FEW.facts, "coefficient": "number0"}
-    answer = sf.plan_for_width(FEW.model, 4_000, 1.0, epsilons=(0.5, 1.2), **facts)
+    answer = sf.plan_for_width(FEW.model, 4_000, 0.015, epsilons=(0.5, 1.2), **facts)
     assert answer.plan.goal == "estimate"
-    assert 0.9 < answer.width <= 1.0
+    assert 0.0135 < answer.width <= 0.015
     assert answer.plan.guarantee.epsilon(1e-6) <= answer.epsilon
     expected = expected_widths(answer.plan, FEW.schema, FEW.facts, runs=4)
     assert answer.width == 2 * expected["number0"]
     cheaper = sf.plan(FEW.model, 4_000, 0.9 * answer.epsilon, 1e-6, goal="estimate")
-    assert 2 * expected_widths(cheaper, FEW.schema, FEW.facts, runs=4)["number0"] > 1.0
+    assert 2 * expected_widths(cheaper, FEW.schema, FEW.facts, runs=4)["number0"] > 0.015
     assert "of number0 on the expected rows" in str(answer)
 
 
 def test_without_a_name_the_widest_is_meant():
     answer = sf.plan_for_width(FEW.model, 4_000, 2.0, epsilons=(1.0, 1.1), schema=FEW.schema)
-    widest = expected_widths(answer.plan, FEW.schema, runs=4).half_widths.max()
+    widest = expected_widths(answer.plan, FEW.schema, runs=4)["boolean0"]
     assert answer.width == 2 * widest
     assert "of the widest coefficient" in str(answer)
 
@@ -220,11 +244,11 @@ def test_without_a_name_the_widest_is_meant():
 def test_what_cannot_be_searched_is_refused():
     with pytest.raises(ArgumentError, match="give schema="):
         sf.plan_for_width(FEW.model, 4_000, 1.0)
-    with pytest.raises(ArgumentError, match="coefficient must be one of number0"):
+    with pytest.raises(ArgumentError, match="coefficient must be one of intercept, number0"):
         sf.plan_for_width(FEW.model, 4_000, 1.0, schema=FEW.schema, coefficient="height")
     with pytest.raises(ArgumentError, match="one estimate"):
         sf.plan_for_width(FEW.model, 4_000, 1.0, schema=FEW.schema, epsilon=1.0, draws=None)
     with pytest.raises(ArgumentError, match="are for regressions"):
         sf.plan_for_width(sf.families.BetaBernoulli(1, 1), 4_000, 1.0, schema=FEW.schema)
     with pytest.raises(CalibrationError, match="no price buys off"):
-        sf.plan_for_width(FEW.model, 4_000, 0.01, schema=FEW.schema)
+        sf.plan_for_width(FEW.model, 4_000, 1e-4, schema=FEW.schema)

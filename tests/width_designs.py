@@ -14,12 +14,9 @@ from typing import Any
 import numpy as np
 
 import sfumato as sf
-from sfumato.queries.transcript_posterior import prior_dominated
 from sfumato.rehearsing.expected_widths import ExpectedWidths, expected_widths
 
 DELTA, LEVEL = 1e-6, 0.9
-# The constant feature of the intercept.
-INTERCEPT = 0.5
 # Bounds of a linear label and deviation of its noise; largest count of a Poisson label, and the clip of its slope.
 HALF, NOISE = 10.0, 1.5
 COUNTS, CLIP = 30.0, 15.0
@@ -42,7 +39,6 @@ class Design:
     shares: tuple[float, ...] = ()
     label: float = 0.4
     pair: float = 0.0
-    intercept: float = INTERCEPT
     options: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -56,16 +52,7 @@ class Design:
 
     @cached_property
     def model(self) -> sf.Gibbs:
-        recipe = self.schema.design()
-        radius = math.hypot(recipe.radius, self.intercept) * (1 + 1e-12)
-        losses = {
-            "logistic": lambda: sf.losses.Logistic(radius),
-            "linear": lambda: sf.losses.Huber(radius, HALF, -HALF, HALF),
-            "poisson": lambda: sf.losses.ClippedPoisson(radius, CLIP, COUNTS),
-        }
-        return sf.Gibbs(
-            losses[self.kind](), sf.priors.Gaussian(1 / 25), recipe.dimension + (self.intercept > 0), self.intercept
-        )
+        return sf.regression(self.kind, self.schema, **({"clip": CLIP} if self.kind == "poisson" else {}))
 
     @cached_property
     def plan(self) -> sf.Plan:
@@ -132,12 +119,9 @@ class Design:
         for seed in range(first, first + releases):
             data = sf.Dataset.from_table(self.table(np.random.default_rng([11, seed]), self.n), schema=self.schema)
             release = sf.publish(self.plan, data, randomness=sf.seeded(seed))
-            lower, upper = release.interval(LEVEL)
-            halves.append((upper - lower) / 2)
-            # Each coefficient is asked of alone, so that no name is searched for in a sentence.
-            for name, *ends in zip(release.draws.labels, lower, upper, strict=True):
-                if prior_dominated(release.plan, release.schema, (name,), np.array(ends)[:, None], LEVEL):
-                    little.add(name)
+            table = release.coefficients(LEVEL)
+            halves.append((table.intervals[1] - table.intervals[0]) / 2)
+            little |= set(table.little)
         return np.array(halves), little
 
 
@@ -158,7 +142,7 @@ DESIGNS = [
     Design("12 columns", "logistic", 20_000, 1.0, 6, 6),
     Design("25 columns", "logistic", 50_000, 3.0, 15, 10),
     Design("3 numbers, few rows", "linear", 2_000, 3.0, 3, label=1.0),
-    Design("rare level, 10 columns", "linear", 20_000, 1.0, 4, 3, RARE, label=-2.0, intercept=0.0),
+    Design("rare level, 10 columns", "linear", 20_000, 1.0, 4, 3, RARE, label=-2.0),
     Design("25 columns", "linear", 50_000, 1.0, 15, 10, label=0.0),
     Design("4 columns", "poisson", 5_000, 2.0, 2, 2, label=3.0),
     Design("rare level", "poisson", 30_000, 1.0, 4, 1, RARE, label=1.5),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.mechanisms.plan import Plan
+from sfumato.queries.own_units import is_intercept
 from sfumato.rehearsing.expected_rows import ExpectedRows
 from sfumato.rehearsing.expected_widths import expected_widths
 from sfumato.schema import Schema
@@ -17,7 +18,7 @@ _RUNS = 4
 
 
 def width_of_plans(schema: Schema, rows: object, coefficient: str | None) -> Callable[[Plan, float], float]:
-    """A function of a plan and a level: the expected width of this coefficient, or of the widest.
+    """A function of a plan and a level: the expected width of this coefficient, or of the widest but for the intercept.
 
     A plan without intervals counts as infinitely wide once another plan had some: at a very low price a regression is released
     by a plain path, whose intervals are for at most 30 coefficients.
@@ -37,7 +38,8 @@ def width_of_plans(schema: Schema, rows: object, coefficient: str | None) -> Cal
             raise ArgumentError(
                 f"coefficient must be one of {', '.join(expected.names)}; got {_validate.shown(coefficient)}."
             )
-        widths.append(2 * float(expected.half_widths.max() if coefficient is None else expected[coefficient]))
+        named = [name for name in expected.names if not is_intercept(name)] if coefficient is None else [coefficient]
+        widths.append(2 * max(expected[name] for name in named or expected.names))
         return widths[-1]
 
     return width
