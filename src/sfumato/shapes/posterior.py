@@ -100,10 +100,12 @@ def _unseen(published: Published, mean: Array, covariance: Array) -> tuple[Array
 
     Such a direction is mixed with others in every noisy eigenvector, so that its measurement seems as good as theirs.
     """
+    # With this limit noise alone marks a direction in fewer than one of 500 releases, whose interval would be the prior's own.
+    limit = published.moments_noise * np.sqrt(4 * np.log(len(mean)) + 9)
     for vector, own, smooth in pairs(published):
         missing = max(0.0, 1 - own / smooth) ** 2 if smooth > 0 else 0.0
         precision = float(vector @ published.precision @ vector)
-        if precision <= 0 or missing < SEEN:
+        if precision <= 0 or missing < SEEN or smooth - own < limit:
             continue
         away = float(vector @ (mean - published.centre))
         mean = mean - missing * away * vector

@@ -10,7 +10,7 @@ from sfumato.shells.report_tables import table
 
 
 def results(release: Any, level: float, most: int) -> str:
-    """Chart, table and notes; `most` coefficients are shown."""
+    """Chart, tables of coefficients and of ratios, and notes; `most` coefficients are shown."""
     summary = release.summary(level)
     coefficients = summary.coefficients
     head, *rows = coefficients.rows()
@@ -19,12 +19,29 @@ def results(release: Any, level: float, most: int) -> str:
         f"<p>{'<strong>' if note.startswith('*') else ''}{escape(note)}{'</strong>' if note.startswith('*') else ''}</p>"
         for note in summary.notes
     )
-    chart = "" if coefficients.intervals is None else _chart(release, level, most)
-    facts = escape(f"{summary.title}; coefficients add up to the {dict(summary.facts)['link']}.")
-    return f"<p>{facts}</p>{chart}{table(head, rows[:most])}{more}{notes}"
+    link = dict(summary.facts)["link"]
+    chart = "" if coefficients.intervals is None else _chart(release, level, most, link.partition(" of ")[0])
+    facts = escape(f"{summary.title}; coefficients add up to the {link}.")
+    tables = "".join(table(*each) for each in _narrow(head, rows[:most], coefficients.ratio, level))
+    return f"<p>{facts}</p>{chart}{tables}{more}{notes}"
 
 
-def _chart(release: Any, level: float, most: int) -> str:
+def _narrow(
+    head: list[str], rows: list[list[str]], ratio: str | None, level: float
+) -> list[tuple[list[str], list[list[str]]]]:
+    """A table of coefficients and, where the link has them, one of ratios: each fits a phone. Intervals are one cell."""
+    tables = []
+    for name in ("coef", *([ratio] if ratio else [])):
+        place = head.index(name)
+        lower = next((k for k in range(place, len(head)) if head[k].startswith("[")), None)
+        kept = [row for row in rows if row[place]]
+        ends = [[f"{row[lower]} to {row[lower + 1]}"] if lower else [] for row in kept]
+        texts = [[row[0], row[place], *end] for row, end in zip(kept, ends, strict=True)]
+        tables.append((["", name, *([f"{100 * level:g} % interval"] if lower else [])], texts))
+    return tables
+
+
+def _chart(release: Any, level: float, most: int, link: str) -> str:
     """Intervals of the effects of whole columns, which are comparable; nothing where a column has no range."""
     from sfumato.queries.range_effects import range_effects
 
@@ -33,5 +50,5 @@ def _chart(release: Any, level: float, most: int) -> str:
         return ""
     contrasts = [release.contrast(weights, level) for _, weights in effects]
     lower, middle, upper = ([getattr(each, end) for each in contrasts] for end in ("lower", "estimate", "upper"))
-    name = "effect of a column from one end to the other"
+    name = f"effect on the {link}, end to end"
     return svg.interval_chart([label for label, _ in effects], lower, middle, upper, name, "Effects with intervals")

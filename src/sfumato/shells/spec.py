@@ -33,6 +33,8 @@ _KEYS = {
     "price": ("epsilon", "delta", "draws", "mechanism", "goal", "steps", "robust"),
     "ledger": ("file", "url", "name", "request", "witness"),
 }
+# Runs behind the widths of a price list, which has several plans: the same noise at every price, so that prices compare.
+_QUICK_RUNS = 4
 # Mechanisms that release a path of noisy gradients.
 _PATHS = ("auto", "shaped-path", "langevin-path")
 # Beyond this an attacker is certain for every practical purpose: 1 - e^-50.
@@ -164,6 +166,14 @@ class Spec:
             if str(error).startswith("rows:"):
                 raise FormatError(f"{self.path.name}: [expect] {str(error).removeprefix('rows: ')}") from error
             raise
+
+    def narrowness(self, plan: Any) -> dict[str, float] | None:
+        """The expected half-width of each coefficient, from few runs; None where there are no intervals."""
+        try:
+            widths = self.expected_widths(plan, _QUICK_RUNS)
+        except ArgumentError:
+            return None
+        return None if widths is None else dict(zip(widths.names, widths.half_widths.tolist(), strict=True))
 
     def request(self, plan: Any) -> str:
         """The request's name: the spec's, or one made from the plan's digest, so that repeating a command costs nothing."""

@@ -1,0 +1,140 @@
+"""`sfumato spec`, `plan`, `rehearse`, `price-list`, `compare`: from a spec file to what a release will cost and bring."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.errors import ArgumentError
+from sfumato.shells.printing import Json, emit, write_new
+
+SpecFile = Annotated[Path, typer.Argument(help="The spec file (.toml); sfumato spec writes one.")]
+Records = Annotated[int | None, typer.Option("--n", help="The number of records; read from the data if left out.")]
+
+
+def spec(
+    data: Annotated[str, typer.Option(help="The data file.")] = "data.csv",
+    schema: Annotated[str, typer.Option(help="The schema file.")] = "schema.toml",
+    column: Annotated[str, typer.Option(help="The column to release.")] = "column",
+    name: Annotated[
+        str | None, typer.Option(help="The data set, as the ledger names it; the schema's name if left out.")
+    ] = None,
+    ledger: Annotated[str, typer.Option(help="The ledger's file.")] = "budget.db",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here instead of the terminal.")] = None,
+) -> None:
+    """Write a first spec file to edit: the share of a yes-or-no column.
+
+    Example: sfumato spec --data survey.csv --schema survey.toml --column smoker -o smokers.toml
+    """
+    from sfumato.schema.documents import toml_value
+    from sfumato.shells.spec import TEMPLATE
+
+    if name is None and Path(schema).is_file():
+        from sfumato.schema import Schema
+
+        name = Schema.load(schema).name
+    facts = {"data": data, "schema": schema, "column": column, "name": name or "data", "ledger": ledger}
+    text = TEMPLATE.format(**{key: toml_value(fact) for key, fact in facts.items()})
+    write_new(output, text, f"wrote {output}; next: sfumato plan {output}")
+
+
+def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
+    """Say what a release will do, what it will cost and what accuracy to expect; nothing is spent.
+
+    Example: sfumato plan smokers.toml
+    """
+    from sfumato.shells.spec import Spec
+
+    spec = Spec.load(file)
+    planned = spec.plan(n)
+    # A plan has no schema; the unit that it protects is known here.
+    text = str(planned).replace("one row replaced", f"one {spec.schema.unit} replaced")
+    try:
+        widths = spec.expected_widths(planned)
+    except ArgumentError as error:
+        # The release would refuse intervals with the same sentence: said here, before anything is spent.
+        emit(as_json, {**planned.to_json(), "no_intervals": str(error)}, f"{text}\nintervals  none: {error}")
+        return
+    if widths is None:
+        emit(as_json, planned.to_json(), text)
+    else:
+        # The widths say what the noise of a gradient means.
+        lines = [line for line in text.split("\n") if not line.startswith("expected ")]
+        emit(as_json, {**planned.to_json(), "expected_widths": widths.to_json()}, "\n".join([*lines, "", str(widths)]))
+
+
+def rehearse(
+    file: SpecFile,
+    runs: Annotated[int, typer.Option(help="How many times the plan is carried out.")] = 20,
+    n: Records = None,
+    as_json: Json = False,
+) -> None:
+    """Carry out a regression's plan on invented rows, as many as there are records: the half-widths to expect. Nothing is spent.
+
+    Example: sfumato rehearse income.toml --runs 10
+    """
+    from sfumato.shells.spec import Spec
+
+    spec = Spec.load(file)
+    widths = spec.expected_widths(spec.plan(n), runs, whole=True)
+    if widths is None:
+        raise ArgumentError("rehearse is for regressions; sfumato plan says what to expect of other models.")
+    emit(as_json, widths.to_json(), str(widths))
+
+
+def price_list(
+    file: SpecFile,
+    epsilons: Annotated[str, typer.Option(help="Prices to try, separated by commas.")] = "0.1,0.3,1,3",
+    n: Records = None,
+    as_json: Json = False,
+) -> None:
+    """Show what each epsilon buys; nothing is spent.
+
+    Example: sfumato price-list smokers.toml --epsilons 0.1,0.5,1,2
+    """
+    from sfumato.planning import priced
+    from sfumato.shells.spec import Spec
+
+    try:
+        levels = tuple(float(each) for each in epsilons.split(","))
+    except ValueError:
+        raise ArgumentError(f"epsilons must be numbers separated by commas; got {epsilons!r}.") from None
+    spec = Spec.load(file)
+    count = spec.records() if n is None else n
+    prices = priced(lambda epsilon: spec.plan(count, epsilon=epsilon), levels, spec.price["delta"])
+    widths = [None if each is None else spec.narrowness(each) for each in prices.plans]
+    document = [
+        {"epsilon": level, "plan": None if each is None else each.to_json(), "reason": reason, "half_widths": halves}
+        for level, each, reason, halves in zip(prices.epsilons, prices.plans, prices.reasons, widths, strict=True)
+    ]
+    emit(as_json, document, str(prices) if not any(widths) else _widths_by_price(prices, widths))
+
+
+def _widths_by_price(prices: Any, widths: list[dict[str, float] | None]) -> str:
+    """A regression's price list: the expected half-width of each coefficient at every epsilon."""
+    from sfumato.queries.coefficients import aligned
+
+    names = next(list(each) for each in widths if each)
+    head = ["epsilon", *(f"{level:g}" for level in prices.epsilons)]
+    body = [[name, *("-" if each is None else f"{each[name]:.3g}" for each in widths)] for name in names]
+    reasons = [
+        f"epsilon {level:g}: {reason}" for level, reason in zip(prices.epsilons, prices.reasons, strict=True) if reason
+    ]
+    first = f"expected half-widths of 90 % intervals, at delta = {prices.delta:g}"
+    return "\n".join([first, *aligned([head, *body]), *reasons])
+
+
+def compare(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
+    """Show how much each theorem allows for the spec's model at its price.
+
+    Example: sfumato compare income.toml
+    """
+    from sfumato.comparing import compare as comparison
+    from sfumato.shells.spec import Spec
+
+    spec = Spec.load(file)
+    count = spec.records() if n is None else n
+    allowed = comparison(spec.model, count, spec.price["epsilon"], spec.price["delta"])
+    emit(as_json, allowed.to_json(), str(allowed))

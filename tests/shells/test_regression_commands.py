@@ -1,0 +1,191 @@
+"""A regression by command line: planned with its expected widths, released, and read in the columns' own units."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from command_line import typed
+
+SCHEMA = """
+sfumato = "schema"
+version = 1
+name = "clinic"
+unit = "patient"
+[columns.age]
+type = "number"
+lower = 18
+upper = 90
+[columns.smoker]
+type = "boolean"
+[columns.region]
+type = "category"
+levels = ["north", "south", "west"]
+reference = "south"
+[columns.ill]
+type = "boolean"
+"""
+SPEC = """
+[data]
+file = "rows.csv"
+schema = "schema.toml"
+[model]
+regression = "logistic"
+target = "ill"
+features = ["age", "smoker", "region", "age^2"]
+prior = { sd = 3, age = { per_unit = 0.1 } }
+[price]
+epsilon = 4
+delta = 1e-6
+[expect]
+ill = 0.3
+region = { north = 0.5, south = 0.3 }
+effects = { age = 0.02, "region=west" = -0.4 }
+"""
+
+
+@pytest.fixture
+def sfumato(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: typed(monkeypatch, capsys, *words)
+
+
+@pytest.fixture
+def clinic(tmp_path):
+    rng, n = np.random.default_rng(4), 4_000
+    age, smoker, region = rng.uniform(18, 90, n), rng.random(n) < 0.4, rng.choice(["north", "south", "west"], n)
+    scores = 0.02 * (age - 60) + 0.5 * smoker - 0.4 * (region == "west") - 0.6
+    ill = rng.random(n) < 1 / (1 + np.exp(-scores))
+    with (tmp_path / "rows.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["age", "smoker", "region", "ill"])
+        writer.writerows(zip(age.round(2), smoker, region, ill, strict=True))
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    (tmp_path / "spec.toml").write_text(SPEC)
+    (tmp_path / "new.csv").write_text("age,smoker,region\n30,yes,north\n70,no,west\n")
+    return tmp_path
+
+
+def test_a_walk_from_the_expected_widths_to_predictions(sfumato, clinic):
+    code, out, _ = sfumato("plan", "spec.toml")
+    assert code == 0
+    assert "expected half-widths of 90 % intervals" in out
+    assert "  region: north 50 %, south 30 %, west 20 %" in out
+    assert "effects on it: age 0.02, region=west -0.4" in out
+    assert "noise added to the mean gradient" not in out
+    expected = json.loads(sfumato("plan", "spec.toml", "--json")[1])["expected_widths"]["half_widths"]
+    assert list(expected) == ["intercept", "age", "smoker", "region=north", "region=west", "age^2"]
+    rehearsed = json.loads(sfumato("rehearse", "spec.toml", "--runs", "2", "--json")[1])["half_widths"]
+    assert all(abs(rehearsed[name] / expected[name] - 1) < 0.25 for name in expected)
+    assert sfumato("release", "spec.toml", "-o", "ill.sfumato")[0] == 0
+    release = sf.load(clinic / "ill.sfumato").verify()
+
+    code, out, _ = sfumato("query", "summary", "ill.sfumato")
+    assert code == 0
+    assert out.startswith(
+        "Logistic regression of ill\nrecords  4,000 (unit: patient)\nlink     log odds of ill = yes\n"
+    )
+    assert "Levels are compared: region with south." in out
+    table = json.loads(sfumato("query", "coefficients", "ill.sfumato", "--json")[1])
+    assert table["age"]["coef"] == pytest.approx(release.estimate()[1])
+    assert table["age"]["odds ratio upper"] == pytest.approx(np.exp(release.interval()[1, 1]))
+    assert table["intercept"]["odds ratio"] is None
+    swapped = json.loads(sfumato("query", "coefficients", "ill.sfumato", "--reference", "region=west", "--json")[1])
+    assert swapped["region=south"]["coef"] == pytest.approx(-table["region=west"]["coef"])
+    assert "region[1]" in sfumato("query", "coefficients", "ill.sfumato", "--scaled")[1]
+    made = json.loads(sfumato("query", "contrast", "ill.sfumato", "region=north=1", "region=west=-1", "--json")[1])
+    assert made["estimate"] == pytest.approx(table["region=north"]["coef"] - table["region=west"]["coef"])
+    assert made["ratios"][0] == pytest.approx(np.exp(made["estimate"]))
+    assert "odds ratio" in sfumato("query", "contrast", "ill.sfumato", "age=10")[1]
+
+    assert sfumato("query", "predict", "ill.sfumato", "new.csv", "--interval", "mean", "-o", "out.csv")[0] == 0
+    with (clinic / "out.csv").open() as file:
+        head, *rows = list(csv.reader(file))
+    assert head == ["probability", "lower", "upper"]
+    shares = release.predict_proba(clinic / "new.csv")[:, 1]
+    assert [float(row[0]) for row in rows] == pytest.approx(shares)
+    assert all(float(low) < float(middle) < float(high) for middle, low, high in rows)
+    assert sfumato("query", "predict", "ill.sfumato", "new.csv", "--proba")[1].split()[:2] == ["False", "True"]
+    assert len(sfumato("query", "predict", "ill.sfumato", "new.csv")[1].split()) == 2
+    effects = json.loads(sfumato("query", "effects", "ill.sfumato", "new.csv", "--json")[1])
+    assert list(effects["effects"]) == ["age", "smoker", "region=north", "region=west"]
+    assert "averaged over 2 rows" in sfumato("query", "effects", "ill.sfumato", "new.csv")[1]
+    code, out, _ = sfumato("query", "interval", "ill.sfumato")
+    assert [line.split()[0] for line in out.splitlines()[1:7]] == list(release.labels)
+
+
+def test_a_price_list_has_the_width_of_each_coefficient(sfumato, clinic):
+    code, out, _ = sfumato("price-list", "spec.toml", "--epsilons", "1,5")
+    lines = [line.split() for line in out.splitlines()]
+    assert code == 0
+    assert lines[1] == ["epsilon", "1", "5"]
+    assert lines[3][0] == "age"
+    assert all(float(cheap) > float(dear) for _, cheap, dear in lines[2:8])
+
+
+def test_public_rows_can_be_what_is_expected(sfumato, clinic):
+    spec = SPEC[: SPEC.index("[expect]")] + '[expect]\nrows = "public.csv"\n'
+    (clinic / "spec.toml").write_text(spec)
+    (clinic / "public.csv").write_text(
+        "age,smoker,region,ill\n" + "30,yes,north,no\n70,no,west,yes\n40,no,south,no\n" * 40
+    )
+    code, out, _ = sfumato("plan", "spec.toml")
+    assert code == 0
+    assert "as in 120 public rows, labels included" in out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("ill = 0.3", "il = 0.3", "[expect] facts are declared of age, smoker, region, ill, effects; got 'il'"),
+        ("ill = 0.3", "ill = 1.3", "[expect]"),
+        ("{ north = 0.5, south = 0.3 }", "{ north = 0.9, south = 0.3 }", "[expect]"),
+        (
+            '"region=west" = -0.4',
+            '"region=south" = -0.4',
+            "[expect] effects are of age, smoker, region=north, region=west",
+        ),
+        ("[expect]", '[expect]\nrows = "x.csv"', "[expect] takes rows"),
+        ('"age^2"]', '"age^2", "age:region:smoker"]', "needs"),
+        ('"age", "smoker"', '"agee", "smoker"', "names 'agee'; the columns are age, smoker, region"),
+        ("sd = 3", "sd = -3", "prior of sd must be"),
+        ("sd = 3", "height = 3", "prior has the keys sd, intercept and the terms age, smoker, region, age^2"),
+        ('"age^2"]', '"age^2"]\nintercept = false', "needs an intercept"),
+    ],
+)
+def test_wrong_specs_are_refused_with_what_to_write(old, new, said, sfumato, clinic):
+    (clinic / "spec.toml").write_text(SPEC.replace(old, new))
+    code, _, err = sfumato("plan", "spec.toml")
+    assert code == 2
+    assert said in err
+
+
+def test_a_regression_without_intervals_says_so_before_paying(sfumato, clinic):
+    (clinic / "spec.toml").write_text(SPEC.replace("logistic", "multinomial").replace('"ill"', '"region"')
+                                      .replace('"region", "age^2"', '"age^2"').split("[expect]")[0])  # fmt: skip
+    code, out, _ = sfumato("plan", "spec.toml")
+    assert code == 0
+    assert "intervals  none: intervals from a transcript are for" in out
+    assert "no_intervals" in json.loads(sfumato("plan", "spec.toml", "--json")[1])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("contrast", "r.sfumato", "age"), "a weight must be name=number"),
+        (("contrast", "r.sfumato", "height=1"), "there is no coefficient 'height'; there are"),
+        (("coefficients", "r.sfumato", "--reference", "region"), "--reference must be column=level"),
+        (("summary", "r.sfumato", "--reference", "region=east"), "must be one of its levels north, south, west"),
+        (("predict", "r.sfumato", "new.csv", "--interval", "answer"), "here the answer is a class"),
+        (("predict", "r.sfumato", "new.csv", "--interval", "mean", "--proba"), "exclude each other"),
+    ],
+)
+def test_wrong_questions_are_refused_in_a_line(words, said, sfumato, clinic):
+    assert sfumato("release", "spec.toml", "-o", "r.sfumato")[0] == 0
+    code, _, err = sfumato("query", *words)
+    assert code == 2
+    assert said in err
