@@ -18,8 +18,9 @@ DELTA = 1e-6
 LEVEL = 0.9
 # Declared bounds of a linear regression's labels, about twice their range at 20 coefficients; deviation of their noise.
 HALF, NOISE = 10.0, 1.0
-# Largest count of a Poisson regression, and its clip: labels and means beyond are rare.
-COUNTS, CLIP = 40.0, 20.0
+# Declared bound of the counts of a Poisson regression with 5 coefficients and with more. Truths under which the mean count of a
+# row exceeds half of it are drawn again: a bound that cuts a hundredth of the counts moves the optimum by several deviations.
+COUNTS, MORE_COUNTS = 40.0, 200.0
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,11 @@ class Cell:
         design = "ill-conditioned" if self.ill else "plain"
         return f"{self.kind}, {self.d} coefficients, {design}, epsilon {self.epsilon:g}, n {self.n:,}"
 
+    @property
+    def counts(self) -> float:
+        """Declared bound of the labels of a Poisson regression; the clip is half of it."""
+        return COUNTS if self.d <= 5 else MORE_COUNTS
+
     @cached_property
     def model(self) -> sf.Gibbs:
         """The model, whose prior has deviation 1."""
@@ -43,7 +49,7 @@ class Cell:
         losses = {
             "logistic": lambda: sf.losses.Logistic(radius),
             "linear": lambda: sf.losses.Huber(radius, HALF, -HALF, HALF),
-            "poisson": lambda: sf.losses.ClippedPoisson(radius, CLIP, COUNTS),
+            "poisson": lambda: sf.losses.ClippedPoisson(radius, self.counts / 2, self.counts),
         }
         return sf.Gibbs(losses[self.kind](), sf.priors.Gaussian(1.0), self.d, 0.5)
 
@@ -53,7 +59,7 @@ class Cell:
         targets = {
             "logistic": sf.Category([-1, 1]),
             "linear": sf.Number(-HALF, HALF),
-            "poisson": sf.Number(0, COUNTS),
+            "poisson": sf.Number(0, self.counts),
         }
         return sf.Schema.vector(self.d - 1, data_norm=math.sqrt(self.d - 1) / 2, target=targets[self.kind], name="cell")
 
@@ -79,7 +85,7 @@ class Cell:
         if self.kind == "logistic":
             return np.where(rng.random(self.n) < 1 / (1 + np.exp(-scores)), 1, -1)
         if self.kind == "poisson":
-            return np.minimum(rng.poisson(np.exp(np.minimum(scores, 5.0))), COUNTS).astype(float)
+            return np.minimum(rng.poisson(np.exp(scores)), self.counts).astype(float)
         return scores + NOISE * rng.normal(size=self.n)
 
     def run(self, seed: int) -> tuple[np.ndarray, sf.Release]:
@@ -87,7 +93,11 @@ class Cell:
         rng = np.random.default_rng([seed, self.n, self.d, int(self.epsilon * 10), self.ill])
         truth = rng.normal(size=self.d)
         features = self.rows(rng)
-        labels = self.labels(features @ truth[:-1] + 0.5 * truth[-1], rng)
+        scores = features @ truth[:-1] + 0.5 * truth[-1]
+        while self.kind == "poisson" and np.exp(scores.max()) > self.counts / 2:
+            truth = rng.normal(size=self.d)
+            scores = features @ truth[:-1] + 0.5 * truth[-1]
+        labels = self.labels(scores, rng)
         data = sf.Dataset.from_arrays(features, labels, schema=self.schema)
         return truth, sf.publish(self.plan, data, randomness=sf.seeded(seed))
 
@@ -109,6 +119,14 @@ CELLS = [
         (60, True, 1.0, 50_000),
         (60, True, 3.0, 20_000),
     )
+]
+# Counts, at prices from small to large: without the mean count among the moments their paths would not arrive.
+POISSON = [
+    Cell("poisson", 5, False, 1.0, 10_000),
+    Cell("poisson", 5, False, 30.0, 50_000),
+    Cell("poisson", 20, False, 3.0, 20_000),
+    Cell("poisson", 20, False, 30.0, 50_000),
+    Cell("poisson", 20, True, 3.0, 50_000),
 ]
 
 

@@ -75,6 +75,10 @@ def linear(dimension: int, intercept: float) -> sf.Gibbs:
     return sf.Gibbs(sf.losses.Huber(1.2, 0.5, 0.0, 1.0), sf.priors.Gaussian(5.0), dimension, intercept)
 
 
+def counting(dimension: int, intercept: float) -> sf.Gibbs:
+    return sf.Gibbs(sf.losses.ClippedPoisson(1.2, 0.8, 1.0), sf.priors.Gaussian(5.0), dimension, intercept)
+
+
 def hinge(dimension: int, prior: Any = None) -> sf.Gibbs:
     return sf.Gibbs(sf.losses.Hinge(1.0), prior or sf.priors.Gaussian(5.0), dimension)
 
@@ -173,6 +177,9 @@ CASES: dict[str, Callable[[], sf.Release]] = {
     "shaped path": lambda: made(logistic(2), labelled(2), mechanism="shaped-path", goal="estimate", steps=20),
     "shaped path with scores": lambda: made(
         linear(3, 0.5), measured(2), mechanism="shaped-path", goal="estimate", steps=20, keep=("scores",), epsilon=6.0
+    ),
+    "shaped path of counts": lambda: made(
+        counting(3, 0.5), measured(2), mechanism="shaped-path", goal="estimate", steps=20, epsilon=6.0
     ),
     "shaped path in a ball": lambda: made(
         logistic(2, ball(0.05)), labelled(2), mechanism="shaped-path", goal="estimate", steps=20

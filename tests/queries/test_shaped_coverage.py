@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from effort import sized
-from regression_cells import CELLS, LEVEL, Cell, covered
+from regression_cells import CELLS, LEVEL, POISSON, Cell, covered
 
 RUNS = sized(30, 300)
 # Four Monte Carlo errors of a share of .9 over independent runs, even if the coefficients of a run were all covered or none.
@@ -22,6 +22,7 @@ MARGIN = 4 * np.sqrt(LEVEL * (1 - LEVEL) / RUNS)
         Cell("logistic", 5, False, 0.3, 5_000),
         Cell("linear", 5, False, 0.3, 5_000),
         Cell("linear", 20, False, 1.0, 2_000),
+        Cell("poisson", 5, False, 30.0, 20_000),
     ],
     ids=str,
 )
@@ -46,6 +47,25 @@ def test_cells_span_what_they_say():
     assert spans == {"kind": {"logistic", "linear"}, "d": {5, 20, 60}, "epsilon": {0.3, 1.0, 3.0}}
     assert {c.ill for c in CELLS} == {True, False}
     assert (min(c.n for c in CELLS), max(c.n for c in CELLS)) == (2_000, 50_000)
+    assert {c.kind for c in POISSON} == {"poisson"}
+    assert {c.epsilon for c in POISSON} == {1.0, 3.0, 30.0}
+
+
+def test_counts_of_a_cell_stay_within_their_declared_bound():
+    """Truths are drawn until every mean count is at most half of the bound, so that the model holds."""
+    for seed in range(3):
+        labels = []
+
+        class Watched(Cell):
+            def labels(self, scores, rng):
+                labels.append((np.exp(scores).max(), super().labels(scores, rng)))
+                return labels[-1][1]
+
+        cell = Watched("poisson", 20, False, 3.0, 2_000)
+        cell.run(seed)
+        ((largest, counts),) = labels
+        assert largest <= cell.counts / 2
+        assert counts.max() < cell.counts
 
 
 @pytest.mark.parametrize(("n", "mechanism"), [(200, "langevin-path"), (800, "shaped-path")])

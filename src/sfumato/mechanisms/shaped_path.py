@@ -79,7 +79,7 @@ def at_factor(request: Request[Gibbs], factor: float, bent: float) -> shaped_pat
     whole = "scores" in request.keep
     scores = _MATRIX if whole else _SCALE
     path = 1 - _MOMENTS - bent - scores
-    joint = model.loss.radius**2 + shape_first.label_radius(shape_first.label_column(model)) ** 2
+    joint = shape_first.largest_moment(model.loss, shape_first.label_column(model, shape_first.RULE))
     unit = factor / n
     spread = unit * (math.sqrt(2) if whole else 1.0) / math.sqrt(scores)
     return shaped_path.Parameters(
@@ -91,4 +91,5 @@ def at_factor(request: Request[Gibbs], factor: float, bent: float) -> shaped_pat
         momentum=MOMENTUM,
         score_noise=None if whole else spread,
         score_matrix_noise=spread if whole else None,
+        rule=shape_first.RULE,
     )

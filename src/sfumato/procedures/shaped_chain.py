@@ -29,7 +29,7 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import chains, protocol, shape_first
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.protocol import Task
-from sfumato.procedures.shape_first import BEND, RULE, SCALE
+from sfumato.procedures.shape_first import BEND, SCALE
 from sfumato.randomness import Randomness
 from sfumato.samplers import langevin
 from sfumato.samplers.langevin import Report, silent
@@ -52,7 +52,7 @@ class Parameters(protocol.Parameters):
     moments_noise: float
     chain_mu: float
     steps: int
-    rule: int = RULE
+    rule: int = 1
     positive: ClassVar[tuple[str, ...]] = ("moments_noise", "chain_mu", "steps", "rule")
 
 

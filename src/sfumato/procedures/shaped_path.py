@@ -6,6 +6,11 @@
 3. The curvature (1/n) sum v phi'' Bz (Bz)' at the average of the path, and the scale of the scores (1/n) sum v^2 phi'^2 |Bz|^2
    (with keep=("scores",) their whole matrix), are released with noise: a reader computes intervals from them in closed form.
 
+Each part stays within its price whatever the moments say. The loss of the path is the plan's with a narrower clip at most, and
+what is published is measured by that loss's own bounds: gradients in units of its slope and scores in its square, so that
+records have norm at most 1; the curvature times the declared bound on phi'' over its own, so that records have norm at most b
+times the declared bound (`curvature_units`). A label in the moments is clipped to its declared bound, which is in their price.
+
 The prices compose as mu^2 = sum mu_i^2, every mu_i fixed beforehand. What leaves as the draw is the average of the
 path's tail; `check` computes map and path again. Estimates and intervals follow from the published numbers (`shapes.posterior`).
 """
@@ -27,7 +32,7 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import protocol, shape_first
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.protocol import Task
-from sfumato.procedures.shape_first import BEND, RULE, SCALE, Learnt, label_column, tail_means
+from sfumato.procedures.shape_first import BEND, SCALE, Learnt, label_column, tail_means
 from sfumato.randomness import Randomness
 from sfumato.samplers.langevin import Recursion, Report, bounded, noisy_path, silent
 from sfumato.shapes import symmetric
@@ -58,7 +63,7 @@ class Parameters(protocol.Parameters):
     momentum: float
     score_noise: float | None = None
     score_matrix_noise: float | None = None
-    rule: int = RULE
+    rule: int = 1  # of plans that do not name one
     positive: ClassVar[tuple[str, ...]] = (
         "moments_noise", "noise", "curvature_noise", "steps", "tail", "score_noise", "score_matrix_noise", "rule",
     )  # fmt: skip
@@ -81,7 +86,7 @@ def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee
         raise FormatError("the numbers of a shape-first path contradict each other: the record was edited.")
     shape_first.check_rule(parameters.rule)
     parts = [
-        shape_first.moments_price(model, n, parameters.moments_noise, label_column(model)),
+        shape_first.moments_price(model, n, parameters.moments_noise, label_column(model, parameters.rule)),
         _path_price(model, n, parameters),
         _curvature_price(model, n, parameters),
         _score_price(model, n, parameters),
@@ -161,7 +166,7 @@ def carry_out(
 ) -> Draws:
     """Release moments, path, curvature and scores, each computed from what was released before, and the path's average."""
     numbers, model = task.parameters, task.model
-    label = label_column(model)
+    label = label_column(model, numbers.rule)
     moments = shape_first.publish_moments(model, engine, numbers.moments_noise, label, randomness)
     learnt = shape_first.learnt(model, moments, numbers.moments_noise, label)
     weighed = engine.weighed(learnt.shape.matrix, BEND, learnt.loss)
@@ -186,9 +191,7 @@ def recursion_of(task: Task[Gibbs, Parameters], learnt: Learnt) -> Recursion:
     """The path of theta_t from 0, in units of the slope: the prior pulls and projects in the user's coordinates."""
     numbers, prior, shape = task.parameters, task.model.prior, learnt.shape
     slope, d = learnt.loss.largest_slope(), len(learnt.start)
-    rate = learning_rate(
-        numbers.spend, shape.size, d, SCALE, learnt.loss.largest_curvature(), numbers.steps, numbers.momentum
-    )
+    rate = learning_rate(numbers.spend, shape.size, d, SCALE, learnt.curvature, numbers.steps, numbers.momentum)
 
     def pull(theta: Array) -> Array:
         return np.asarray(prior.gradient(learnt.start + theta @ shape.matrix) @ shape.matrix / (task.n * slope))
@@ -203,6 +206,14 @@ def recursion_of(task: Task[Gibbs, Parameters], learnt: Learnt) -> Recursion:
     return Recursion(pull, project, np.zeros((1, d)), rate * slope, numbers.momentum, numbers.steps, numbers.tail)
 
 
+def curvature_units(model: Gibbs, learnt: Learnt) -> float:
+    """The curvature is published times the quotient of the declared bound on phi'' and of that of the loss of the path.
+
+    The price is that of terms up to the declared bound; those of the loss of the path are smaller and are scaled up to it.
+    """
+    return model.loss.largest_curvature() / learnt.loss.largest_curvature()
+
+
 def _second_order(
     task: Task[Gibbs, Parameters], learnt: Learnt, weighed: WeighedEngine, transcript: Array, randomness: Randomness
 ) -> dict[str, Array]:
@@ -212,7 +223,7 @@ def _second_order(
     whole = numbers.score_matrix_noise is not None
     sums, scores, scale = weighed.second_sums(learnt.start + matrix @ average, whole)
     squared = learnt.loss.largest_slope() ** 2 * task.n
-    bent = symmetric.packed(sums / task.n)
+    bent = symmetric.packed(sums / task.n) * curvature_units(task.model, learnt)
     spread = np.array([scale / squared]) if scores is None else symmetric.packed(scores / squared)
     noise = numbers.score_matrix_noise if whole else numbers.score_noise
     return {
@@ -232,13 +243,14 @@ def check(task: Task[Gibbs, Parameters], draws: Draws) -> bool:
 
 def learnt_of(task: Task[Gibbs, Parameters], draws: Draws) -> Learnt:
     """Map, start and loss, from the published moments."""
-    label, noise = label_column(task.model), task.parameters.moments_noise
+    label, noise = label_column(task.model, task.parameters.rule), task.parameters.moments_noise
     return shape_first.learnt(task.model, draws.published["moments"], noise, label)
 
 
 def _possible(task: Task[Gibbs, Parameters], draws: Draws, transcript: Array) -> bool:
     """Whether every array is there and has its length and grid, with a norm in reach of rows and noise."""
-    d, numbers, label, loss = int(task.model.dimension or 0), task.parameters, label_column(task.model), task.model.loss
+    d, numbers, loss = int(task.model.dimension or 0), task.parameters, task.model.loss
+    label = label_column(task.model, numbers.rule)
     whole = numbers.score_matrix_noise is not None
     joint, square = symmetric.length(d + (label is not None)), symmetric.length(d)
     facts = {

@@ -131,6 +131,7 @@ def published_of(task: Task[Gibbs, shaped_path.Parameters], draws: Draws) -> tup
     shape, slope, d = learnt.shape, learnt.loss.largest_slope(), len(learnt.start)
     whole = numbers.score_matrix_noise is not None
     scores = symmetric.unpacked(published["scores"], d) if whole else None
+    units = shaped_path.curvature_units(model, learnt)
     precision = model.prior.gradient(np.eye(d)) - model.prior.gradient(np.zeros((d, d)))
     mean = np.zeros(d) if model.prior.start is None else np.array(model.prior.start)
     facts = Published(
@@ -148,9 +149,10 @@ def published_of(task: Task[Gibbs, shaped_path.Parameters], draws: Draws) -> tup
         moments_noise=shape.noise,
         average=average,
         gradient=gradient * slope,
-        curvature=symmetric.unpacked(published["curvature"], d),
-        curvature_noise=numbers.curvature_noise,
-        largest_curvature=learnt.loss.largest_curvature(),
+        curvature=symmetric.unpacked(published["curvature"], d) / units,
+        curvature_noise=numbers.curvature_noise / units,
+        largest_curvature=learnt.curvature,
+        least_curvature=learnt.least,
         score_scale=slope**2 * float(published["scores"][0] if scores is None else np.trace(scores)),
         score_matrix=None if scores is None else slope**2 * scores,
         score_noise=slope**2 * float(numbers.score_matrix_noise or numbers.score_noise or 0.0),

@@ -192,19 +192,17 @@ def _rescaled(doubt: Array, misfit: Array, noise: Array) -> Array:
 
 def _two_scales(published: Published, seen: Array, moments: Array, unit: Array) -> tuple[float, float]:
     """(s, dip): the mean of phi'' over the rows, and the share by which it is smaller along the average."""
+    most, least = published.largest_curvature, published.least_curvature
+    least = LEAST_SHARE * most if least is None else least
     total, inside = float(moments.sum()), float(unit @ (moments * unit))
     if not inside > 0:
-        return LEAST_SHARE * published.largest_curvature, 0.0
+        return least, 0.0
     # trace = s (total - dip removed), value = s inside (1 - dip): two equations.
     removed = float(moments**2 @ unit**2) / inside
     trace, value = float(np.trace(seen)), float(unit @ seen @ unit)
     share, dip = trace / total, 0.0
     for _ in range(20):
-        share = float(
-            np.clip(
-                trace / (total - dip * removed), LEAST_SHARE * published.largest_curvature, published.largest_curvature
-            )
-        )
+        share = float(np.clip(trace / (total - dip * removed), least, most))
         dip = _dip(value / (share * inside), published.curvature_noise / (share * inside))
     return share, dip
 

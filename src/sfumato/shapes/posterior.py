@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.errors import ArgumentError
+from sfumato.shapes.arrival import missing, widened
 from sfumato.shapes.curvature import Estimate, combine, estimate, noisy_variance, pairs
 from sfumato.shapes.filter import Response, divided, responses
 from sfumato.shapes.published import Array, Published
@@ -77,7 +78,8 @@ def posterior(published: Published, sampling: str) -> Posterior:
 
     `sampling`: "none" for the optimum of the rows' penalised loss (privacy noise only), "model" for the truth with
     V = C tau/tr C (the model's own score covariance up to scale), "robust" for the truth with V from the score matrix.
-    The estimate is the average, moved towards the mean where the average is mostly noise.
+    The estimate is the average, moved towards the prior where it is mostly noise. Where the path has not arrived
+    (`shapes.arrival`) it is the mean, and the covariance has the error of the step from the average to the mean.
     """
     if sampling not in SAMPLING:
         raise ArgumentError(f"sampling must be one of {', '.join(SAMPLING)}; got {sampling!r}")
@@ -87,11 +89,15 @@ def posterior(published: Published, sampling: str) -> Posterior:
     mean, covariance = _solve(frame, published, sampling)
     if sampling == "none":
         mean, covariance = _penalised(frame, published.n, mean, covariance)
+    # On a path that has arrived, average and truth lie apart by the truth's deviations and the average's noise.
+    apart = np.diag(covariance + frame.score if sampling == "none" else covariance)
+    lost = missing(mean, frame.average, apart + published.noise**2 * frame.response.spread)
+    covariance = widened(mean, frame.average, covariance, lost)
     back = published.matrix @ frame.shape.vectors
     middle, wide = _unseen(published, back @ mean, back @ covariance @ back.T)
     off = published.vectors.T @ (back @ (frame.average - mean))
     spread = np.einsum("ij,ij->j", published.vectors, wide @ published.vectors) + off**2
-    moved = back @ _shrunk(frame, published)
+    moved = (1 - lost) * (back @ _shrunk(frame, published)) + lost * middle
     return Posterior(middle, 0.5 * (wide + wide.T), moved, float(np.maximum(published.own, 0.0) @ spread))
 
 

@@ -34,9 +34,10 @@ class Published:
     gradient: Array  # mean noisy gradient of the loss at those positions, without the prior's
     curvature: Array  # noisy mean of v phi'' y y' at the average
     curvature_noise: float  # deviation of its diagonal entries
-    largest_curvature: float  # the bound on phi''
+    largest_curvature: float  # a bound on the mean of phi'' over the rows
     score_scale: float  # noisy mean of |v phi' y|^2
     score_matrix: Array | None  # noisy mean of v^2 phi'^2 y y', where it was published
     score_noise: float  # deviation of its diagonal entries
     precision: Array  # of the prior, for theta
     centre: Array  # of the prior, minus the start
+    least_curvature: float | None = None  # what this mean is not below; None: a share of the bound

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -16,6 +16,10 @@ from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
 from sfumato.models.losses.labels import LabelInterval
 from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss, Target
+
+# The label bound of a reclipped loss, in clips. Counts of mean m are reclipped at 3 sqrt(m) + m + 1; with normal scores of
+# deviation 1 (1.5) and m up to 10, bounding the curvature at four clips takes at most .016 (.13) of its mean.
+_REACH = 3.0
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,22 @@ class ClippedPoisson(ScalarLinkLoss):
             bound = _scalar.spread(self, self.clip, domain_radius, (0.0, self.label_bound), turning)
             curvature = up(Fraction(self.clip) + Fraction(self.label_bound))
         return _scalar.constants_of_slope(self, slope=self.clip, curvature=curvature, bound=bound, convex=True)
+
+    @property
+    def counted_labels(self) -> float | None:
+        """The declared bound of the labels."""
+        return self.label_bound
+
+    def reclipped(self, clip: float) -> ClippedPoisson:
+        """The same loss with slopes clipped at `clip`, if that is less, and a label bound of three clips at most.
+
+        Labels may exceed that bound: slopes are clipped for any label, and a curvature e^u above the bound of the new loss
+        counts as the bound.
+        """
+        if not clip < self.clip:
+            return self
+        bound = None if self.label_bound is None else min(self.label_bound, _REACH * clip)
+        return replace(self, clip=clip, label_bound=bound)
 
     def simulate(self, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Poisson counts of mean e^u, at most the label bound."""

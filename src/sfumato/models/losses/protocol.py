@@ -129,6 +129,11 @@ class Loss:
         """Declared bounds of the labels of a linear regression, whose moments give a start and a clipping level; else None."""
         return None
 
+    @property
+    def counted_labels(self) -> float | None:
+        """Declared bound of labels that are counts with mean exp(score), whose mean gives start and clipping level; else None."""
+        return None
+
     def reclipped(self, clip: float) -> Loss:
         """The loss with slopes clipped at `clip`, where that is less than its own bound; most losses stay as they are."""
         return self

@@ -1,0 +1,184 @@
+"""Shape-first regressions of counts: the label in the moments, what follows from its mean, and the rules of older plans."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from shape_replay import NORM, by_hand, engine_of, live, model_of, replayed, spent
+from test_shaped_path import D, data, edited, planned
+
+import sfumato as sf
+from forging import forge, stored
+from sfumato.engines.opening import open_engine
+from sfumato.errors import SfumatoError
+from sfumato.mechanisms import shaped_path as mechanism
+from sfumato.mechanisms.protocol import Request
+from sfumato.procedures import shape_first, shaped_path, task_of
+from sfumato.procedures.protocol import Task
+from sfumato.shapes import symmetric
+
+
+@pytest.fixture(scope="module")
+def counted() -> sf.Release:
+    """A release of counts with an intercept, with little noise."""
+    return sf.publish(planned("poisson", 1.0), data("poisson"), randomness=sf.seeded(4))
+
+
+# --- price ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_label_of_counts_is_a_column_under_rule_2_where_an_intercept_is():
+    model = model_of("poisson", 3, 1.0)
+    label = shape_first.label_column(model, 2)
+    assert (label.centre, label.half) == (0.0, 8.0)
+    assert shape_first.label_radius(label) == pytest.approx(0.7 * model.loss.radius, rel=1e-11)
+    unbounded = sf.Gibbs(sf.losses.ClippedPoisson(2.0, 3.0), sf.priors.Gaussian(1.0), 3, 1.0)
+    for other, rule in ((model, 1), (model_of("poisson", 3), 2), (unbounded, 2), (model_of("logistic", 3, 1.0), 2)):
+        assert shape_first.label_column(other, rule) is None
+    assert shape_first.label_column(model_of("huber", 3, 1.0), 1) == shape_first.label_column(
+        model_of("huber", 3, 1.0), 2
+    )
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0, 100.0], ids=["bare", "noisy", "hidden"])
+@pytest.mark.parametrize("whole", [False, True], ids=["scale", "matrix"])
+def test_the_label_of_one_record_moves_nothing_by_more_than_its_price(whole, size):
+    """Labels 0 and 8 of the longest row: every number that meets noise, after histories of any clip, within its own mu.
+
+    The moments move by q sqrt(2 r^2 + q^2), q the label's column.
+    """
+    n, keep = 24, ("scores",) if whole else ()
+    model = model_of("poisson", 4, 1.0)
+    numbers = mechanism.at_factor(Request(model, n, keep=keep, steps=6), 0.05, 0.07)
+    task = Task(model, n, 1, numbers, keep)
+    q = 0.7 * model.loss.radius
+    hand = by_hand(model, n, numbers, q)
+    price = shaped_path.price(model, n, 1, numbers).curve.mu
+    rng = np.random.default_rng(7)
+    rows = rng.normal(size=(n, 3))
+    rows[0] = [NORM * (1 - 1e-12), 0.0, 0.0]
+    given = rng.choice([0, 1, 8], n).astype(float)
+    engines = [engine_of(model, "poisson", rows, np.append(label, given[1:])) for label in (0.0, 8.0)]
+    one, other = replayed(task, engines, live(3, size))
+    shifts = spent(one, other)
+    for kind, most in hand.items():
+        assert 0 <= shifts[kind] <= most * (1 + 1e-9), kind
+    assert shifts["moments"] == pytest.approx(
+        q * math.sqrt(2 * model.loss.radius**2 + q**2) / n / numbers.moments_noise
+    )
+    assert shifts["path"] > 0
+    assert shifts["all"] <= price
+    assert [part.values.size for part in one] == [15, *[4] * 6, 10, 10 if whole else 1]
+
+
+def test_a_reclipped_loss_keeps_its_bounds_for_labels_beyond_its_own():
+    """Curvatures beyond four clips count as four clips; a wider clip than the declared one changes nothing."""
+    declared = sf.losses.ClippedPoisson(1.5, 50.0, 100.0)
+    narrow = declared.reclipped(5.0)
+    assert (narrow.clip, narrow.label_bound, narrow.radius) == (5.0, 15.0, 1.5)
+    assert narrow.largest_curvature() == pytest.approx(20.0)
+    u, y = np.meshgrid(np.linspace(-5, 8, 300), [0.0, 3.0, 15.0, 60.0, 100.0])
+    assert np.abs(narrow.derivative(u, y)).max() == narrow.largest_slope() == 5.0
+    assert narrow.curvature(u, y).max() == narrow.largest_curvature()
+    assert narrow.curvature(math.log(58.0), 60.0) == narrow.largest_curvature(), (
+        "e^u = 58, and the slope is not clipped"
+    )
+    assert narrow.curvature(math.log(4.0), 3.0) == pytest.approx(4.0)
+    assert declared.reclipped(50.0) is declared
+    assert sf.losses.ClippedPoisson(1.0, 3.0).reclipped(1.0).label_bound is None
+
+
+# --- what follows from the moments -----------------------------------------------------------------------------------------------
+
+
+def test_start_clip_and_steps_follow_from_the_mean_count(counted):
+    """By hand: the moment of constant and label over intercept and scale, with one deviation of its noise."""
+    task, moments = planned("poisson", 1.0).task, counted.draws.published["moments"]
+    noise, label = task.parameters.moments_noise, shape_first.label_column(task.model, 2)
+    matrix = symmetric.unpacked(moments, D + 2)
+    mean = matrix[D, D + 1] / label.scale + noise / math.sqrt(2) / label.scale
+    engine = open_engine(data("poisson"), task.model, shaped_path.NEEDS)
+    exact = np.concatenate([labels for _, labels in engine.pieces()]).mean()
+    assert abs(mean - exact) < 6 * noise / label.scale
+    learnt = shaped_path.learnt_of(task, counted.draws)
+    assert learnt.start.tolist() == [0.0] * D + [pytest.approx(math.log(mean))]
+    assert learnt.loss.clip == pytest.approx(min(3.0, 3 * math.sqrt(mean) + mean + 1))
+    assert learnt.curvature == pytest.approx(2 * mean)
+    rate = shaped_path.recursion_of(task, learnt).rate
+    slow = shaped_path.recursion_of(task, replace(learnt, curvature=task.model.loss.largest_curvature())).rate
+    assert rate == pytest.approx(slow * task.model.loss.largest_curvature() / (2 * mean))
+
+
+def test_a_mean_count_below_its_noise_has_a_floor_and_a_ceiling():
+    """Moments of any sign and size give a start and a clip; the mean lies between a thousandth of the bound and the bound."""
+    model, noise = model_of("poisson", 2, 1.0), 1e-9
+    label = shape_first.label_column(model, 2)
+    for cross, mean in ((-5.0, 0.008), (0.0, 0.008), (1e9, 8.0)):
+        matrix = np.diag([1.0, 1.0, 1.0])
+        matrix[1, 2] = matrix[2, 1] = cross
+        learnt = shape_first.learnt(model, symmetric.packed(matrix), noise, label)
+        assert learnt.start == pytest.approx([0.0, math.log(mean)], abs=1e-5)
+        assert learnt.loss.clip == pytest.approx(min(3.0, 3 * math.sqrt(mean) + mean + 1), rel=1e-5)
+
+
+def test_the_start_stays_in_the_domain_and_keeps_a_public_prior_mean():
+    prior = sf.priors.Gaussian(1.0, [0.3, -0.2, 0.0])
+    matrix = np.diag([1.0, 1.0, 1.0, 1.0])
+    label = shape_first.label_column(model_of("poisson", 3, 1.0), 2)
+    matrix[2, 3] = matrix[3, 2] = 5.0 * label.scale
+    told = symmetric.packed(matrix)
+    free = shape_first.learnt(model_of("poisson", 3, 1.0, prior), told, 1e-9, label)
+    assert free.start == pytest.approx([0.3, -0.2, math.log(5.0)], abs=1e-6)
+    ball = shape_first.learnt(model_of("poisson", 3, 1.0, sf.priors.Ball(prior, 0.5)), told, 1e-9, label)
+    assert np.linalg.norm(ball.start) <= 0.5 * (1 + 1e-12)
+
+
+def test_a_path_of_counts_arrives_where_the_price_is_large(monkeypatch):
+    """The average is as near to the truth as sampling allows; by rule 1 it stops far from it."""
+    rng, truth, n = np.random.default_rng(2), np.array([1.0, -0.8, 0.5, 1.2]), 20_000
+    rows = rng.uniform(-0.5, 0.5, (n, 3))
+    labels = np.minimum(rng.poisson(np.exp(rows @ truth[:-1] + 0.5 * truth[-1])), 40).astype(float)
+    schema = sf.Schema.vector(3, data_norm=0.9, target=sf.Number(0, 40), name="visits")
+    held = sf.Dataset.from_arrays(rows, labels, schema=schema)
+    loss = sf.losses.ClippedPoisson(1.03, 40.0, 40.0)
+    model = sf.Gibbs(loss, sf.priors.Gaussian(1.0), 4, 0.5)
+    whole = np.column_stack([rows, np.full(n, 0.5)])
+    # The information of counts is at least about that of rows with the mean count each.
+    deviation = np.sqrt(np.diag(np.linalg.inv(labels.mean() * whole.T @ whole)))
+    furthest = {}
+    for rule in (2, 1):
+        monkeypatch.setattr(shape_first, "RULE", rule)
+        plan = sf.plan(model, n, 30.0, 1e-6, goal="estimate")
+        assert plan["rule"] == rule
+        release = sf.publish(plan, held, randomness=sf.seeded(1)).verify()
+        furthest[rule] = np.abs((release.mean() - truth) / deviation).max()
+    assert furthest[2] < 5
+    assert furthest[1] > 5
+
+
+# --- rules ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_kept_file_of_counts_by_rule_1_is_read_by_rule_1():
+    """Made before rule 2: no label in its moments, a start at the prior's mean, the declared clip."""
+    release = sf.Release.from_bytes(stored("shaped path of counts")).verify()
+    assert release.plan["parameters"]["rule"] == 1
+    assert release.draws.published["moments"].shape == (symmetric.length(3),)
+    task = task_of(release.plan)[1]
+    learnt = shaped_path.learnt_of(task, release.draws)
+    assert learnt.start.tolist() == [0.0] * 3
+    assert learnt.loss is task.model.loss
+    assert np.isfinite(release.interval()).all()
+    with pytest.raises(SfumatoError):
+        sf.Release.from_bytes(forge("shaped path of counts", {"plan.parameters.rule": 2})).verify()
+
+
+def test_a_file_of_counts_by_rule_2_is_not_read_by_rule_1(counted):
+    assert counted.verify().plan["parameters"]["rule"] == 2
+    assert counted.draws.published["moments"].shape == (symmetric.length(D + 2),)
+    for rule in (1, None):
+        with pytest.raises(SfumatoError):
+            edited(counted, numbers={"rule": rule}).verify()

@@ -1,0 +1,53 @@
+"""A path that has not arrived: when it is one, what the estimate is then, and how much wider the posterior gets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from path_oracle import conjugate, published
+
+from sfumato.shapes import arrival
+from sfumato.shapes.arrival import missing, widened
+from sfumato.shapes.posterior import posterior
+
+
+def test_the_weight_rises_from_0_to_1_with_the_mean_squared_distance():
+    mean, variances = np.array([1.0, -2.0]), np.array([4.0, 0.25])
+    levels = np.array([0.0, 0.3, 0.7, 1.0, 1.35, 1.7, 2.0, 50.0])
+    weights = [missing(mean, mean + np.sqrt(level * variances), variances) for level in levels]
+    assert weights[:3] == pytest.approx([0.0] * 3, abs=1e-12)
+    assert weights[4] == pytest.approx(0.5)
+    assert weights[6:] == pytest.approx([1.0] * 2)
+    assert (np.diff(weights[2:7]) > 0).all()
+    # One direction alone: its share of the mean counts.
+    alone = mean + np.array([np.sqrt(2 * 1.35 * 4.0), 0.0])
+    assert missing(mean, alone, variances) == pytest.approx(0.5)
+
+
+def test_the_covariance_grows_along_the_distance_alone():
+    mean, average = np.array([1.0, 0.0, 0.0]), np.array([0.0, 2.0, 0.0])
+    wide = widened(mean, average, np.eye(3), 0.5)
+    away = average - mean
+    assert wide - np.eye(3) == pytest.approx(0.5 * arrival.STEP_ERROR * np.outer(away, away))
+
+
+@pytest.mark.parametrize("sampling", ["none", "model"])
+def test_a_path_that_stopped_early_gives_the_mean_and_a_wider_posterior(sampling):
+    """One step of thirty: the gradient points far beyond the average. Compared with the conjugate posterior without the net."""
+    p = published(steps=3, tail=1, rate=0.2, noise=1e-4, gradient=np.array([-0.2, 0.3, -0.25]))
+    got = posterior(p, sampling)
+    model = p.curvature * p.score_scale / np.trace(p.curvature)
+    mean, covariance = conjugate(p, model, sampling)
+    assert got.mean == pytest.approx(mean, rel=1e-3)
+    away = p.matrix @ p.average - got.mean
+    assert got.estimate == pytest.approx(got.mean)
+    assert got.covariance - covariance == pytest.approx(arrival.STEP_ERROR * np.outer(away, away), rel=0.05)
+
+
+def test_noise_of_the_average_is_no_sign_of_an_early_stop():
+    """The average lies far from the mean by its own noise: it is drawn to the prior, and the posterior is the conjugate one."""
+    p = published(noise=30.0, average=np.array([9.0, -8.0, 7.0]))
+    got = posterior(p, "model")
+    _, covariance = conjugate(p, p.curvature * p.score_scale / np.trace(p.curvature), "model")
+    assert got.covariance == pytest.approx(covariance, rel=1e-3, abs=1e-6)
+    assert np.abs(got.estimate - p.centre).max() < 0.1 * np.abs(p.matrix @ p.average).max()
