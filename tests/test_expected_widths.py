@@ -7,7 +7,6 @@ import pytest
 
 import sfumato as sf
 from effort import LONG, sized
-from sfumato.dataset import rows_of
 from sfumato.engines.opening import open_engine
 from sfumato.engines.protocol import LabelScale
 from sfumato.errors import ArgumentError, CalibrationError
@@ -53,9 +52,9 @@ def test_with_noise_of_their_own_releases_have_the_expected_widths(design):
 def test_the_rows_of_a_sketch_stand_for_n():
     """Sums over each row ten times are those over the rows once, scaled."""
     design = FEW
-    data = ExpectedRows(design.schema, design.facts).sketch(design.model, 200)
-    (block,) = rows_of(data).blocks()
-    table = {key: np.asarray(block[key]) for key in block}
+    expected = ExpectedRows(design.schema, design.facts)
+    table = expected.columns(design.model, 200)
+    data = expected.data(table)
     tenfold = sf.Dataset.from_table({key: np.repeat(cells, 10) for key, cells in table.items()}, schema=design.schema)
     whole = open_engine(tenfold, design.model, ("gradients", "shapes"))
     scaled = ScaledEngine(open_engine(data, design.model, ("gradients", "shapes")), 2_000)

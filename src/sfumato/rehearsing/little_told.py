@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.dataset import Dataset
-from sfumato.engines.design import feature_blocks
 from sfumato.models.gibbs import Gibbs
+from sfumato.schema import Schema
+from sfumato.schema.design import Design
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -25,12 +26,11 @@ _NOTHING = 1e-10
 _UNTOLD = 0.3
 
 
-def features_of(sketch: Dataset, model: Gibbs) -> Array | None:
-    """The rows of a sketch with the constant feature last, if there is one; None where they are sparse or very wide."""
-    blocks = [block for block, _ in feature_blocks(sketch, model)]
-    if not all(isinstance(block, np.ndarray) for block in blocks) or blocks[0].shape[1] > _WIDEST:
+def features_of(schema: Schema, columns: Mapping[str, Any], model: Gibbs) -> Array | None:
+    """Features of rows in stored form, the constant of an intercept last; None where they are sparse or very wide."""
+    rows = Design.of(schema).encode({name: columns[name] for name in columns if name != schema.target})
+    if not isinstance(rows, np.ndarray) or rows.shape[1] > _WIDEST:
         return None
-    rows = np.concatenate(blocks)
     return np.column_stack([rows, np.full(len(rows), model.intercept)]) if model.intercept else rows
 
 
