@@ -11,6 +11,7 @@ from sfumato.engines.opening import open_engine
 from sfumato.engines.protocol import LabelScale
 from sfumato.errors import ArgumentError, CalibrationError
 from sfumato.rehearsing import expected_widths as widths
+from sfumato.rehearsing import width_of_plans
 from sfumato.rehearsing.expected_rows import ExpectedRows
 from sfumato.rehearsing.expected_widths import expected_widths
 from sfumato.rehearsing.scaled_engine import ScaledEngine
@@ -97,10 +98,10 @@ def test_half_widths_do_not_depend_on_private_rows_and_shrink_with_the_price():
 
 
 def test_levels_that_add_up_to_the_intercept_are_named_with_the_reason():
-    expected = DESIGNS[2].expected(3)
+    expected = DESIGNS[2].expected(1)
     assert expected.little == ("region=r0", "region=r1", "region=r2", "intercept / 0.5")
     assert any("leave out the intercept" in reason for reason in expected.reasons)
-    alone = Design("rare", "logistic", 20_000, 1.0, 2, 0, RARE, intercept=0.0).expected(3)
+    alone = Design("rare", "logistic", 20_000, 1.0, 2, 0, RARE, intercept=0.0).expected(2)
     assert alone.little == ()
     assert alone.reasons == ()
 
@@ -129,9 +130,9 @@ def test_too_many_coefficients_are_said():
 
 
 def test_what_is_printed_has_every_coefficient_the_marks_and_the_assumptions():
-    expected = DESIGNS[2].expected(2)
+    expected = DESIGNS[2].expected(1)
     lines = str(expected).splitlines()
-    assert lines[0] == "expected half-widths of 90 % intervals, from 2 runs on invented rows"
+    assert lines[0] == "expected half-widths of 90 % intervals (1 run on invented rows)"
     for line, coefficient, half in zip(lines[1:], expected.names, expected.half_widths, strict=False):
         assert line.split()[: len(coefficient.split())] == coefficient.split()
         assert f" {half:.4g}" in line
@@ -196,27 +197,33 @@ def test_other_arguments_are_refused_too():
 # --- the cheapest price -----------------------------------------------------------------------------------------------
 
 
-def test_the_price_of_a_width_is_the_smallest_that_buys_it():
+@pytest.fixture
+def one_run(monkeypatch):
+    """A search with one run a price."""
+    monkeypatch.setattr(width_of_plans, "_RUNS", 1)
+
+
+def test_the_price_of_a_width_is_the_smallest_that_buys_it(one_run):
     facts = {"schema": FEW.schema, "rows": FEW.facts, "coefficient": "number0"}
-    answer = sf.plan_for_width(FEW.model, 4_000, 1.0, epsilons=(0.5, 1.2), **facts)
+    answer = sf.plan_for_width(FEW.model, 4_000, 1.0, epsilons=(0.6, 1.1), **facts)
     assert answer.plan.goal == "estimate"
     assert 0.9 < answer.width <= 1.0
     assert answer.plan.guarantee.epsilon(1e-6) <= answer.epsilon
-    expected = expected_widths(answer.plan, FEW.schema, FEW.facts, runs=4)
+    expected = expected_widths(answer.plan, FEW.schema, FEW.facts, runs=1)
     assert answer.width == 2 * expected["number0"]
     cheaper = sf.plan(FEW.model, 4_000, 0.9 * answer.epsilon, 1e-6, goal="estimate")
-    assert 2 * expected_widths(cheaper, FEW.schema, FEW.facts, runs=4)["number0"] > 1.0
+    assert 2 * expected_widths(cheaper, FEW.schema, FEW.facts, runs=1)["number0"] > 1.0
     assert "of number0 on the expected rows" in str(answer)
 
 
-def test_without_a_name_the_widest_is_meant():
+def test_without_a_name_the_widest_is_meant(one_run):
     answer = sf.plan_for_width(FEW.model, 4_000, 2.0, epsilons=(1.0, 1.1), schema=FEW.schema)
-    widest = expected_widths(answer.plan, FEW.schema, runs=4).half_widths.max()
+    widest = expected_widths(answer.plan, FEW.schema, runs=1).half_widths.max()
     assert answer.width == 2 * widest
     assert "of the widest coefficient" in str(answer)
 
 
-def test_what_cannot_be_searched_is_refused():
+def test_what_cannot_be_searched_is_refused(one_run):
     with pytest.raises(ArgumentError, match="give schema="):
         sf.plan_for_width(FEW.model, 4_000, 1.0)
     with pytest.raises(ArgumentError, match="coefficient must be one of number0"):

@@ -71,7 +71,9 @@ class ExpectedWidths:
 
     def __str__(self) -> str:
         width = max(map(len, self.names))
-        lines = [f"expected half-widths of {100 * self.level:g} % intervals, from {self.runs} runs on invented rows"]
+        lines = [
+            f"expected half-widths of {100 * self.level:g} % intervals ({self.runs} run{'s' * (self.runs > 1)} on invented rows)"
+        ]
         for name, half in zip(self.names, self.half_widths, strict=True):
             mark = "  little will be told" if name in self.little else ""
             lines.append(f"  {name:<{width}}  {half:>9.4g}{mark}")
