@@ -35,8 +35,8 @@ def poisson(radius):
 
 def drawn(schema, rows=None, loss=sf.losses.Logistic, n=N, **options):
     """The columns of a sketch, as they are stored."""
-    data = ExpectedRows(schema, rows, **options).sketch(model(schema, loss), n)
-    (block,) = rows_of(data).blocks()
+    expected = ExpectedRows(schema, rows, **options)
+    (block,) = rows_of(expected.data(expected.columns(model(schema, loss), n))).blocks()
     return {name: np.asarray(block[name]) for name in block}
 
 
@@ -121,7 +121,7 @@ def test_numbers_as_labels_have_their_mean_and_deviation_about_the_model():
 
 def test_counts_have_their_mean():
     rows = ExpectedRows(AMOUNT, {"y": {"mean": 3}, "effects": {"age": 0.02}})
-    (block,) = rows_of(rows.sketch(model(AMOUNT, poisson), N)).blocks()
+    block = rows.columns(model(AMOUNT, poisson), N)
     # The mean of N counts of mean 3 about a log-linear model of deviation .42: at most 4.5 deviations off.
     assert np.asarray(block["y"]).mean() == pytest.approx(3, abs=4.5 * 2 / math.sqrt(N))
     assert rows.assumed(model(AMOUNT, poisson))[-1] == "y: mean 3, counts of a Poisson law; effects on it: age 0.02"
@@ -142,7 +142,7 @@ def test_public_rows_are_repeated_equally_with_their_labels():
     assert ExpectedRows(YES, TABLE).assumptions == ["as in 3 public rows, labels included"]
     many = {name: cells * 10_000 for name, cells in TABLE.items()}
     assert len(drawn(YES, many, n=50)["age"]) == 50
-    assert len(drawn(YES, many, n=10**6)["age"]) == MOST_ROWS
+    assert len(drawn(YES, many, n=MOST_ROWS)["age"]) == MOST_ROWS
 
 
 def test_public_rows_without_labels_get_labels_of_the_model():

@@ -7,10 +7,10 @@ import pytest
 
 import sfumato as sf
 from effort import LONG, sized
-from sfumato.dataset import rows_of
 from sfumato.engines.opening import open_engine
 from sfumato.engines.protocol import LabelScale
 from sfumato.errors import ArgumentError, CalibrationError
+from sfumato.rehearsing import width_of_plans
 from sfumato.rehearsing.expected_rows import ExpectedRows
 from sfumato.rehearsing.expected_widths import _SEED, _enough, expected_widths, prior_half_widths
 from sfumato.rehearsing.scaled_engine import ScaledEngine
@@ -52,9 +52,9 @@ def test_with_noise_of_their_own_releases_have_the_expected_widths(design):
 def test_the_rows_of_a_sketch_stand_for_n():
     """Sums over each row ten times are those over the rows once, scaled."""
     design = FEW
-    data = ExpectedRows(design.schema, design.facts).sketch(design.model, 200)
-    (block,) = rows_of(data).blocks()
-    table = {key: np.asarray(block[key]) for key in block}
+    expected = ExpectedRows(design.schema, design.facts)
+    table = expected.columns(design.model, 200)
+    data = expected.data(table)
     tenfold = sf.Dataset.from_table({key: np.repeat(cells, 10) for key, cells in table.items()}, schema=design.schema)
     whole = open_engine(tenfold, design.model, ("gradients", "shapes"))
     scaled = ScaledEngine(open_engine(data, design.model, ("gradients", "shapes")), 2_000)
@@ -155,7 +155,7 @@ def test_too_many_coefficients_are_said():
 def test_what_is_printed_has_every_coefficient_the_marks_and_the_assumptions():
     expected = Design("very rare", "logistic", 20_000, 0.3, 2, 0, (0.7, 0.299, 0.001)).expected(2)
     lines = str(expected).splitlines()
-    assert lines[0] == "expected half-widths of 90 % intervals, from 2 runs on invented rows"
+    assert lines[0] == "expected half-widths of 90 % intervals (2 runs on invented rows)"
     for line, coefficient, half in zip(lines[1:], expected.names, expected.half_widths, strict=False):
         assert line.split()[: len(coefficient.split())] == coefficient.split()
         assert f" {half:.4g}" in line
@@ -221,27 +221,33 @@ def test_other_arguments_are_refused_too():
 # --- the cheapest price -----------------------------------------------------------------------------------------------
 
 
-def test_the_price_of_a_width_is_the_smallest_that_buys_it():
+@pytest.fixture
+def one_run(monkeypatch):
+    """A search with one run a price."""
+    monkeypatch.setattr(width_of_plans, "_RUNS", 1)
+
+
+def test_the_price_of_a_width_is_the_smallest_that_buys_it(one_run):
     facts = {"schema": FEW.schema, "rows": FEW.facts, "coefficient": "number0"}
     answer = sf.plan_for_width(FEW.model, 4_000, 0.015, epsilons=(0.5, 1.2), **facts)
     assert answer.plan.goal == "estimate"
     assert 0.0135 < answer.width <= 0.015
     assert answer.plan.guarantee.epsilon(1e-6) <= answer.epsilon
-    expected = expected_widths(answer.plan, FEW.schema, FEW.facts, runs=4)
+    expected = expected_widths(answer.plan, FEW.schema, FEW.facts, runs=1)
     assert answer.width == 2 * expected["number0"]
     cheaper = sf.plan(FEW.model, 4_000, 0.9 * answer.epsilon, 1e-6, goal="estimate")
-    assert 2 * expected_widths(cheaper, FEW.schema, FEW.facts, runs=4)["number0"] > 0.015
+    assert 2 * expected_widths(cheaper, FEW.schema, FEW.facts, runs=1)["number0"] > 0.015
     assert "of number0 on the expected rows" in str(answer)
 
 
-def test_without_a_name_the_widest_is_meant():
+def test_without_a_name_the_widest_is_meant(one_run):
     answer = sf.plan_for_width(FEW.model, 4_000, 2.0, epsilons=(1.0, 1.1), schema=FEW.schema)
-    widest = expected_widths(answer.plan, FEW.schema, runs=4)["boolean0"]
+    widest = expected_widths(answer.plan, FEW.schema, runs=1)["boolean0"]
     assert answer.width == 2 * widest
     assert "of the widest coefficient" in str(answer)
 
 
-def test_what_cannot_be_searched_is_refused():
+def test_what_cannot_be_searched_is_refused(one_run):
     with pytest.raises(ArgumentError, match="give schema="):
         sf.plan_for_width(FEW.model, 4_000, 1.0)
     with pytest.raises(ArgumentError, match="coefficient must be one of intercept, number0"):

@@ -143,7 +143,7 @@ DESIGNS = [
     Design("25 columns", "logistic", 50_000, 3.0, 15, 10),
     Design("3 numbers, few rows", "linear", 2_000, 3.0, 3, label=1.0),
     Design("rare level, 10 columns", "linear", 20_000, 1.0, 4, 3, RARE, label=-2.0),
-    Design("25 columns", "linear", 50_000, 1.0, 15, 10, label=0.0),
+    Design("25 columns", "linear", 50_000, 0.5, 15, 10, label=0.0),
     Design("4 columns", "poisson", 5_000, 2.0, 2, 2, label=3.0),
     Design("rare level", "poisson", 30_000, 1.0, 4, 1, RARE, label=1.5),
 ]

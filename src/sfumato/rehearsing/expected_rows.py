@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import _validate
-from sfumato.dataset import Dataset, rows_of
+from sfumato.dataset import Dataset
 from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
 from sfumato.rehearsing.declared_laws import Law, law_of
 from sfumato.rehearsing.expected_labels import checked_effects, label_sentence, labels_of, own_scores
 from sfumato.rehearsing.parameter_errors import on_sphere
 from sfumato.schema import Category, Column, Schema
+from sfumato.schema.counts import Tally
+from sfumato.schema.reading import open_source
 
 # Any fixed public number: the same facts then give the same sketch.
 _SEED = 20_260_102
@@ -30,7 +32,7 @@ Columns = dict[str, Any]
 
 
 class ExpectedRows:
-    """What is assumed about the rows of a schema; `assumptions` says it in sentences, and `sketch` draws rows of that kind.
+    """What is assumed about the rows of a schema; `assumptions` says it in sentences, and `columns` draws rows of that kind.
 
     rows: a mapping of declared facts (a number {"mean": 45, "sd": 12}, a yes or no or a label of two classes its share, a
         category {"north": 0.6}, and "effects": {"age": 0.03} in the columns' own units), or public rows: a table as
@@ -98,18 +100,19 @@ class ExpectedRows:
         together = ["the columns are independent of each other"] if len(self._laws) > 1 else []
         return [law.sentence for law in self._laws.values()] + together + label
 
-    def sketch(self, model: Gibbs, n: int) -> Dataset:
-        """min(n, 16,384) rows of this kind, with labels of the model; they are public, and always the same."""
-        return self.table(model, min(n, MOST_ROWS), _SEED)
-
-    def table(self, model: Gibbs, m: int, seed: int) -> Dataset:
-        """Invented rows of this kind, m of them, with labels of the model; the same seed gives the same rows."""
-        rng = np.random.default_rng(seed)
+    def columns(self, model: Gibbs, m: int) -> Columns:
+        """Invented rows of this kind, m of them, in stored form, with labels of the model; they are public, and always the same."""
+        rng = np.random.default_rng(_SEED)
         schema, target = self.schema, self.schema.target
         columns = self._features(m, rng)
         if target is not None and target not in columns:
             scores = own_scores(schema, columns, self._effects, m)
             columns[target] = labels_of(model, schema, self._label, scores, rng)
+        return columns
+
+    def data(self, columns: Columns) -> Dataset:
+        """Rows in stored form as a data set, from which engines compute sums."""
+        schema, target = self.schema, self.schema.target
         cells = {name: _cells(column, columns[name]) for name, column in schema.columns.items()}
         if schema.dimension is None:
             return Dataset.from_table(cells, schema=schema)
@@ -139,26 +142,29 @@ def _length(columns: Columns) -> int:
 
 def _read(schema: Schema, rows: object) -> Columns:
     """Public rows in stored form, with the target where they have it."""
+    matrix, labels = rows if isinstance(rows, tuple) and len(rows) == 2 else (rows, None)
     try:
-        data = _data(schema, rows)
+        parts = _parts(schema, matrix, labels)
     except ArgumentError as error:
-        if schema.target is None or isinstance(rows, tuple):
+        if schema.target is None or labels is not None:
             raise
         try:
-            data = _data(schema.without_target(), rows)
+            parts = _parts(schema.without_target(), matrix, None)
         except ArgumentError:
             raise error from None
-    if not data.n:
+    if not parts:
         raise ArgumentError("rows: the public table has no rows. Declare means and shares instead.")
-    blocks = list(rows_of(data).blocks())
-    return {name: _joined([block[name] for block in blocks]) for name in blocks[0]}
+    return {name: _joined(arrays) for name, arrays in parts.items()}
 
 
-def _data(schema: Schema, rows: Any) -> Dataset:
-    if schema.dimension is None:
-        return Dataset.from_table(rows, schema=schema)
-    matrix, labels = rows if isinstance(rows, tuple) else (rows, None)
-    return Dataset.from_arrays(matrix, labels, schema=schema)
+def _parts(schema: Schema, rows: object, labels: object) -> dict[str, list[Any]]:
+    """The arrays of every column, chunk by chunk, read by the rules by which a data set is."""
+    parts: dict[str, list[Any]] = {}
+    for chunk in open_source(rows, labels, schema, Tally()):
+        for name, array in chunk.items():
+            if array.shape[0]:
+                parts.setdefault(name, []).append(array)
+    return parts
 
 
 def _joined(parts: list[Any]) -> Any:

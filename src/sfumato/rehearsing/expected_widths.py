@@ -31,7 +31,7 @@ from sfumato.queries.functionals import ends
 from sfumato.queries.intervals import interval
 from sfumato.queries.statistics.protocol import BOTH
 from sfumato.randomness import seeded
-from sfumato.rehearsing.expected_rows import ExpectedRows
+from sfumato.rehearsing.expected_rows import MOST_ROWS, ExpectedRows
 from sfumato.rehearsing.little_told import features_of, not_identified, reasons_of
 from sfumato.rehearsing.scaled_engine import ScaledEngine
 from sfumato.schema import Schema
@@ -76,7 +76,8 @@ class ExpectedWidths:
 
     def __str__(self) -> str:
         width = max(map(len, self.names[:_SHOWN]))
-        lines = [f"expected half-widths of {100 * self.level:g} % intervals, from {self.runs} runs on invented rows"]
+        runs = f"{self.runs} run{'s' * (self.runs > 1)}"
+        lines = [f"expected half-widths of {100 * self.level:g} % intervals ({runs} on invented rows)"]
         for name, half in zip(self.names[:_SHOWN], self.half_widths, strict=False):
             mark = "  little will be told" if name in self.little else ""
             lines.append(f"  {name:<{width}}  {half:>9.4g}{mark}")
@@ -123,9 +124,9 @@ def expected_widths(
     share, count = _validate.between("level", level, 0.0, 1.0), None if runs is None else _validate.whole("runs", runs)
     _refuse_without_intervals(plan, schema)
     assumed = ExpectedRows.of(schema, rows)
-    sketch = assumed.table(model, plan.n, _SEED) if whole else assumed.sketch(model, plan.n)
+    sketch = assumed.columns(model, plan.n if whole else min(plan.n, MOST_ROWS))
     procedure, task = task_of(plan)
-    engine = ScaledEngine(open_engine(sketch, model, procedure.NEEDS), plan.n)
+    engine = ScaledEngine(open_engine(assumed.data(sketch), model, procedure.NEEDS), plan.n)
     names, matrix = functionals or _own(model, schema, engine.labels)
     document, about = plan.to_json(), _about(schema)
     each: list[Array] = []
@@ -134,10 +135,10 @@ def expected_widths(
         lower, upper = ends(draws, document, about, matrix, share, BOTH)
         each.append((upper - lower) / 2)
     halves, own = np.mean(each, axis=0), prior_half_widths(model, matrix, share)
-    features = features_of(sketch, model)
+    features = features_of(schema, sketch, model)
     marked = _little(np.array(each), NEARLY * own) | not_identified(features, matrix)
     little = tuple(name for name, mark in zip(names, marked, strict=True) if mark)
-    reasons = reasons_of(sketch, features, engine.labels, little, len(names))
+    reasons = reasons_of(schema, sketch, features, engine.labels, little, len(names))
     return ExpectedWidths(tuple(names), halves, own, little, reasons, tuple(assumed.assumed(model)), share, len(each))
 
 

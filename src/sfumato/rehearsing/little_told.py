@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.dataset import Dataset, rows_of
-from sfumato.engines.design import feature_blocks
 from sfumato.models.gibbs import Gibbs
-from sfumato.schema import Boolean
+from sfumato.schema import Boolean, Schema
+from sfumato.schema.design import Design
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -27,12 +27,11 @@ _NOTHING = 1e-10
 _UNTOLD = 0.3
 
 
-def features_of(sketch: Dataset, model: Gibbs) -> Array | None:
-    """The rows of a sketch with the constant feature last, if there is one; None where they are sparse or very wide."""
-    blocks = [block for block, _ in feature_blocks(sketch, model)]
-    if not all(isinstance(block, np.ndarray) for block in blocks) or blocks[0].shape[1] > _WIDEST:
+def features_of(schema: Schema, columns: Mapping[str, Any], model: Gibbs) -> Array | None:
+    """Features of rows in stored form, the constant of an intercept last; None where they are sparse or very wide."""
+    rows = Design.of(schema, model.terms).encode({name: columns[name] for name in columns if name != schema.target})
+    if not isinstance(rows, np.ndarray) or rows.shape[1] > _WIDEST:
         return None
-    rows = np.concatenate(blocks)
     return np.column_stack([rows, np.full(len(rows), model.intercept)]) if model.intercept else rows
 
 
@@ -50,29 +49,33 @@ def not_identified(features: Array | None, matrix: Array) -> Mask:
 
 
 def reasons_of(
-    sketch: Dataset, features: Array | None, labels: Sequence[str], little: Sequence[str], count: int
+    schema: Schema,
+    sketch: Mapping[str, Any],
+    features: Array | None,
+    labels: Sequence[str],
+    little: Sequence[str],
+    count: int,
 ) -> tuple[str, ...]:
     """Why little will be told of the coefficients in `little`, of `count` in all: what the sketch of the rows shows."""
     said: list[str] = []
     if little:
-        said += _rare(sketch, little)
+        said += _rare(schema, sketch, little)
         said += _alike(features, labels, little) if features is not None else []
     if len(little) > count / 2:
         said.append("too many coefficients for this price: ask for fewer or pay more")
     return tuple(said)
 
 
-def _rare(sketch: Dataset, little: Sequence[str]) -> list[str]:
+def _rare(schema: Schema, sketch: Mapping[str, Any], little: Sequence[str]) -> list[str]:
     """Levels of the named coefficients, and reference levels of their columns, that few rows have."""
-    schema = sketch.schema
     parts = {part for name in little for part in name.split(":")}
     said = []
     for name in schema.features:
         column = schema.columns[name]
         if column.levels is None:
             continue
-        codes = np.concatenate([block[name] for block in rows_of(sketch).blocks()])
-        shares = np.bincount(codes.astype(np.intp), minlength=len(column.levels)) / len(codes)
+        codes = np.asarray(sketch[name]).astype(np.intp)
+        shares = np.bincount(codes, minlength=len(column.levels)) / len(codes)
         named = [name if isinstance(column, Boolean) else f"{name}={level}" for level in column.levels]
         for place in np.flatnonzero(shares < _RARE):
             share = f"{100 * shares[place]:.2g} % of the rows"
