@@ -7,12 +7,12 @@ import pytest
 from path_oracle import published, symmetric
 
 from sfumato.shapes.curvature import pairs
-from sfumato.shapes.posterior import posterior
+from sfumato.shapes.posterior import SEEN, _unseen, posterior
 
 D, NOISE, USUAL = 30, 0.02, 0.1
 
 
-def seen(seed: int, moments: np.ndarray):
+def seen(seed: int, moments: np.ndarray, bent: float = 0.004):
     """Published numbers of rows with these second moments, in a map that leaves coordinates as they are."""
     rng = np.random.default_rng(seed)
     values, vectors = np.linalg.eigh(moments + symmetric(rng, D, NOISE))
@@ -27,8 +27,8 @@ def seen(seed: int, moments: np.ndarray):
         moments_noise=NOISE,
         average=rng.normal(size=D),
         gradient=0.01 * rng.normal(size=D),
-        curvature=0.2 * moments + symmetric(rng, D, 0.004),
-        curvature_noise=0.004,
+        curvature=0.2 * moments + symmetric(rng, D, bent),
+        curvature_noise=bent,
         precision=np.eye(D),
         centre=np.zeros(D),
     )
@@ -70,3 +70,27 @@ def test_a_direction_without_rows_keeps_the_law_of_the_prior():
                 assert vector @ got.mean == pytest.approx(0.0, abs=0.05)
                 checked += 1
     assert checked > 3
+
+
+@pytest.mark.planted
+def test_chance_alone_gives_no_direction_back_to_the_prior():
+    """Noise of the moments lists such a direction once in about 40 times; the curvature, with its own noise, contradicts it."""
+    listed = marked = 0
+    for seed in range(200):
+        p = seen(seed, USUAL * np.eye(D), 0.002)
+        chance = [vector for vector, own, smooth in pairs(p) if own < smooth and (1 - own / smooth) ** 2 > SEEN]
+        listed += len(chance)
+        law = _unseen(p, np.zeros(D), 0.01 * np.eye(D))[1]
+        marked += sum(vector @ law @ vector > 0.02 for vector in chance)
+    assert marked == 0
+    assert listed >= 3
+
+
+@pytest.mark.planted
+def test_rows_that_do_vary_little_are_given_back_whatever_noise_the_curvature_has():
+    for bent in (0.0005, 0.02):
+        marked = 0
+        for seed in range(12):
+            law = _unseen(p := seen(seed, alike(), bent), np.zeros(D), 0.01 * np.eye(D))[1]
+            marked += float(np.linalg.eigvalsh(law)[-1]) > 0.3 and len(pairs(p)) > 0
+        assert marked >= 7, (bent, marked)

@@ -18,7 +18,7 @@ import numpy as np
 
 from sfumato.errors import ArgumentError
 from sfumato.shapes.arrival import missing, widened
-from sfumato.shapes.curvature import Estimate, combine, estimate, noisy_variance, pairs
+from sfumato.shapes.curvature import Estimate, cleaned, combine, estimate, noisy_variance, pairs
 from sfumato.shapes.filter import Response, divided, responses
 from sfumato.shapes.published import Array, Published
 from sfumato.shapes.saturation import Saturation, straightened
@@ -106,18 +106,29 @@ def _unseen(published: Published, mean: Array, covariance: Array) -> tuple[Array
 
     Such a direction is mixed with others in every noisy eigenvector, so that its measurement seems as good as theirs.
     """
-    # With this limit noise alone marks a direction in fewer than one of 500 releases, whose interval would be the prior's own.
-    limit = published.moments_noise * np.sqrt(4 * np.log(len(mean)) + 9)
     for vector, own, smooth in pairs(published):
         missing = max(0.0, 1 - own / smooth) ** 2 if smooth > 0 else 0.0
         precision = float(vector @ published.precision @ vector)
-        if precision <= 0 or missing < SEEN or smooth - own < limit:
+        if precision <= 0 or missing < SEEN or _curved(published, vector) > 0.5 * smooth:
             continue
         away = float(vector @ (mean - published.centre))
         mean = mean - missing * away * vector
         lacking = max(0.0, 1 / precision - float(vector @ covariance @ vector))
         covariance = covariance + missing * lacking * np.outer(vector, vector)
     return mean, covariance
+
+
+def _curved(published: Published, vector: Array) -> float:
+    """The moment of the rows along a direction that the released curvature shows, less its noise's deviation.
+
+    The curvature has noise of its own: where it says that rows vary, a small moment was chance. On average it is a common multiple
+    of the moments.
+    """
+    q, own = published.vectors, np.linalg.solve(published.matrix, vector)
+    mapped = published.matrix.T @ (q * cleaned(published)) @ q.T @ published.matrix
+    share = float(np.trace(published.curvature)) / max(float(np.trace(mapped)), _TINY)
+    noise = published.curvature_noise * float(own @ own)
+    return (float(own @ published.curvature @ own) - noise) / max(share, _TINY)
 
 
 def _frame(published: Published, sampling: str) -> _Frame:
