@@ -41,7 +41,7 @@ _DEVIATIONS, _NARROWEST = 1.5, 0.01
 # too wide cost five times the width at 6,000 rows; none leaves the floor alone where the variance is estimated as 0.
 _CAUTION = 0.3
 # The clipping level of counts of mean m: 3 sqrt(m) + m + 1. For Poisson counts with normal scores of deviation up to 1.5 and m
-# from .05 to 10 it moves intercept and slope by at most .012.
+# from .05 to 10 it moves intercept and slope by at most .013.
 _COUNT_DEVIATIONS, _COUNT_MEANS, _COUNT_LEAST = 3.0, 1.0, 1.0
 # Least mean count as a share of the declared bound: a bound that is wider by more says little about the counts.
 _RAREST = 1e-3
