@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -80,6 +82,14 @@ def test_more_runs_are_made_where_widths_vary():
     assert [_enough(list(turns[:count]), 2) for count in (0, 1, 2)] == [False, False, True]
     assert FEW.expected(2).runs == 2
     assert np.array_equal(FEW.expected(2).half_widths, FEW.expected(2).half_widths)
+
+
+def test_runs_have_noise_of_their_own_and_are_averaged(monkeypatch):
+    both, first = FEW.expected(2).half_widths, FEW.expected(1).half_widths
+    monkeypatch.setattr(sys.modules[expected_widths.__module__], "_SEED", _SEED + 1)
+    second = FEW.expected(1).half_widths
+    assert not np.allclose(first, second, rtol=1e-3)
+    assert both == pytest.approx((first + second) / 2)
 
 
 def test_half_widths_do_not_depend_on_private_rows_and_shrink_with_the_price():
