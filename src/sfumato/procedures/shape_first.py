@@ -204,6 +204,20 @@ def learnt(model: Gibbs, moments: Array, noise: float, label: LabelScale | None)
     return _linear(model, shape, matrix, label, noise)
 
 
+def step_curvature(model: Gibbs, learnt: Learnt, n: int) -> float:
+    """The k by which the steps of a path are chosen: where it is not the loss's largest, the prior may exceed it.
+
+    In mapped coordinates the loss has a curvature of at most k/(c^2 m), and the prior of |P| |B|^2/n with c^2 m |B|^2 =
+    1/(l + rho) for the least l; |P| is bounded by the largest sum of a row.
+    """
+    if not learnt.curvature < learnt.loss.largest_curvature():
+        return learnt.curvature
+    d, shape = len(learnt.start), learnt.shape
+    precision = model.prior.gradient(np.eye(d)) - model.prior.gradient(np.zeros((d, d)))
+    least = float(shape.shrunk.min()) + RIDGE * edge(shape.noise, d)
+    return learnt.curvature + float(np.abs(precision).sum(axis=1).max()) / (n * least)
+
+
 def _counts(model: Gibbs, shape: Shape, centre: Array, cross: float, label: LabelScale, noise: float) -> Learnt:
     """The path of counts: it starts at the log of their mean, with a clipping level and steps that fit this mean.
 

@@ -191,7 +191,8 @@ def recursion_of(task: Task[Gibbs, Parameters], learnt: Learnt) -> Recursion:
     """The path of theta_t from 0, in units of the slope: the prior pulls and projects in the user's coordinates."""
     numbers, prior, shape = task.parameters, task.model.prior, learnt.shape
     slope, d = learnt.loss.largest_slope(), len(learnt.start)
-    rate = learning_rate(numbers.spend, shape.size, d, SCALE, learnt.curvature, numbers.steps, numbers.momentum)
+    curved = shape_first.step_curvature(task.model, learnt, task.n)
+    rate = learning_rate(numbers.spend, shape.size, d, SCALE, curved, numbers.steps, numbers.momentum)
 
     def pull(theta: Array) -> Array:
         return np.asarray(prior.gradient(learnt.start + theta @ shape.matrix) @ shape.matrix / (task.n * slope))

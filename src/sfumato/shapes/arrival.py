@@ -15,7 +15,7 @@ from sfumato.shapes.published import Array
 # tests/regression_cells.py the mean is below .5.
 ARRIVED, LOST = 0.7, 2.0
 # Variance along the distance that a Newton step over it adds, as a share of its square. Chosen by simulation among 0 to 1: at
-# epsilon 3 to 30 paths of 20 steps cover .80 to .96 of .90 with 0, and .87 to .98 with .5.
+# epsilon 3 to 30 paths of 20 steps cover .80 to .96 of .90 with 0, and .87 to .99 with .5.
 STEP_ERROR = 0.5
 
 
