@@ -58,7 +58,7 @@ name = "health survey"
 request = "{request}"
 """
 _RATES = 'family = "BetaBernoulli"\ncolumn = "smoker"\nby = "region"'
-_LOGISTIC = 'regression = "logistic"\ntarget = "hypertension"\nfeatures = ["age", "smoker", "active"]'
+_LOGISTIC = 'regression = "logistic"\ntarget = "hypertension"\nfeatures = ["age", "smoker", "active", "region"]'
 _NETWORK = """\
 alpha = 1.0
 
@@ -79,12 +79,14 @@ _PUBLISH = (
     'ledger register budget.db "health survey" --epsilon 3 --delta 1e-6 --unit person',
     "plan smokers.toml",
     "release smokers.toml -o smokers.sfumato",
+    "plan hypertension.toml",
     "release hypertension.toml -o hypertension.sfumato",
     "release table.toml -o table.sfumato",
 )
 _ASK = (
     "query interval smokers.sfumato",
-    "query interval hypertension.sfumato",
+    "query summary hypertension.sfumato",
+    "query contrast hypertension.sfumato age=10",
     "query attacker smokers.sfumato",
     "query marginal table.sfumato smoker hypertension",
     "query synthesize table.sfumato --rows 5000 -o synthetic.csv",
