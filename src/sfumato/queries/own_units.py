@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -100,13 +101,20 @@ def view_of(
     model: Gibbs, declared: Schema, labels: tuple[str, ...], reference: Mapping[str, Any] | None = None
 ) -> View:
     """The view of a regression whose released coordinates are called `labels`, in the columns' own units."""
-    design = Design.of(declared, model.terms)
     if declared.rows == "normalise":  # a row is divided by its own norm: there is no coefficient of a column
         return View(labels)
-    units = units_of(design, model.intercept, reference)
+    units = _units(declared, model.terms, model.intercept, tuple((reference or {}).items()))
     if model.loss.outputs == 1:
         return View(units.names, units.matrix, units.offset, units.fixed)
     return _against_first(units, declared, model.loss.outputs)
+
+
+@lru_cache(maxsize=16)
+def _units(
+    schema: Schema, terms: tuple[str, ...] | None, constant: float, reference: tuple[tuple[str, Any], ...]
+) -> Units:
+    """The own units of a design, held because every question to a release needs them."""
+    return units_of(Design.of(schema, terms), constant, dict(reference))
 
 
 def _against_first(units: Units, schema: Schema, classes: int) -> View:

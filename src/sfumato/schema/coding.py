@@ -64,11 +64,14 @@ def names(name: str, column: Column, power: int) -> list[str]:
 
 
 def largest_square(column: Column) -> Fraction:
-    """The largest sum of squares of a cell's coded values, exactly, as they are in floats."""
-    if column.levels is None:
+    """Bound on the sum of squares of a cell's coded values, as they are in floats.
+
+    A corner of the simplex has the square (1 - 1/k)/2. Each coordinate is rounded three times (a root, a quotient, a product), so
+    that its square is off by a factor of at most 1 + 2^-50; those of two levels are exact.
+    """
+    if column.levels is None or len(column.levels) == 2:
         return Fraction(1, 4)
-    points = corners(len(column.levels)).tolist()
-    return max(sum((Fraction(value) ** 2 for value in point), Fraction(0)) for point in points)
+    return Fraction(len(column.levels) - 1, 2 * len(column.levels)) * (1 + Fraction(1, 2**50))
 
 
 def coded(column: Column, values: Any, power: int) -> Array:
