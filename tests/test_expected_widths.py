@@ -80,6 +80,8 @@ def test_more_runs_are_made_where_widths_vary():
     assert not _enough(list(1 + 0.3 * turns[:16]), None)
     assert _enough(list(1 + 0.9 * turns), None)
     assert [_enough(list(turns[:count]), 2) for count in (0, 1, 2)] == [False, False, True]
+    wide = np.ones((1, 500))
+    assert [_enough(list(wide + 0.9 * turns[:count]), None) for count in (3, 4, 20)] == [False, False, True]
     assert FEW.expected(2).runs == 2
     assert np.array_equal(FEW.expected(2).half_widths, FEW.expected(2).half_widths)
 

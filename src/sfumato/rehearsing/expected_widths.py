@@ -46,6 +46,8 @@ _SEED = 20_260_103
 # Fewest and most runs: more are made until the standard error of every mean is below this share of it. Widths depend on the
 # noise that they are read from, and vary from release to release by 1 % to 100 %.
 _FEWEST, _MOST, _ACCURATE = 16, 80, 0.06
+# Runs times coefficients from which on fewer runs are made, at least a quarter: one of 500 coefficients takes three seconds.
+_WORK = 800
 # A coefficient is also named when its mean width is above this share of the limit, or so many deviations of a single release
 # below it: it is named beforehand though few runs reached the limit.
 _MARGIN, _DEVIATIONS = 0.9, 3.0
@@ -144,10 +146,13 @@ def expected_widths(
 
 def _enough(each: list[Array], count: int | None) -> bool:
     """Whether there are as many runs as were asked for or, where no number was, enough for accurate means."""
-    if count is not None or len(each) < _FEWEST:
+    if count is not None or not each:
         return len(each) == count
+    fewest = min(_FEWEST, max(_FEWEST // 4, _WORK // len(each[0])))
+    if len(each) < fewest:
+        return False
     errors = np.std(each, axis=0, ddof=1) / np.sqrt(len(each))
-    return len(each) >= _MOST or bool((errors <= _ACCURATE * np.mean(each, axis=0)).all())
+    return len(each) >= _MOST * fewest // _FEWEST or bool((errors <= _ACCURATE * np.mean(each, axis=0)).all())
 
 
 def _little(each: Array, limit: Array) -> NDArray[np.bool_]:
