@@ -97,6 +97,10 @@ class Plan:
         made = f"{self.draws} draw{'s' if self.draws > 1 else ''}, goal '{self.goal}'"
         if self.goal == "estimate":
             price, made = price.replace("price of one draw", "price of the estimate"), "one estimate"
+        # The noise of a gradient says little to a user; what it means for a coefficient depends on the rows.
+        hint = "; sf.expected_widths(plan, schema) has the half-width of each coefficient" * (
+            self.procedure == "shaped-path"
+        )
         rows = [
             ("model", str(self.model)),
             ("records", f"{self.n:,} (public)"),
@@ -104,7 +108,7 @@ class Plan:
             ("release", f"{made}{free}"),
             ("target", str(self.target) if self.target else "none (the price is what it is)"),
             ("price", price),
-            ("expected", str(self.expected)),
+            ("expected", f"{self.expected}{hint}"),
             ("work", str(self.cost)),
             ("digest", self.digest[:16]),
         ]
