@@ -115,3 +115,22 @@ def test_schemas_without_a_target_or_columns_are_refused():
         sf.regression("logistic", sf.Schema({"age": sf.Number(0, 1)}))
     with pytest.raises(sf.errors.ArgumentError, match="for tables with named columns"):
         sf.regression("logistic", sf.Schema.vector(2, data_norm=1.0))
+
+
+@pytest.mark.parametrize(
+    ("columns", "features", "name"),
+    [
+        ({"a": sf.Category(["q", "b=c"]), "a=b": sf.Category(["r", "c"])}, ["a", "a=b"], "a=b=c"),
+        ({"intercept": sf.Number(0, 1)}, ["intercept"], "intercept"),
+        (
+            {"a": sf.Category(["b", "c:d"]), "c": sf.Number(0, 1), "d": sf.Number(0, 1), "a=c:d": sf.Number(0, 1)},
+            None,
+            "a=c:d",
+        ),
+    ],
+    ids=["levels", "intercept", "product"],
+)
+def test_coefficients_that_would_be_called_alike_are_refused(columns, features, name):
+    schema = sf.Schema({**columns, "y": sf.Boolean()}, target="y")
+    with pytest.raises(sf.errors.ArgumentError, match=f"two coefficients would be called '{name}': rename a column"):
+        sf.regression("logistic", schema, features)

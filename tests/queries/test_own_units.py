@@ -199,6 +199,10 @@ def test_the_sentence_on_little_information_is_short():
     [
         (lambda r: r.contrast({"region=east": 1}), "there is no coefficient 'region=east'"),
         (lambda r: r.contrast({}), "a table of names and weights"),
+        (lambda r: r.contrast({"age": "ten"}), "the weight of 'age' must be"),
+        (lambda r: r.contrast({"age": None}), "the weight of 'age' must be"),
+        (lambda r: r.contrast({"age": float("nan")}), "the weight of 'age' must be"),
+        (lambda r: r.contrast({"age": float("inf")}), "the weight of 'age' must be"),
         (lambda r: r.coefficients(reference={"region": "east"}), "must be one of its levels"),
         (lambda r: r.coefficients(reference={"age": "x"}), "no category of the schema"),
         (lambda r: r.coefficients(scaled=True, reference={"region": "south"}), "in own units"),

@@ -108,6 +108,30 @@ def test_a_column_with_a_colon_in_its_name_is_itself():
 
 
 @pytest.mark.parametrize(
+    ("columns", "texts"),
+    [
+        (("a", "b", "a:b"), ["a*b"]),
+        (("a", "b:c"), ["a*b:c"]),
+        (("x", "x^2"), ["x", "x ^2"]),
+        (("a", "b", "c", "b:c"), ["a*b:c"]),
+    ],
+    ids=str,
+)
+def test_a_text_that_may_mean_two_terms_is_refused(columns, texts):
+    """A plan keeps texts: the product of a and b would be read back as the column "a:b"."""
+    schema = sf.Schema({**dict.fromkeys(columns, sf.Number(0, 1)), "y": sf.Boolean()}, target="y")
+    with pytest.raises(sf.errors.ArgumentError, match="may mean two terms, since a column has ':', '\\*' or '\\^'"):
+        read_terms(texts, schema)
+
+
+@pytest.mark.parametrize("bounds", [(0, 1e200), (0, 1e-200)])
+def test_a_power_whose_coefficient_is_no_float_is_refused_before_anything_is_paid(bounds):
+    schema = sf.Schema({"a": sf.Number(*bounds), "y": sf.Boolean()}, target="y")
+    with pytest.raises(sf.errors.ArgumentError, match="Declare the column in other units"):
+        read_terms(["a", "a^2"], schema)
+
+
+@pytest.mark.parametrize(
     ("texts", "said"),
     [
         (["age^2"], "needs age beside it"),

@@ -66,7 +66,7 @@ def test_effects_that_sum_to_zero_do():
 
 def test_a_reference_level_counts_zero_alone_and_in_products():
     units = units_of(Design.of(SCHEMA, ["age*region"]), 1.0, {"region": "south"})
-    assert units.fixed == {"region=south", "age:region=south", "ward=0"}
+    assert units.fixed == {"region=south", "age:region=south"}
     plain = units.weights({"region=north": 1.0})
     assert np.array_equal(units.weights({"region=north": 1, "region=south": -1}), plain)
     assert np.array_equal(units.weights({"region=north": 1, "age:region=south": 5}), plain)
@@ -74,6 +74,35 @@ def test_a_reference_level_counts_zero_alone_and_in_products():
         sf.errors.ArgumentError, match="there is no coefficient 'region=east'; there are intercept, age"
     ):
         units.weights({"region=east": 1})
+
+
+def test_a_product_of_two_reference_levels_counts_zero():
+    units = units_of(Design.of(SCHEMA, ["region*ward"]), 1.0, {"region": "south"})
+    assert {"region=south:ward=0", "region=north:ward=0", "region=south:ward=3"} <= units.fixed
+    assert not units.weights({"region=south:ward=0": 1}).any()
+
+
+def test_a_column_that_is_no_feature_has_no_coefficient():
+    units = units_of(Design.of(SCHEMA, ["age"]), 1.0)
+    with pytest.raises(sf.errors.ArgumentError, match="there is no coefficient 'region=north'"):
+        units.weights({"region=north": 1})
+
+
+@pytest.mark.parametrize("terms", [None, ["a", "a=b"]], ids=str)
+def test_labels_that_read_alike_are_two_coefficients(terms):
+    """The level "b=c" of a column "a" and the level "c" of a column "a=b" are not added up."""
+    schema = sf.Schema({"a": sf.Category(["q", "b=c"]), "a=b": sf.Category(["r", "c"]), "y": sf.Boolean()}, target="y")
+    units = units_of(Design.of(schema, terms), 1.0)
+    assert units.names == ("intercept", "a=b=c", "a=b=c")
+    assert np.linalg.matrix_rank(units.matrix) == 3
+    with pytest.raises(sf.errors.ArgumentError, match="two coefficients are called 'a=b=c'"):
+        units.weights({"a=b=c": 1})
+
+
+@pytest.mark.parametrize("bounds", [(1e308, 1.7e308), (0, 1e-300), (-1e300, 1e300)])
+def test_own_units_of_extreme_bounds_are_finite(bounds):
+    schema = sf.Schema({"a": sf.Number(*bounds), "y": sf.Boolean()}, target="y")
+    assert np.isfinite(units_of(Design.of(schema, ["a"]), 1.0).matrix).all()
 
 
 @pytest.mark.parametrize("reference", [{"age": "north"}, {"nowhere": "x"}])

@@ -138,6 +138,21 @@ def test_public_rows_can_be_what_is_expected(sfumato, clinic):
     assert "as in 120 public rows, labels included" in out
 
 
+@pytest.mark.parametrize("name", ["rows.csv", "./rows.csv", "linked.csv", "absent.csv"])
+def test_the_private_table_is_not_what_is_expected(name, sfumato, clinic):
+    """By its own name, by another or by a link, also before the file is there: widths would follow from it without noise."""
+    (clinic / "linked.csv").symlink_to(clinic / "rows.csv")
+    spec = SPEC[: SPEC.index("[expect]")] + f'[expect]\nrows = "{name}"\n'
+    if name == "absent.csv":
+        spec = spec.replace("rows.csv", "absent.csv")
+    (clinic / "spec.toml").write_text(spec)
+    for command in ("plan", "rehearse", "price-list"):
+        code, out, err = sfumato(command, "spec.toml", "--n", "4000")
+        assert code == 2
+        assert not out
+        assert "rows in [expect] is the private table of [data]" in err
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -150,6 +165,8 @@ def test_public_rows_can_be_what_is_expected(sfumato, clinic):
             "[expect] effects are of age, smoker, region=north, region=west",
         ),
         ("[expect]", '[expect]\nrows = "x.csv"', "[expect] takes rows"),
+        (SPEC[SPEC.index("[expect]") :], '[expect]\nrows = "x.csv"', "[expect] there is no file 'x.csv'"),
+        ("ill = 0.3", 'ill = "rare"', "[expect] ill must be a share such as 0.3 or a table such as"),
         ('"age^2"]', '"age^2", "age:region:smoker"]', "needs"),
         ('"age", "smoker"', '"agee", "smoker"', "names 'agee'; the columns are age, smoker, region"),
         ("sd = 3", "sd = -3", "prior of sd must be"),

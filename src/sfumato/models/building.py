@@ -9,6 +9,7 @@ middle of all columns.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -61,6 +62,7 @@ def regression(
         raise ArgumentError(f"a {kind} regression {takes}; got {', '.join(strange)}.")
     terms = tuple(schema.features if features is None else features)
     design = Design.of(schema, terms)
+    _refuse_names_alike(design)
     # The constant has half the longest row's norm, about that of a typical row.
     constant = design.radius / 2 if intercept else 0.0
     radius = losses.radius_with_intercept(design.radius, constant) if constant else design.radius
@@ -72,6 +74,16 @@ def regression(
     chosen = prior if isinstance(prior, priors.Prior) else _prior(prior, loss, target, design, constant)
     dimension = loss.outputs * (design.dimension + (1 if constant else 0))
     return Gibbs(loss, chosen, dimension, constant, tuple(str(term) for term in design.terms or ()))
+
+
+def _refuse_names_alike(design: Design) -> None:
+    """Refuse coefficients that would be called alike, such as that of a column "intercept" and the intercept."""
+    names = [_INTERCEPT, *(name for term in design.terms or () for name in term.own_names(design.schema))]
+    alike = [name for name, count in Counter(names).items() if count > 1]
+    if alike:
+        raise ArgumentError(
+            f"two coefficients would be called {alike[0]!r}: rename a column or a level in the table and in the schema."
+        )
 
 
 def default_deviation(loss: Loss, target: Target) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato import _validate
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.models.gibbs import Gibbs
@@ -63,11 +64,12 @@ class View:
             raise ArgumentError(
                 f'a contrast must be a table of names and weights such as {{"{self.labels[-1]}": 1}}; got {named!r}.'
             )
+        numbers = {name: _validate.finite(f"the weight of {name!r}", weight) for name, weight in named.items()}
         units = Units(self.labels, self.functionals, self.fixed)
         constant = sum(
-            float(weight) * self.shift[self.labels.index(name)] for name, weight in named.items() if name in self.labels
+            weight * self.shift[self.labels.index(name)] for name, weight in numbers.items() if name in self.labels
         )
-        return units.weights(named), constant
+        return units.weights(numbers), constant
 
 
 def regression_of(plan: Mapping[str, Any]) -> Gibbs | None:

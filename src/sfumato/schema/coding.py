@@ -63,6 +63,13 @@ def names(name: str, column: Column, power: int) -> list[str]:
     return [f"{name}[{j}]" for j in range(1, len(column.levels))]
 
 
+def own_names(name: str, column: Column, power: int) -> list[str]:
+    """What a reader may call the column's own terms: its power, or each of its levels, whichever is the reference."""
+    if column.levels is None or isinstance(column, Boolean):
+        return [name if power == 1 else f"{name}^{power}"]
+    return [f"{name}={level}" for level in column.levels]
+
+
 def largest_square(column: Column) -> Fraction:
     """Bound on the sum of squares of a cell's coded values, as they are in floats.
 
@@ -122,7 +129,7 @@ def chosen_reference(name: str, column: Any, reference: Any = None) -> int | Non
 def _powers(name: str, column: Number, power: int) -> Linear:
     """T_k(2z)/2 as a polynomial of x; the ratio 2z = slope x + shift."""
     slope = 2.0 / (column.upper - column.lower)
-    shift = -(column.lower + column.upper) / (column.upper - column.lower)
+    shift = -(column.lower / (column.upper - column.lower) + column.upper / (column.upper - column.lower))
     total = np.polynomial.Polynomial([0.0])
     for k, value in enumerate(np.polynomial.chebyshev.cheb2poly([0.0] * power + [1.0]).tolist()):
         total = total + np.polynomial.Polynomial([shift, slope]) ** k * value

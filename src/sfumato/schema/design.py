@@ -64,6 +64,13 @@ class Design:
         """How many features there are."""
         return len(self.features)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of which the features are made."""
+        if self.terms is None:
+            return self.schema.features
+        return tuple(dict.fromkeys(name for term in self.terms for name, _ in term.factors))
+
     def encode(self, block: Mapping[str, Any]) -> Any:
         """Return the matrix (rows, dimension) of encoded rows: float64, or CSR where a vector's rows are CSR."""
         import numpy as np

@@ -6,10 +6,10 @@ does not depend on where a number has its zero or which level is the reference.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Most columns in a product: one of three is hard enough to read.
 _MOST_FACTORS = 3
+# Numbers with powers have bounds at least this far apart, and at most its inverse: products of three fifth powers are floats.
+_LEAST_WIDTH = 1e-20
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,11 @@ class Term:
 
     def names(self, schema: Schema) -> list[str]:
         """Names of the coded values: every combination of those of the factors."""
-        parts = [coding.names(name, schema.columns[name], power) for name, power in self.factors]
-        joined = parts[0]
-        for more in parts[1:]:
-            joined = [f"{left}:{right}" for left in joined for right in more]
-        return joined
+        return _joined([coding.names(name, schema.columns[name], power) for name, power in self.factors])
+
+    def own_names(self, schema: Schema) -> list[str]:
+        """What a reader may call the coefficients of this term in the columns' own units."""
+        return _joined([coding.own_names(name, schema.columns[name], power) for name, power in self.factors])
 
     def largest_square(self, schema: Schema) -> Fraction:
         """Bound on the sum of squares of the coded values in a row."""
@@ -72,6 +74,10 @@ class Term:
         return np.asarray(whole)
 
 
+def _joined(parts: list[list[str]]) -> list[str]:
+    return [":".join(each) for each in itertools.product(*parts)]
+
+
 def read_terms(texts: Sequence[str], schema: Schema) -> tuple[Term, ...]:
     """The terms that the texts name, in their order; an unknown column or a missing part is an error that says what to write."""
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
@@ -83,6 +89,11 @@ def read_terms(texts: Sequence[str], schema: Schema) -> tuple[Term, ...]:
     if repeated:
         raise ArgumentError(f"features must be distinct; {', '.join(sorted(repeated))} is there twice.")
     for term in terms:
+        if not _reads_back(term, schema):
+            raise ArgumentError(
+                f"features: the text {str(term)!r} may mean two terms, since a column has ':', '*' or '^' in its name. Rename the "
+                "column in the table and in the schema."
+            )
         missing = [str(each) for each in term.margins() if each not in terms]
         if missing:
             raise ArgumentError(
@@ -90,6 +101,14 @@ def read_terms(texts: Sequence[str], schema: Schema) -> tuple[Term, ...]:
                 f"a number has its zero and which level is the reference. Add {'it' if len(missing) == 1 else 'them'}."
             )
     return tuple(terms)
+
+
+def _reads_back(term: Term, schema: Schema) -> bool:
+    """Whether the text of a term, which plans and files keep, means this term."""
+    try:
+        return _expanded(str(term), schema) == [term]
+    except ArgumentError:
+        return False
 
 
 def _expanded(text: str, schema: Schema) -> list[Term]:
@@ -100,7 +119,7 @@ def _expanded(text: str, schema: Schema) -> list[Term]:
         return [_term(text, [_factor(part.strip(), text, schema) for part in text.split(":")], schema)]
     factors = [_factor(part.strip(), text, schema) for part in text.split("*")]
     sizes = range(1, len(factors) + 1)
-    return [_term(text, list(some), schema) for size in sizes for some in combinations(factors, size)]
+    return [_term(text, list(some), schema) for size in sizes for some in itertools.combinations(factors, size)]
 
 
 def _factor(part: str, text: str, schema: Schema) -> tuple[str, int]:
@@ -115,8 +134,16 @@ def _factor(part: str, text: str, schema: Schema) -> tuple[str, int]:
         raise ArgumentError(
             f"features: the power in {text!r} must be a whole number from 1 to {coding.HIGHEST_POWER}; got {exponent!r}."
         )
-    if power > 1 and not isinstance(schema.columns[name], Number):
+    column = schema.columns[name]
+    if power == 1:
+        return name, power
+    if not isinstance(column, Number):
         raise ArgumentError(f"features: {text!r} is a power of {name!r}, which is no Number.")
+    if not _LEAST_WIDTH <= (column.upper - column.lower) <= 1 / _LEAST_WIDTH:
+        raise ArgumentError(
+            f"features: {text!r} is a power of {name!r}, whose bounds are {column.upper - column.lower:g} apart: no float holds "
+            "its coefficient per unit. Declare the column in other units."
+        )
     return name, power
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,11 @@ from sfumato.schema.terms import Term
 
 Array = NDArray[np.float64]
 INTERCEPT = "intercept"
-# Own terms of a feature and their coefficients; () is the constant 1.
-Expansion = dict[tuple[str, ...], float]
+# An own term: the column and the label of each of its factors; () is the constant 1. Two columns may have labels that read alike
+# ("a=b" with a level "c", and "a" with "b=c"), so that a label alone does not tell a term.
+OwnTerm = tuple[tuple[str, str], ...]
+# Own terms of a feature and their coefficients.
+Expansion = dict[OwnTerm, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,8 @@ class Units:
         """The functional of the parameter that a weighted sum of named coefficients is."""
         total = np.zeros(self.matrix.shape[1])
         for name, weight in named.items():
+            if self.names.count(name) > 1:
+                raise ArgumentError(f"two coefficients are called {name!r}; a contrast cannot tell which one is meant.")
             if name in self.names:
                 total += float(weight) * self.matrix[self.names.index(name)]
             elif name not in self.fixed:
@@ -72,8 +78,11 @@ def units_of(design: Design, constant: float, reference: Mapping[str, Any] | Non
     for feature, each in enumerate(expansions):
         for term, value in each.items():
             matrix[places[term], feature] = value
-    names = tuple(":".join(term) if term else INTERCEPT for term in terms)
-    return Units(names, matrix, _fixed(design, chosen, names))
+    return Units(tuple(map(_name, terms)), matrix, _fixed(design, chosen, terms))
+
+
+def _name(term: OwnTerm) -> str:
+    return ":".join(label for _, label in term) if term else INTERCEPT
 
 
 def _vector(schema: Schema, design: Design, constant: float) -> Units:
@@ -98,22 +107,20 @@ def _whole_column(schema: Schema, name: str, reference: Any) -> list[Expansion]:
     column = schema.columns[name]
     if not isinstance(column, Category):
         if column.levels is None and len(column.features(name)) > 1:
-            return [{(feature,): 1.0} for feature in column.features(name)]
-        return _tupled(coding.own_terms(name, column, 1))
+            return [{((name, feature),): 1.0} for feature in column.features(name)]
+        return _tupled(name, coding.own_terms(name, column, 1))
     base = coding.chosen_reference(name, column, reference)
-    others = [place for place in range(len(column.levels)) if place != base]
+    own: list[OwnTerm] = [((name, f"{name}={level}"),) for level in column.levels]
+    others = [place for place in range(len(own)) if place != base]
     expansions: list[Expansion] = []
-    for place in range(len(column.levels)):
+    for place, term in enumerate(own):
         if place == base:
-            expansions.append({(): 1.0, **{(f"{name}={column.levels[k]}",): -1.0 for k in others}})
+            expansions.append({(): 1.0, **{own[k]: -1.0 for k in others}})
         else:
-            expansions.append({(f"{name}={column.levels[place]}",): 1.0})
+            expansions.append({term: 1.0})
     if base is None:  # sum to zero: each level less the mean of all
-        count = len(column.levels)
-        expansions = [
-            {(): 1 / count, **{(f"{name}={column.levels[k]}",): float(k == j) - 1 / count for k in others}}
-            for j in range(count)
-        ]
+        count = len(own)
+        expansions = [{(): 1 / count, **{own[k]: float(k == j) - 1 / count for k in others}} for j in range(count)]
     return expansions
 
 
@@ -121,7 +128,7 @@ def _product(schema: Schema, term: Term, references: Mapping[str, Any]) -> list[
     """The coded features of a term, each multiplied out into own terms."""
     whole: list[Expansion] = []
     for name, power in term.factors:
-        part = _tupled(coding.own_terms(name, schema.columns[name], power, references.get(name)))
+        part = _tupled(name, coding.own_terms(name, schema.columns[name], power, references.get(name)))
         whole = part if not whole else [_times(left, right) for left in whole for right in part]
     return whole
 
@@ -135,27 +142,22 @@ def _times(left: Expansion, right: Expansion) -> Expansion:
     return total
 
 
-def _tupled(linear: list[coding.Linear]) -> list[Expansion]:
-    return [{((name,) if name else ()): value for name, value in each.items()} for each in linear]
+def _tupled(column: str, linear: list[coding.Linear]) -> list[Expansion]:
+    return [{(((column, label),) if label else ()): value for label, value in each.items()} for each in linear]
 
 
-def _fixed(design: Design, references: Mapping[str, Any], names: tuple[str, ...]) -> frozenset[str]:
+def _fixed(design: Design, references: Mapping[str, Any], terms: list[OwnTerm]) -> frozenset[str]:
     """The reference levels, whose coefficients are 0 by definition, alone and in products with other terms."""
-    schema = design.schema
-    bases = []
-    for name in schema.features:
+    schema, bases = design.schema, dict[str, tuple[str, str]]()
+    for name in design.columns:
         column = schema.columns[name]
         if isinstance(column, Category):
             base = coding.chosen_reference(name, column, references.get(name))
-            bases += [] if base is None else [(name, f"{name}={column.levels[base]}")]
-    fixed = {label for _, label in bases}
-    for name, label in bases:
-        for other in names:
-            parts = other.split(":")
-            swapped = [label if part.startswith(f"{name}=") else part for part in parts]
-            if swapped != parts:
-                fixed.add(":".join(swapped))
-    return frozenset(fixed)
+            bases |= {} if base is None else {name: (name, f"{name}={column.levels[base]}")}
+    fixed: set[OwnTerm] = {(base,) for base in bases.values()}
+    for term in terms:
+        fixed |= set(product(*({factor, bases.get(factor[0], factor)} for factor in term)))
+    return frozenset(map(_name, fixed)) - frozenset(map(_name, terms))
 
 
 def _check_references(schema: Schema, references: Mapping[str, Any]) -> None:

@@ -112,7 +112,7 @@ class Spec:
         ledger = dict(document.get("ledger", {}))
         for key in ledger:
             _text(ledger, key, file.name)
-        return cls(file, data, n, schema, model, price, ledger, _expected(file, document.get("expect")))
+        return cls(file, data, n, schema, model, price, ledger, _expected(file, document.get("expect"), data))
 
     def dataset(self) -> Any:
         """Open the data file under the schema."""
@@ -159,13 +159,20 @@ class Spec:
         if self.model.summed != LOSSES:
             return None
         from sfumato.rehearsing import expected_widths
+        from sfumato.rehearsing.expected_rows import ExpectedRows
 
         try:
-            return expected_widths(plan, self.schema, self.expect, runs=runs, whole=whole)
+            # Apart from the widths: what is wrong with [expect] is no reason why a release has no intervals.
+            expected = ExpectedRows.of(self.schema, self.expect)
         except ArgumentError as error:
-            if str(error).startswith("rows:"):
-                raise FormatError(f"{self.path.name}: [expect] {str(error).removeprefix('rows: ')}") from error
-            raise
+            raise self._unexpected(error) from error
+        try:
+            return expected_widths(plan, self.schema, expected, runs=runs, whole=whole)
+        except ArgumentError as error:
+            raise (self._unexpected(error) if str(error).startswith("rows:") else error) from error
+
+    def _unexpected(self, error: ArgumentError) -> FormatError:
+        return FormatError(f"{self.path.name}: [expect] {str(error).removeprefix('rows: ')}")
 
     def narrowness(self, plan: Any) -> dict[str, float] | None:
         """The expected half-width of each coefficient, from few runs; None where there are no intervals."""
@@ -198,8 +205,8 @@ class Spec:
         return open_existing(place, None if witness is None else folder / witness)
 
 
-def _expected(file: Path, facts: Any) -> Any:
-    """The facts of [expect], or the path of a public table: rows = "public.csv"."""
+def _expected(file: Path, facts: Any, data: Path | None) -> Any:
+    """The facts of [expect], or the path of a public table: rows = "public.csv"; the private table is refused."""
     if facts is None:
         return None
     if not isinstance(facts, Mapping):
@@ -207,8 +214,28 @@ def _expected(file: Path, facts: Any) -> Any:
     if isinstance(facts.get("rows"), str):
         if len(facts) > 1:
             raise FormatError(f'{file.name}: [expect] takes rows = "<public table>.csv" alone, or facts about columns.')
-        return file.parent / facts["rows"]
+        public = file.parent / facts["rows"]
+        if data is not None and _same_file(public, data):
+            raise FormatError(
+                f"{file.name}: rows in [expect] is the private table of [data]: widths that were computed from it would reveal "
+                "it, and nothing would be charged. Name a public table, or declare means and shares."
+            )
+        return public
+    for name, fact in facts.items():
+        if not isinstance(fact, Mapping | int | float):
+            raise FormatError(
+                f"{file.name}: [expect] {name} must be a share such as 0.3 or a table such as {{ mean = 45, sd = 12 }}; got "
+                f"{_validate.shown(fact)}."
+            )
     return dict(facts)
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, by other names or links too."""
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them does not exist, or cannot be looked at
+        return one.resolve() == other.resolve()
 
 
 def _records(where: str, n: object) -> int:
