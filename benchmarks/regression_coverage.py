@@ -52,7 +52,7 @@ def row_of(cell: Cell, runs: int) -> str:
         half.append(np.median(ends[1] - ends[0]) / 2)
         bare.append(np.median(usual))
         errors.append(np.sqrt(np.mean((middle - truth) ** 2)))
-        averages.append(np.sqrt(np.mean((release.mean() - truth) ** 2)))
+        averages.append(np.sqrt(np.mean((release.mean(scaled=True) - truth) ** 2)))
         far.append(diagnostic(release.draws, release.plan))
     each = np.mean(inside, axis=1)
     cells = [

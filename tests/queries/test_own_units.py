@@ -225,3 +225,21 @@ def test_other_models_have_no_coefficients():
     assert release.labels == release.draws.labels
     with pytest.raises(sf.errors.ArgumentError, match="reference is for"):
         release.view(reference={"x": 1})
+
+
+def test_a_coefficient_of_which_little_is_known_is_estimated_by_the_posterior_mean():
+    """A level that 20 of 4,000 rows have: the path runs far along it, and the prior alone bounds it."""
+    rng, n = np.random.default_rng(6), 4_000
+    schema = sf.Schema({"ward": sf.Category(["a", "b", "rare"]), "ill": sf.Boolean()}, target="ill", name="wards")
+    codes = np.where(np.arange(n) < 20, 2, np.arange(n) % 2)
+    cells = {"ward": np.array(["a", "b", "rare"])[codes], "ill": rng.random(n) < 0.3}
+    plan = sf.plan(sf.regression("logistic", schema), n, 0.5, 1e-6, goal="estimate")
+    known = []
+    for seed in range(6):
+        release = sf.publish(plan, sf.Dataset.from_table(cells, schema=schema), randomness=sf.seeded(seed))
+        table_ = release.coefficients()
+        middle = table_.intervals.mean(axis=0)
+        assert table_.little == ("ward=rare",)
+        known.append(abs(table_.estimates[2] - middle[2]) < 0.1 * table_.deviations[2])
+        assert ((table_.intervals[0] <= table_.estimates) & (table_.estimates <= table_.intervals[1])).all()
+    assert all(known)

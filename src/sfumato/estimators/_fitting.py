@@ -23,6 +23,7 @@ from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses import Loss
 from sfumato.planning import plan
 from sfumato.publishing import publish
+from sfumato.queries import shaped_intervals
 from sfumato.queries.predict import SCALED
 from sfumato.schema.columns import Column
 from sfumato.schema.structure import same_length
@@ -109,8 +110,12 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         self.plan_, self.guarantee_ = chosen, self.release_.guarantee
         self.n_iter_ = int(chosen["steps"])
         self._recipe, self._scores = recipe, scores
-        read = self.release_.estimate if chosen.mechanism == "shaped-path" else self.release_.mean
-        released = read(scaled=True)
+        shaped = shaped_intervals.is_shaped(self.release_.plan)
+        released = (
+            shaped_intervals.estimate(self.release_.draws, self.release_.plan)
+            if shaped
+            else self.release_.mean(scaled=True)
+        )
         parameter = released.reshape(scores.outputs, recipe.size)
         coefficients, intercepts = recipe.to_user(parameter)
         self.coef_: Array = coefficients * scores.factor

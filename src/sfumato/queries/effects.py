@@ -79,7 +79,7 @@ def marginal_effects(
             "them as a table, sf.Schema({...}), or read the coefficients."
         )
     points = functionals.sample(draws, plan, schema, include, _DRAWS)
-    middle = functionals.estimate(draws, plan, schema, np.eye(points.shape[1]))
+    middle = functionals.parameter(draws, plan, schema)
     columns = predict.columns_of(regression, X)
     count = len(next(iter(columns.values()), ()))
     if not count:

@@ -25,7 +25,7 @@ from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.model import LOSSES
-from sfumato.models.priors import Gaussian
+from sfumato.models.prior_spread import prior_spread
 from sfumato.models.reading import FamilyOrGibbs, model_from_json
 from sfumato.procedures import task_of
 from sfumato.procedures.shape_first import BEND
@@ -59,17 +59,25 @@ def ends(
 def estimate(draws: Draws, plan: Document, schema: Document, matrix: ArrayLike, include: str = BOTH) -> Array:
     """Estimates (m,) of matrix @ coefficients; with the identity as matrix those of `release.estimate`.
 
-    Shape-first paths: the matrix times the estimated coefficients. Transcripts: the posterior median of each functional.
-    Releases without intervals, such as draws of a chain: the matrix times the mean of the draws.
+    Shape-first paths: the matrix times the estimated coefficients, or the posterior mean where little is known. Transcripts:
+    the posterior median of each functional. Releases without intervals, such as draws of a chain: the matrix times the mean of
+    the draws.
     """
     _regression(plan)
     rows = _rows(draws, matrix)
     if shaped_intervals.is_shaped(plan):
-        return np.asarray(rows @ shaped_intervals.estimate(draws, plan))
+        return shaped_intervals.estimates(draws, plan, rows)
     try:
         return np.asarray(ends(draws, plan, schema, rows, NARROWEST, include).mean(axis=0))
     except ArgumentError:  # of the reasons in `ends` only "no intervals" is left: the arguments were checked
         return np.asarray(rows @ draws.flat().mean(axis=0))
+
+
+def parameter(draws: Draws, plan: Document, schema: Document) -> Array:
+    """The estimated coefficients (d,) that predictions use: of a shape-first path its average, wherever it ran."""
+    if shaped_intervals.is_shaped(plan):
+        return shaped_intervals.estimate(draws, plan)
+    return estimate(draws, plan, schema, np.eye(len(draws.labels)))
 
 
 def moments(
@@ -105,19 +113,8 @@ def likely_values(
 
 
 def prior_deviations(plan: Document, matrix: ArrayLike) -> Array | None:
-    """Standard deviations (m,) of matrix @ coefficients under the prior, sqrt(diag(A P^-1 A')); None for a flat prior.
-
-    That of a prior on a ball or box is the wrapped Gaussian's, without the truncation.
-    """
-    prior = _regression(plan).prior
-    inner = getattr(prior, "prior", prior)
-    if not isinstance(inner, Gaussian):
-        return None
-    rows, precision = np.atleast_2d(np.asarray(matrix, dtype=np.float64)), np.asarray(inner.precision)
-    if precision.ndim and rows.shape[1] != len(precision):
-        raise ArgumentError(f"matrix must have {len(precision)} columns, as the prior has; got shape {rows.shape}.")
-    spread = np.linalg.solve(precision, rows.T).T if precision.ndim == 2 else rows / precision
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", spread, rows)))
+    """Standard deviations (m,) of matrix @ coefficients under the prior; None for a flat prior."""
+    return prior_spread(_regression(plan).prior, matrix)
 
 
 def sample(draws: Draws, plan: Document, schema: Document, include: str = BOTH, size: int = 1000) -> Array:

@@ -72,7 +72,7 @@ def estimate(
     That of a regression that learnt the shape of its rows is near the average of its path (`shaped_intervals.estimate`).
     """
     if shaped_intervals.is_shaped(plan) and prior is None:
-        return shaped_intervals.estimate(draws, plan)
+        return shaped_intervals.estimates(draws, plan, np.eye(len(draws.labels)))
     return np.asarray(interval(draws, plan, NARROWEST, include, prior, schema).mean(axis=0))
 
 

@@ -7,6 +7,7 @@ and deviation are those of the truth ("privacy and sampling"), of the truth with
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -17,15 +18,24 @@ from numpy.typing import NDArray
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
+from sfumato.models.prior_spread import prior_spread
 from sfumato.models.priors import Ball, Box
 from sfumato.procedures import shaped_path, task_of
 from sfumato.procedures.protocol import Task
-from sfumato.procedures.shape_first import Learnt, tail_means
+from sfumato.procedures.shape_first import BEND, Learnt, label_column, tail_means
 from sfumato.queries._identities import Identities
 from sfumato.shapes import symmetric
+from sfumato.shapes.mean_label import observed
 from sfumato.shapes.posterior import Posterior, Published, posterior
+from sfumato.shapes.residuals import residual_variance
 
 Array = NDArray[np.float64]
+# Posterior over prior variance of a coefficient: up to the first number the path's average stands, from the second on (an interval
+# of .6 of the prior's own width, which is reported as little information) the posterior mean.
+_LITTLE = (0.1, 0.36)
+# Half-width of a 90 % interval, in deviations.
+_REACH = 1.645
+_TINY = 1e-300
 # Above this expected squared error of a score the loss is far from quadratic over the posterior: simulated 90 % intervals cover
 # .87 instead of .89 and more.
 _FAR = 2.0
@@ -54,7 +64,7 @@ def ends(draws: Draws, plan: Mapping[str, Any], level: float, sampling: str, mat
         return np.stack([lower, upper])
     # The estimate may lie outside: an interval that a reader sees beside it holds it. In a ball or box the normal law may lie
     # beyond the domain, whose edge alone would then be the interval.
-    near = rows @ estimate(draws, plan)
+    near = estimates(draws, plan, rows)
     return np.stack([np.minimum(lower, near), np.maximum(upper, near)])
 
 
@@ -80,6 +90,22 @@ def estimate(draws: Draws, plan: Mapping[str, Any]) -> Array:
     """The coefficients: the average of the path, drawn towards the prior where it is mostly noise."""
     law, start = law_of(draws, plan, "model")
     return np.asarray(task_of(plan)[1].model.prior.project(start + law.estimate))
+
+
+def estimates(draws: Draws, plan: Mapping[str, Any], matrix: Array) -> Array:
+    """Estimates (m,) of matrix @ coefficients: of those that `estimate` has, or the posterior mean where little is known.
+
+    The average of a path may run far along a direction that was hardly measured. It predicts well all the same, but as the estimate
+    of one coefficient it is noise: it is moved to within a 90 % interval, and to the posterior mean in proportion to how near
+    the posterior's variance is to the prior's.
+    """
+    prior = task_of(plan)[1].model.prior
+    mean, deviation = moments(draws, plan, "model", matrix)
+    own = prior_spread(prior, matrix)
+    known = np.zeros(len(mean)) if own is None else (deviation / np.maximum(own, _TINY)) ** 2
+    share = np.clip((known - _LITTLE[0]) / (_LITTLE[1] - _LITTLE[0]), 0.0, 1.0)
+    away = np.clip(matrix @ estimate(draws, plan) - mean, -_REACH * deviation, _REACH * deviation)
+    return _inside(prior, matrix, mean + (1 - share) * away)
 
 
 def _inside(prior: Any, matrix: Array, values: Array) -> Array:
@@ -116,7 +142,32 @@ def far_from_quadratic(draws: Draws, plan: Mapping[str, Any]) -> str:
 def read(task: Task[Gibbs, shaped_path.Parameters], draws: Draws, sampling: str) -> tuple[Posterior, Array]:
     """The posterior of the coefficients, relative to the start of the path, and the start."""
     facts, learnt = published_of(task, draws)
-    return posterior(facts, sampling), learnt.start
+    law = posterior(facts, sampling)
+    if sampling != "none" and task.model.loss.squared_labels is not None and task.model.intercept:
+        law = _with_mean_label(task, draws, facts, learnt, law)
+    return law, learnt.start
+
+
+def _with_mean_label(
+    task: Task[Gibbs, shaped_path.Parameters], draws: Draws, facts: Published, learnt: Learnt, law: Posterior
+) -> Posterior:
+    """The posterior of a linear regression given the mean label too, which the moments hold beside the mean row.
+
+    The entries of the moments that belong to the constant c are c times the means; off the diagonal their noise is that of the
+    moments over sqrt(2).
+    """
+    model, d = task.model, len(learnt.start)
+    label = label_column(model, task.parameters.rule)
+    if label is None:
+        return law
+    moments = symmetric.unpacked(draws.published["moments"], d + 1)
+    row = np.append(moments[d - 1, : d - 1] / model.intercept, model.intercept)
+    mean = moments[d - 1, d] / (model.intercept * label.scale) + label.centre
+    residual = residual_variance(facts, learnt.loss.largest_slope(), BEND)
+    theta = learnt.start + law.mean
+    noise = facts.moments_noise / (math.sqrt(2.0) * model.intercept)
+    variance = noise**2 * (label.scale**-2 + float(theta[:-1] @ theta[:-1])) + residual / task.n
+    return observed(law, learnt.start, row, mean, variance, residual)
 
 
 def published_of(task: Task[Gibbs, shaped_path.Parameters], draws: Draws) -> tuple[Published, Learnt]:
