@@ -225,3 +225,16 @@ def test_other_models_have_no_coefficients():
     assert release.labels == release.draws.labels
     with pytest.raises(sf.errors.ArgumentError, match="reference is for"):
         release.view(reference={"x": 1})
+
+
+def test_a_ratio_beyond_all_floats_is_infinite():
+    """A column from 0 to 0.001 has a coefficient of thousands per unit."""
+    rng, n = np.random.default_rng(3), 2_000
+    x = rng.uniform(0, 1e-3, n)
+    labels = rng.random(n) < 1 / (1 + np.exp(2 - 4000 * x))
+    schema = sf.Schema({"x": sf.Number(0, 1e-3), "y": sf.Boolean()}, target="y")
+    plan = sf.plan(sf.regression("logistic", schema), n, 3.0, 1e-6, goal="estimate")
+    release = sf.publish(plan, sf.Dataset.from_table({"x": x, "y": labels}, schema=schema))
+    assert np.isinf(release.coefficients().ratios[1])
+    assert release.contrast({"x": 1}).ratios == (np.inf, np.inf, np.inf)
+    assert np.isfinite(release.contrast({"x": 1e-3}).ratios).all()

@@ -172,7 +172,8 @@ class Contrast:
         """Exp of estimate, lower and upper end, where the link has a ratio and no intercept is in the sum."""
         if self.ratio is None or any(own_units.is_intercept(name) for name in self.weights):
             return None
-        first, low, high = (float(value) for value in np.exp([self.estimate, self.lower, self.upper]))
+        with np.errstate(over="ignore"):
+            first, low, high = (float(value) for value in np.exp([self.estimate, self.lower, self.upper]))
         return first, low, high
 
     def __str__(self) -> str:

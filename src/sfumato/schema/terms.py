@@ -82,12 +82,12 @@ def read_terms(texts: Sequence[str], schema: Schema) -> tuple[Term, ...]:
     """The terms that the texts name, in their order; an unknown column or a missing part is an error that says what to write."""
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise ArgumentError(f'features must be a list of texts such as ["age", "sex", "age:sex"]; got {texts!r}.')
-    terms: list[Term] = []
+    terms: dict[Term, None] = {}  # a file may list very many: looked up, not searched
     for text in texts:
-        terms += [term for term in _expanded(text, schema) if term not in terms or "*" not in text]
-    repeated = {str(term) for term in terms if terms.count(term) > 1}
-    if repeated:
-        raise ArgumentError(f"features must be distinct; {', '.join(sorted(repeated))} is there twice.")
+        for term in _expanded(text, schema):
+            if term in terms and "*" not in text:
+                raise ArgumentError(f"features must be distinct; {term} is there twice.")
+            terms[term] = None
     for term in terms:
         if not _reads_back(term, schema):
             raise ArgumentError(
