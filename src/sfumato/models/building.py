@@ -45,6 +45,7 @@ def regression(
     """A regression of the schema's target on terms such as "age", "age^2", "age:sex" and "age*sex"; by default on every column.
 
     kind: "logistic", "linear", "poisson", "multinomial", "quantile", "svm", "probit" or "cloglog".
+    intercept: without one the score is 0 in the middle of all columns, not where they are 0.
     prior: the prior deviation of an effect over a column's whole range, on the scale of the score: a number, or a table such
         as {"sd": 2, "age": 0.5, "income": {"per_unit": 0.001}, "intercept": 10}; or one of `sf.priors` for the coded
         features. By default 5 (3 for a probit), or the range of the target where the score is in its units.

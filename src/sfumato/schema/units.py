@@ -93,7 +93,7 @@ def _vector(schema: Schema, design: Design, constant: float) -> Units:
     )
     shift, factor = (0.0, 1.0) if units is None else (units.shift, units.factor)
     whole = np.diag(factor / span)
-    if not constant and not centre.any():
+    if not constant and not centre.any() and not shift:
         return Units(design.features, whole)
     first = -factor * centre / span
     matrix = np.vstack([first, whole])
