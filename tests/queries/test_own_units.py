@@ -205,6 +205,8 @@ def test_the_sentence_on_little_information_is_short():
         (lambda r: r.contrast({"age": float("inf")}), "the weight of 'age' must be"),
         (lambda r: r.coefficients(reference={"region": "east"}), "must be one of its levels"),
         (lambda r: r.coefficients(reference={"age": "x"}), "no category of the schema"),
+        (lambda r: r.coefficients(reference="region"), "reference must be a table"),
+        (lambda r: r.coefficients(include="everything"), "include must be"),
         (lambda r: r.coefficients(scaled=True, reference={"region": "south"}), "in own units"),
         (lambda r: r.interval(prior=sf.families.BetaBernoulli()), "prior is for families"),
     ],

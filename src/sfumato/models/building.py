@@ -53,6 +53,8 @@ def regression(
     """
     known = kinds()
     _validate.one_of("kind", kind, tuple(known))
+    if not isinstance(schema, Schema):
+        raise ArgumentError(f"schema must be a sf.Schema; got {type(schema).__name__}.")
     if schema.dimension is not None:
         raise ArgumentError("sf.regression is for tables with named columns; for vectors use sf.Gibbs or an estimator.")
     if schema.target is None:
@@ -62,6 +64,8 @@ def regression(
         takes = f"takes {', '.join(known[kind].spec_keys)}" if known[kind].spec_keys else "takes no further number"
         raise ArgumentError(f"a {kind} regression {takes}; got {', '.join(strange)}.")
     terms = tuple(schema.features if features is None else features)
+    if not terms:
+        raise ArgumentError("features must name at least one term; got none. Of the target alone release a family.")
     design = Design.of(schema, terms)
     _refuse_names_alike(design)
     # The constant has half the longest row's norm, about that of a typical row.

@@ -14,6 +14,7 @@ from sfumato._validate import visible
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.queries import functionals, own_units
+from sfumato.queries.intervals import includes_sampling
 from sfumato.queries.own_units import View
 from sfumato.queries.statistics.protocol import BOTH
 
@@ -120,6 +121,7 @@ def table(
     if model is None:
         raise ArgumentError("coefficients are those of a regression; this release is of another model.")
     share = _validate.between("level", level, 0.0, 1.0)
+    includes_sampling(plan, include)  # refuses a wrong word, which is no reason to leave intervals out
     matrix = shown.functionals
     # A ratio belongs to one unit of a column; coordinates as they were released have none.
     ratio = None if shown.matrix is None else model.loss.ratio

@@ -129,7 +129,7 @@ def _factor(part: str, text: str, schema: Schema) -> tuple[str, int]:
     known = [each for each in schema.columns if each != schema.target]
     if name not in known:
         raise ArgumentError(f"features: {text!r} names {name!r}; the columns are {', '.join(known)}.")
-    power = int(exponent) if exponent.strip().isdigit() else 0
+    power = int(exponent) if exponent.strip().isdecimal() else 0
     if not 1 <= power <= coding.HIGHEST_POWER:
         raise ArgumentError(
             f"features: the power in {text!r} must be a whole number from 1 to {coding.HIGHEST_POWER}; got {exponent!r}."
