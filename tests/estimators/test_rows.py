@@ -178,3 +178,13 @@ def test_scaling_does_not_hold_the_matrix_twice(monkeypatch):
     assert peak(scaled, X, y) < bare + 0.3
     monkeypatch.setattr(Recipe, "prepare", lambda self, matrix: self._encode(matrix.read(0, matrix.shape[0])))
     assert peak(scaled, X, y) > bare + 0.6
+
+
+@pytest.mark.parametrize("rows_", ["clip", "normalise"])
+def test_columns_with_the_names_of_the_models_own_are_told_apart(rows_):
+    """A table's column "constant" stood in the way of the constant that is appended before rows are normalised."""
+    made = recipe(bounds=([-1, 0, 5], [1, 2, 9]), rows=rows_)
+    names = made.schema(sf.Boolean(), "data", ["intercept", "constant", "intercept (column)"]).vector_names
+    assert names[0] == "intercept (column) (column)"
+    assert names[1] == ("constant" if rows_ == "clip" else "constant (column)")
+    assert len({*names, "intercept"}) == len(names) + 1

@@ -205,6 +205,8 @@ def test_the_sentence_on_little_information_is_short():
         (lambda r: r.contrast({"age": float("inf")}), "the weight of 'age' must be"),
         (lambda r: r.coefficients(reference={"region": "east"}), "must be one of its levels"),
         (lambda r: r.coefficients(reference={"age": "x"}), "no category of the schema"),
+        (lambda r: r.coefficients(reference="region"), "reference must be a table"),
+        (lambda r: r.coefficients(include="everything"), "include must be"),
         (lambda r: r.coefficients(scaled=True, reference={"region": "south"}), "in own units"),
         (lambda r: r.interval(prior=sf.families.BetaBernoulli()), "prior is for families"),
     ],
@@ -243,3 +245,16 @@ def test_a_coefficient_of_which_little_is_known_is_estimated_by_the_posterior_me
         known.append(abs(table_.estimates[2] - middle[2]) < 0.1 * table_.deviations[2])
         assert ((table_.intervals[0] <= table_.estimates) & (table_.estimates <= table_.intervals[1])).all()
     assert all(known)
+
+
+def test_a_ratio_beyond_all_floats_is_infinite():
+    """A column from 0 to 0.001 has a coefficient of thousands per unit."""
+    rng, n = np.random.default_rng(3), 2_000
+    x = rng.uniform(0, 1e-3, n)
+    labels = rng.random(n) < 1 / (1 + np.exp(2 - 4000 * x))
+    schema = sf.Schema({"x": sf.Number(0, 1e-3), "y": sf.Boolean()}, target="y")
+    plan = sf.plan(sf.regression("logistic", schema), n, 3.0, 1e-6, goal="estimate")
+    release = sf.publish(plan, sf.Dataset.from_table({"x": x, "y": labels}, schema=schema))
+    assert np.isinf(release.coefficients().ratios[1])
+    assert release.contrast({"x": 1}).ratios == (np.inf, np.inf, np.inf)
+    assert np.isfinite(release.contrast({"x": 1e-3}).ratios).all()

@@ -124,6 +124,12 @@ def test_a_text_that_may_mean_two_terms_is_refused(columns, texts):
         read_terms(texts, schema)
 
 
+def test_very_many_terms_are_refused_at_once():
+    """A forged file may list any number of them; a hundred thousand were compared pair by pair, for minutes."""
+    with pytest.raises(sf.errors.ArgumentError, match="age is there twice"):
+        read_terms(["age"] * 100_000, SCHEMA)
+
+
 @pytest.mark.parametrize("bounds", [(0, 1e200), (0, 1e-200)])
 def test_a_power_whose_coefficient_is_no_float_is_refused_before_anything_is_paid(bounds):
     schema = sf.Schema({"a": sf.Number(*bounds), "y": sf.Boolean()}, target="y")

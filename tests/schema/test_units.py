@@ -165,3 +165,10 @@ def test_a_table_has_no_vector_units():
     document = {**SCHEMA.to_json(), "units": VectorUnits(["a"]).to_json()}
     with pytest.raises(sf.errors.FormatError, match="columns of a table have their own"):
         sf.Schema.from_json(document)
+
+
+def test_a_shift_of_labels_is_kept_without_an_intercept():
+    units = VectorUnits(["a"], shift=20.0, factor=2.0)
+    own = units_of(Design.of(sf.Schema.vector(1, data_norm=1.0, target=sf.Number(-1, 1), units=units)), 0.0)
+    assert own.names == ("intercept", "a")
+    assert np.array_equal(own.matrix @ [3.0] + own.offset, [20.0, 6.0])

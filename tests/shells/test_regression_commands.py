@@ -10,6 +10,7 @@ import pytest
 
 import sfumato as sf
 from command_line import typed
+from sfumato.shells.printing import emit
 
 SCHEMA = """
 sfumato = "schema"
@@ -206,3 +207,9 @@ def test_wrong_questions_are_refused_in_a_line(words, said, sfumato, clinic):
     code, _, err = sfumato("query", *words)
     assert code == 2
     assert said in err
+
+
+def test_numbers_that_json_lacks_are_null(capsys):
+    """An odds ratio may exceed every float; the command answers nevertheless."""
+    emit(True, {"ratio": float("inf"), "ends": (np.float64(1.5), float("nan")), "array": np.array([1.0, -np.inf])}, "")
+    assert json.loads(capsys.readouterr().out) == {"ratio": None, "ends": [1.5, None], "array": [1.0, None]}

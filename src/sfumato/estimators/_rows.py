@@ -23,6 +23,7 @@ from sfumato.schema.columns import Column
 from sfumato.schema.norms import bound_rows, bound_sparse_rows
 from sfumato.schema.read_arrays import sparse_rows
 from sfumato.schema.read_rows import Entries
+from sfumato.schema.units import INTERCEPT
 from sfumato.schema.vector_units import VectorUnits, usable_names
 
 Array = NDArray[np.float64]
@@ -97,8 +98,8 @@ class Recipe:
     def schema(self, target: Column, name: str, names: Any = None, shift: float = 0.0, factor: float = 1.0) -> Schema:
         """The schema of the model's rows: a score s of the model means shift + factor s in the user's units."""
         width = self.width + (1 if self.appended else 0)
-        known = usable_names(names, self.width)
         more = ("constant",) if self.appended else ()
+        known = _told_apart(usable_names(names, self.width), (INTERCEPT, *more))
         centre, span = (*self.centre.tolist(), *(0.0 for _ in more)), (*self.span.tolist(), *(1.0 for _ in more))
         units = VectorUnits((*known, *more), centre, span, shift, factor)
         return Schema.vector(width, data_norm=self.data_norm, target=target, name=name, rows=self.rows, units=units)
@@ -161,6 +162,17 @@ class Recipe:
         if self.constant == 0:
             return inner
         return np.column_stack([inner, (intercepts + coefficients @ self.centre) / self.constant])
+
+
+def _told_apart(names: tuple[str, ...], taken: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of a table's columns, those that the model itself uses marked as names of columns."""
+    own = list(names)
+    for name in set(names).intersection(taken):
+        free = name
+        while free in names or free in taken:
+            free += " (column)"
+        own[names.index(name)] = free
+    return tuple(own)
 
 
 def declared_width(bounds: Any) -> int | None:

@@ -45,6 +45,7 @@ def regression(
     """A regression of the schema's target on terms such as "age", "age^2", "age:sex" and "age*sex"; by default on every column.
 
     kind: "logistic", "linear", "poisson", "multinomial", "quantile", "svm", "probit" or "cloglog".
+    intercept: without one the score is 0 in the middle of all columns, not where they are 0.
     prior: the prior deviation of an effect over a column's whole range, on the scale of the score: a number, or a table such
         as {"sd": 2, "age": 0.5, "income": {"per_unit": 0.001}, "intercept": 10}; or one of `sf.priors` for the coded
         features. By default 5 (3 for a probit), or the range of the target where the score is in its units.
@@ -52,6 +53,8 @@ def regression(
     """
     known = kinds()
     _validate.one_of("kind", kind, tuple(known))
+    if not isinstance(schema, Schema):
+        raise ArgumentError(f"schema must be a sf.Schema; got {type(schema).__name__}.")
     if schema.dimension is not None:
         raise ArgumentError("sf.regression is for tables with named columns; for vectors use sf.Gibbs or an estimator.")
     if schema.target is None:
@@ -61,6 +64,8 @@ def regression(
         takes = f"takes {', '.join(known[kind].spec_keys)}" if known[kind].spec_keys else "takes no further number"
         raise ArgumentError(f"a {kind} regression {takes}; got {', '.join(strange)}.")
     terms = tuple(schema.features if features is None else features)
+    if not terms:
+        raise ArgumentError("features must name at least one term; got none. Of the target alone release a family.")
     design = Design.of(schema, terms)
     _refuse_names_alike(design)
     # The constant has half the longest row's norm, about that of a typical row.

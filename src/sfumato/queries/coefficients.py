@@ -14,6 +14,7 @@ from sfumato._validate import visible
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.queries import functionals, own_units
+from sfumato.queries.intervals import includes_sampling
 from sfumato.queries.own_units import View
 from sfumato.queries.statistics.protocol import BOTH
 
@@ -120,6 +121,7 @@ def table(
     if model is None:
         raise ArgumentError("coefficients are those of a regression; this release is of another model.")
     share = _validate.between("level", level, 0.0, 1.0)
+    includes_sampling(plan, include)  # refuses a wrong word, which is no reason to leave intervals out
     matrix = shown.functionals
     # A ratio belongs to one unit of a column; coordinates as they were released have none.
     ratio = None if shown.matrix is None else model.loss.ratio
@@ -172,7 +174,8 @@ class Contrast:
         """Exp of estimate, lower and upper end, where the link has a ratio and no intercept is in the sum."""
         if self.ratio is None or any(own_units.is_intercept(name) for name in self.weights):
             return None
-        first, low, high = (float(value) for value in np.exp([self.estimate, self.lower, self.upper]))
+        with np.errstate(over="ignore"):
+            first, low, high = (float(value) for value in np.exp([self.estimate, self.lower, self.upper]))
         return first, low, high
 
     def __str__(self) -> str:

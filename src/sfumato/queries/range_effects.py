@@ -28,10 +28,12 @@ def range_effects(
         if isinstance(column, Number):
             effects[f"{name}, {column.lower:g} to {column.upper:g}"] = {name: column.upper - column.lower}
         elif isinstance(column, Category):
-            effects |= {label: {label: 1.0} for label in labels if label.startswith(f"{name}=")}
+            levels = {f"{name}={level}" for level in column.levels}
+            effects |= {label: {label: 1.0} for label in labels if label in levels}
         else:
             effects[name] = {name: 1.0}
-    return effects
+    # A name that two coefficients have tells neither: a column called "intercept" has the intercept's.
+    return {text: weights for text, weights in effects.items() if all(labels.count(name) == 1 for name in weights)}
 
 
 def _alone(schema: Schema, terms: tuple[str, ...] | None) -> list[str]:

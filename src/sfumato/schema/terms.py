@@ -82,12 +82,12 @@ def read_terms(texts: Sequence[str], schema: Schema) -> tuple[Term, ...]:
     """The terms that the texts name, in their order; an unknown column or a missing part is an error that says what to write."""
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise ArgumentError(f'features must be a list of texts such as ["age", "sex", "age:sex"]; got {texts!r}.')
-    terms: list[Term] = []
+    terms: dict[Term, None] = {}  # a file may list very many: looked up, not searched
     for text in texts:
-        terms += [term for term in _expanded(text, schema) if term not in terms or "*" not in text]
-    repeated = {str(term) for term in terms if terms.count(term) > 1}
-    if repeated:
-        raise ArgumentError(f"features must be distinct; {', '.join(sorted(repeated))} is there twice.")
+        for term in _expanded(text, schema):
+            if term in terms and "*" not in text:
+                raise ArgumentError(f"features must be distinct; {term} is there twice.")
+            terms[term] = None
     for term in terms:
         if not _reads_back(term, schema):
             raise ArgumentError(
@@ -129,7 +129,7 @@ def _factor(part: str, text: str, schema: Schema) -> tuple[str, int]:
     known = [each for each in schema.columns if each != schema.target]
     if name not in known:
         raise ArgumentError(f"features: {text!r} names {name!r}; the columns are {', '.join(known)}.")
-    power = int(exponent) if exponent.strip().isdigit() else 0
+    power = int(exponent) if exponent.strip().isdecimal() else 0
     if not 1 <= power <= coding.HIGHEST_POWER:
         raise ArgumentError(
             f"features: the power in {text!r} must be a whole number from 1 to {coding.HIGHEST_POWER}; got {exponent!r}."

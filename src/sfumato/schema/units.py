@@ -59,6 +59,8 @@ class Units:
 
 def units_of(design: Design, constant: float, reference: Mapping[str, Any] | None = None) -> Units:
     """The own units of a design with a constant feature (0 for none); `reference` replaces declared reference levels."""
+    if reference is not None and not isinstance(reference, Mapping):
+        raise ArgumentError(f'reference must be a table such as {{"region": "south"}}; got {reference!r}.')
     schema, chosen = design.schema, dict(reference or {})
     _check_references(schema, chosen)
     if schema.dimension is not None:
@@ -93,7 +95,7 @@ def _vector(schema: Schema, design: Design, constant: float) -> Units:
     )
     shift, factor = (0.0, 1.0) if units is None else (units.shift, units.factor)
     whole = np.diag(factor / span)
-    if not constant and not centre.any():
+    if not constant and not centre.any() and not shift:
         return Units(design.features, whole)
     first = -factor * centre / span
     matrix = np.vstack([first, whole])

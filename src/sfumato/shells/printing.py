@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -34,9 +36,9 @@ class Interrupted(Exception):
 
 
 def emit(as_json: bool, document: Any, text: str) -> None:
-    """Print the document as JSON, or the text with control characters escaped."""
+    """Print the document as JSON, or the text with control characters escaped; numbers that JSON lacks are null."""
     if as_json:
-        typer.echo(json.dumps(document, indent=2, default=_plain, allow_nan=False))
+        typer.echo(json.dumps(_plain(document), indent=2, allow_nan=False))
     else:
         typer.echo("\n".join(map(visible, text.split("\n"))))
 
@@ -53,8 +55,16 @@ def write_new(output: Path | None, text: str, wrote: str, overwrite: bool = Fals
 
 
 def _plain(value: Any) -> Any:
-    """Arrays and NumPy's numbers as JSON has them."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)
+    """Values as JSON has them: arrays as lists, and None for NaN and for infinity, such as an odds ratio above 1e308."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 def exit_code(error: Exception) -> int:
