@@ -22,6 +22,7 @@ def sized(quick: Size, full: Size) -> Size:
 # for which a planted fault is listed. The long form runs all of them.
 THINNED: dict[str, int] = {
     "tests/dataset/test_bad_cells.py::test_a_bad_cell_moves_its_own_row_only_and_within_bounds": 3,
+    "tests/estimators/test_checks.py::test_scikit_learn_checks": 2,
     "tests/estimators/test_inputs.py::test_no_cell_and_no_label_raises_or_warns": 2,
     "tests/estimators/test_rows.py::test_no_row_is_longer_than_what_is_paid_for": 2,
     "tests/mechanisms/test_joint.py::test_the_pair_is_no_worse_than_either_single_search_and_meets_the_price": 3,
