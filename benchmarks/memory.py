@@ -56,15 +56,20 @@ def write_parquet(path: Path, rows: int, columns: int, group: int) -> None:
 
 
 def measure(rows: int, columns: int, group: int) -> dict[str, float]:
-    """Return the rise of resident memory, the size of the matrix and their ratio."""
+    """Write a file and read it: the rise of resident memory, the size of the matrix and their ratio."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
         # Written by another process too, so that this one stays small.
         call = f"import memory, pathlib; memory.write_parquet(pathlib.Path({str(path)!r}), {rows}, {columns}, {group})"
         subprocess.run([sys.executable, "-c", call], check=True, cwd=Path(__file__).parent)
-        child = subprocess.run(
-            [sys.executable, "-c", CHILD, str(path), str(columns)], check=True, capture_output=True, text=True
-        )
+        return measure_reading(path, rows, columns)
+
+
+def measure_reading(path: Path, rows: int, columns: int) -> dict[str, float]:
+    """Read a file that `write_parquet` wrote, in a new process, and return the same numbers."""
+    child = subprocess.run(
+        [sys.executable, "-c", CHILD, str(path), str(columns)], check=True, capture_output=True, text=True
+    )
     found = json.loads(child.stdout)
     matrix = rows * columns * 8
     rise = found["peak"] - found["baseline"]

@@ -22,8 +22,10 @@ def sized(quick: Size, full: Size) -> Size:
 # for which a planted fault is listed. The long form runs all of them.
 THINNED: dict[str, int] = {
     "tests/dataset/test_bad_cells.py::test_a_bad_cell_moves_its_own_row_only_and_within_bounds": 3,
+    "tests/estimators/test_checks.py::test_scikit_learn_checks": 2,
     "tests/estimators/test_inputs.py::test_no_cell_and_no_label_raises_or_warns": 2,
     "tests/estimators/test_rows.py::test_no_row_is_longer_than_what_is_paid_for": 2,
+    "tests/estimators/test_use.py::test_pipelines_cross_validation_and_searches_work": 2,
     "tests/mechanisms/test_joint.py::test_the_pair_is_no_worse_than_either_single_search_and_meets_the_price": 3,
     "tests/models/test_families_battery.py::test_a_calibrated_plan_is_just_within_its_target": 2,
     "tests/models/test_families_battery.py::test_a_release_has_the_familys_shape_and_verifies": 2,
@@ -50,6 +52,7 @@ THINNED: dict[str, int] = {
     "tests/privacy/test_profiles.py::test_golden_diffused_power": 2,
     "tests/procedures/test_chain_audit.py::test_measured_mu_of_published_linear_losses_is_the_price": 2,
     "tests/procedures/test_envelope.py::test_draws_follow_the_posterior_and_no_other_power": 2,
+    "tests/procedures/test_shaped_chain.py::test_no_record_moves_a_step_by_more_than_is_priced": 2,
     "tests/queries/test_coverage.py::test_intervals_hold_the_truth_nine_times_in_ten_and_naive_ones_are_rejected": 2,
     "tests/queries/test_coverage.py::test_other_families_and_mechanisms_hold_the_truth_too": 3,
     "tests/queries/test_groups.py::test_rates_outside_a_floor_have_intervals_at_its_edge": 2,

@@ -181,7 +181,7 @@ class TestWithLedger:
             sf.publish(other, survey(), ledger, request_id="r1")
 
     def test_a_request_that_was_charged_but_not_sealed_is_finished_under_its_charge(self, ledger, monkeypatch):
-        plan = PLANS["diffused"]()
+        plan = NOISY()
 
         def dies(*_):
             raise KeyboardInterrupt
@@ -241,7 +241,7 @@ class TestWithLedger:
         assert charges(ledger) == []
 
     def test_an_exhausted_ledger_refuses_and_shows_all_three_numbers(self, ledger):
-        plan = sf.plan(SHARE, N, 2.5, 1e-8, mechanism="diffused")
+        plan = sf.plan(SHARE, N, 2.5, 1e-8, mechanism=sized("noisy-statistics", "diffused"))
         sf.publish(plan, survey(), ledger)
 
         def spend_on() -> None:

@@ -7,6 +7,7 @@ lower layers only. A line in the drawing joins a room to one that it imports, un
 from __future__ import annotations
 
 import ast
+import functools
 from html import escape
 from pathlib import Path
 
@@ -37,6 +38,7 @@ _UNDRAWN = {"errors", "_validate", "_version", "__main__", "__init__"}
 _WIDTH, _BOX, _ROW = 1080, 116, 62
 
 
+@functools.cache
 def imports(text: str) -> list[tuple[str, int, bool]]:
     """(dotted module, line, whether at import time) for every import in a module's source; relative ones as "<relative>"."""
     listed = []
@@ -84,6 +86,7 @@ def reduced(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
     for a, b in pairs:
         below.setdefault(a, set()).add(b)
 
+    @functools.cache
     def reaches(start: str, end: str) -> bool:
         return any(nearer == end or reaches(nearer, end) for nearer in below.get(start, ()))
 

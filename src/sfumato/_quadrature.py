@@ -5,6 +5,7 @@ Used wherever a mass must have a stated relative error: the profiles of pairs, t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -12,8 +13,18 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+
+@functools.cache
+def gauss_legendre(nodes: int) -> tuple[Array, Array]:
+    """Points in (-1, 1) and weights of this many nodes, worked out once: NumPy solves for eigenvalues at every call."""
+    points, weights = np.polynomial.legendre.leggauss(nodes)
+    for array in (points, weights):
+        array.setflags(write=False)
+    return points, weights
+
+
 # Twelve nodes integrate polynomials up to degree 23; the panels are short enough that the rest is below rounding.
-_GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(12)
+_GAUSS_NODES, _GAUSS_WEIGHTS = gauss_legendre(12)
 # Panels in units of the distance over which the density drops by a factor e: fine near the peak, out to e^-45.
 _PANELS = np.array([0.5, 1, 1.5, 2, 3, 4, 5, 6, 7, 9, 12, 16, 22, 30, 45])
 # Where log(1 + exp(x)) and exp(x) bend, whatever the scale of the density.

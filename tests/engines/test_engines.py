@@ -173,6 +173,12 @@ def labels_of(name: str) -> list[float]:
 def test_slopes_are_the_losses_own_derivatives_at_the_ends_of_the_range(name):
     loss = LOSSES[name][0]
     code, first, second = kernel_arguments(loss)
+    label = np.ones(1)
+    rows, labels = np.ones((1, 1)), label.view()
+    for array in (rows, labels):
+        array.setflags(
+            write=False
+        )  # as in an engine: for arrays that may be written numba would compile another kernel
     for u in [s * e for e in EXTREMES for s in (1, -1)]:
         for y in labels_of(name):
             found = slope(code, u, y, first, second)
@@ -180,9 +186,8 @@ def test_slopes_are_the_losses_own_derivatives_at_the_ends_of_the_range(name):
             assert abs(found) <= BOUND[name]
             # One row of one feature 1 and theta = u: what a kernel adds to the sum is the slope itself.
             sums = np.zeros((5, 1))
-            kernels.dense_gradients(
-                np.ones((1, 1)), np.array([y]), np.ones(1), np.full((5, 1), u), 0.0, code, first, second, sums
-            )
+            label[0] = y
+            kernels.dense_gradients(rows, labels, np.ones(1), np.full((5, 1), u), 0.0, code, first, second, sums)
             assert sums == pytest.approx(found, rel=1e-12, abs=1e-290)
             assert (np.abs(sums) <= BOUND[name]).all()
 

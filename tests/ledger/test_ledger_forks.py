@@ -19,7 +19,7 @@ from sfumato.errors import ArgumentError, LedgerExhausted, LedgerUnavailable
 from sfumato.ledger import Ledger, forks, locks, sqlite
 
 LONG = os.environ.get("SFUMATO_LONG") == "1"
-TRIALS = 30 if LONG else 5
+TRIALS = 30 if LONG else 3
 HOW = ("fork", "parent closes", "close", "threads", "fork pool", "spawn pool", "executor")
 
 
@@ -37,9 +37,9 @@ def spent_by_all(place, how: str, trials: int) -> list[int]:
 
 @pytest.fixture(scope="module")
 def spent_in_turn(tmp_path_factory) -> dict[str, list[int]]:
-    """The quick form: every way in one process, for a process that imports the library takes longer than five trials.
+    """The quick form: every way in one process, for a process that imports the library takes longer than a few trials.
 
-    The workers of a spawned pool import it too; all of a pool's workers are new, so one trial shows what five would.
+    The workers of a spawned pool import it too; all of a pool's workers are new, so one trial shows what more would.
     """
     place = SqlitePlace(tmp_path_factory.mktemp("inherited"))
     times = {how: 1 if how == "spawn pool" else TRIALS for how in HOW}

@@ -35,7 +35,7 @@ def test_killed_publishers_release_nothing_uncharged(place: Place, kills: int) -
     ledger.register("survey", epsilon=50.0, delta=1e-3, unit="patient")
     released = {}
     # Each publisher is a new process that imports the library: fewer in the quick form than where a process is forked.
-    for turn in range(sized(6, kills)):
+    for turn in range(sized(4, kills)):
         process = subprocess.Popen(
             [sys.executable, "-c", PUBLISHER, place.url, str(place.witness), f"t{turn}"],
             stdout=subprocess.PIPE,

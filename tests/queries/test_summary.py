@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,7 @@ def release_of(model, table, schema, n, **options):
     return sf.publish(sf.plan(model, n=n, **settings), data, randomness=sf.seeded(3))
 
 
+@functools.cache  # a release is frozen: those asked for with the same words are one
 def bits(n=500, rate=0.3, **options):
     return release_of(F.BetaBernoulli(1, 1), {"x": np.arange(n) < rate * n}, BITS, n, **options)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial import distance
 
 import sfumato as sf
 from sfumato.schema import coding
@@ -52,15 +53,27 @@ def block(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
     }
 
 
+def longest_square(rows: np.ndarray) -> Fraction:
+    """The largest squared length of a row, exactly: every float is a whole number of the smallest unit among them."""
+    ratios = [[value.as_integer_ratio() for value in row] for row in rows.tolist()]
+    unit = max(below for row in ratios for _, below in row)
+    return Fraction(max(sum((above * (unit // below)) ** 2 for above, below in row) for row in ratios), unit**2)
+
+
+def test_the_longest_row_is_measured_exactly():
+    rows = np.array([[0.1, -0.2, 3.0], [1e-300, 3.0, 0.0], [0.0, 2.0, 1.0]])
+    assert longest_square(rows) == Fraction(0.1) ** 2 + Fraction(0.2) ** 2 + 9
+    assert longest_square(rows[1:]) == Fraction(1e-300) ** 2 + 9
+
+
 @pytest.mark.parametrize("levels", [2, 3, 4, 7, 50, 500])
 def test_levels_are_corners_of_a_simplex_with_edges_of_length_one(levels):
     points = coding.corners(levels)
     assert points.shape == (levels, levels - 1)
-    gaps = np.linalg.norm(points[:, None] - points[None], axis=2)[~np.eye(levels, dtype=bool)]
-    assert np.allclose(gaps, 1, atol=1e-12)
+    assert np.allclose(distance.pdist(points), 1, rtol=0, atol=1e-12)
     assert np.allclose(points.sum(axis=0), 0, atol=1e-12)
     exact = coding.largest_square(sf.Category(list(range(levels))))
-    assert max(sum(Fraction(value) ** 2 for value in point) for point in points.tolist()) <= exact
+    assert longest_square(points) <= exact
     assert float(exact) == pytest.approx((1 - 1 / levels) / 2, rel=1e-12)
 
 
@@ -76,8 +89,7 @@ def test_no_coded_row_is_longer_than_the_radius_exactly(seed, data_norm):
     rows = design.encode(block(np.random.default_rng(seed), 30))
     assert rows.shape == (30, len(design.features))
     assert len(set(design.features)) == design.dimension
-    longest = max(sum(Fraction(value) ** 2 for value in row) for row in rows.tolist())
-    assert longest <= Fraction(design.radius) ** 2
+    assert longest_square(rows) <= Fraction(design.radius) ** 2
 
 
 def test_every_coded_number_reaches_both_ends():

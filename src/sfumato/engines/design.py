@@ -30,7 +30,8 @@ def feature_blocks(dataset: Dataset, model: Gibbs) -> Iterator[tuple[Any, Array]
     rows = rows_of(dataset)
     design = Design.of(rows.schema, model.terms)
     for block in rows.blocks():
-        labels = np.empty(0) if record == ROW else label_values(model, rows.schema, block)
+        labels = (np.empty(0) if record == ROW else label_values(model, rows.schema, block)).view()
+        labels.setflags(write=False)  # for labels that may be written numba would compile kernels of their own
         yield np.broadcast_to(1.0, (len(labels), 1)) if record == LABEL else design.encode(block), labels
 
 

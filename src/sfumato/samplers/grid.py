@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._quadrature import Array, log_concave_panels
+from sfumato._quadrature import Array, gauss_legendre, log_concave_panels
 
 # Masses are scaled so that one of e^-690 of the largest is still a whole number with all its digits.
 _SHIFT = 1200
@@ -66,7 +66,7 @@ def log_masses(shape: Callable[[Array], Array], mode: float, edges: Array, nodes
     extend from the outer edges to infinity.
     """
     low, high = _window(shape, mode, edges)
-    points, weights = np.polynomial.legendre.leggauss(nodes)
+    points, weights = gauss_legendre(nodes)
     run = edges[low : high + 1]
     half = 0.5 * np.diff(run)[:, None]
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -93,7 +93,7 @@ def _log_steep(shape: Callable[[Array], Array], start: float, width: float, drop
     There are few such cells, since the density falls by e^720 in all.
     """
     panels = 1 << math.ceil(math.log2(8 * drop / _STEEP))
-    points, weights = np.polynomial.legendre.leggauss(16)
+    points, weights = gauss_legendre(16)
     half = 0.5 * width / panels
     places = (start + width * (np.arange(panels) / panels))[:, None] + half + half * points
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):

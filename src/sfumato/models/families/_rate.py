@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sfumato import _validate
+from sfumato._quadrature import gauss_legendre
 from sfumato.errors import ArgumentError
 from sfumato.grids.rates import cells_for
 from sfumato.models.families import _cells
@@ -101,7 +102,7 @@ class Rate(Family):
         if self.floor == 0:
             return _cells.divergence(first, second)
         edge = math.log1p(-self.floor) - math.log(self.floor)
-        points, weights = np.polynomial.legendre.leggauss(600)
+        points, weights = gauss_legendre(600)
         x = edge * points
         logs = []
         for cells in (first, second):
