@@ -83,6 +83,7 @@ def test_more_runs_are_made_where_widths_vary():
     wide = np.ones((1, 500))
     assert [_enough(list(wide + 0.9 * turns[:count]), None) for count in (3, 4, 20)] == [False, False, True]
     assert FEW.expected(2).runs == 2
+    assert expected_widths(FEW.plan, FEW.schema, most=3).runs == 3
     assert np.array_equal(FEW.expected(2).half_widths, FEW.expected(2).half_widths)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import sfumato as sf
 from command_line import typed
+from sfumato.shells.spec import Spec
 
 SCHEMA = """
 sfumato = "schema"
@@ -119,12 +121,49 @@ def test_a_walk_from_the_expected_widths_to_predictions(sfumato, clinic):
 
 
 def test_a_price_list_has_the_width_of_each_coefficient(sfumato, clinic):
-    code, out, _ = sfumato("price-list", "spec.toml", "--epsilons", "1,5")
+    code, out, _ = sfumato("price-list", "spec.toml", "--epsilons", "1,4")
     lines = [line.split() for line in out.splitlines()]
     assert code == 0
-    assert lines[1] == ["epsilon", "1", "5"]
+    assert lines[1] == ["epsilon", "1", "4"]
     assert lines[3][0] == "age"
     assert all(float(cheap) > float(dear) for _, cheap, dear in lines[2:8])
+    assert "*" not in out
+    assert "Assumed of the rows:\n  age: uniform between 18 and 90\n" in out
+    planned = json.loads(sfumato("plan", "spec.toml", "--json")[1])["expected_widths"]
+    assert [dear for _, _, dear in lines[2:8]] == [f"{half:.3g}" for half in planned["half_widths"].values()]
+
+
+def test_a_price_list_marks_widths_of_which_little_will_be_told(sfumato, clinic):
+    """A level of 0.3 % of 4,000 rows: twelve of them, too few at any of these prices."""
+    (clinic / "spec.toml").write_text(
+        SPEC.replace("north = 0.5, south = 0.3", "north = 0.6, south = 0.397").replace(', "age^2"', "")
+    )
+    code, out, _ = sfumato("price-list", "spec.toml", "--epsilons", "0.5,4")
+    assert code == 0
+    lines = out.splitlines()
+    (rare,) = (line for line in lines if line.startswith("region=west"))
+    (usual,) = (line for line in lines if line.startswith("region=north"))
+    assert rare.count("*") == 2
+    assert not usual.endswith("*")
+    (sentence,) = (line for line in lines if line.startswith("* "))
+    assert sentence.startswith("* Little will be told at this price (region=west is rare: 0.3 % of the rows")
+    assert sentence.endswith(": the interval is not much narrower than the prior's own.")
+    assert "  region: north 60 %, south 39.7 %, west 0.3 %" in lines
+    (listed,) = json.loads(sfumato("price-list", "spec.toml", "--epsilons", "4", "--json")[1])
+    assert f"{listed['half_widths']['region=west']:.3g}*" == rare.split()[-1]
+    assert listed["little"] == ["region=west"]
+
+
+def test_the_runs_of_a_price_list_are_shared_by_its_prices(monkeypatch, clinic):
+    """At most 120 runs in all, 4 of each price at least, and fewer where there are hundreds of coefficients."""
+    spec = Spec.load(clinic / "spec.toml")
+    asked = []
+    monkeypatch.setattr(Spec, "expected_widths", lambda self, plan, most: asked.append(most))
+    for prices in (1, 4, 100):
+        spec.narrowness(None, prices)
+    wide = dataclasses.replace(spec, model=sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(1.0), 320))
+    wide.narrowness(None, 2)
+    assert asked == [120, 30, 4, 6]
 
 
 def test_public_rows_can_be_what_is_expected(sfumato, clinic):

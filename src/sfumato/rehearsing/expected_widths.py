@@ -92,7 +92,11 @@ class ExpectedWidths:
                 f"any of the {len(self.names)}" if self.little == self.names else ", ".join(self.little[:_SHOWN]) + rest
             )
             lines.append(f"Little will be told of {what}{because}.")
-        return "\n".join([*lines, "Assumed of the rows:", *(f"  {said}" for said in self.assumptions)])
+        return "\n".join([*lines, *self.assumed_lines()])
+
+    def assumed_lines(self) -> list[str]:
+        """What was assumed about the rows, a line for each assumption."""
+        return ["Assumed of the rows:", *(f"  {said}" for said in self.assumptions)]
 
     def to_json(self) -> dict[str, Any]:
         """The numbers by coefficient, and the sentences."""
@@ -114,13 +118,14 @@ def expected_widths(
     runs: int | None = None,
     functionals: Functionals | None = None,
     whole: bool = False,
+    most: int | None = None,
 ) -> ExpectedWidths:
     """The expected half-widths of a regression's intervals, from the plan, the schema and public facts about the rows.
 
     `rows` are an `ExpectedRows`, or the facts or public rows that make one; None for its defaults. A plan whose release will have
-    no intervals is refused as the release would. Without `runs` there are as many as make the means accurate, 16 to 80.
-    `functionals` are the names and the matrix of the numbers to report, by default the coefficients in the columns' own units.
-    With `whole` all n rows are invented, instead of a sketch of at most 16,384 whose sums stand for them.
+    no intervals is refused as the release would. Without `runs` there are as many as make the means accurate, 16 to 80, and never
+    more than `most`. `functionals` are the names and the matrix of the numbers to report, by default the coefficients in the
+    columns' own units. With `whole` all n rows are invented, instead of a sketch of at most 16,384 whose sums stand for them.
     """
     model = _checked(plan, schema)
     share, count = _validate.between("level", level, 0.0, 1.0), None if runs is None else _validate.whole("runs", runs)
@@ -132,7 +137,8 @@ def expected_widths(
     names, matrix = functionals or _own(model, schema, engine.labels)
     document, about = plan.to_json(), _about(schema)
     each: list[Array] = []
-    while not _enough(each, count):
+    limit = None if most is None else _validate.whole("most", most)
+    while not _enough(each, count) and len(each) != limit:
         draws = procedure.carry_out(task, engine, seeded(_SEED + len(each)))
         lower, upper = ends(draws, document, about, matrix, share, BOTH)
         each.append((upper - lower) / 2)

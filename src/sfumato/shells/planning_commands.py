@@ -104,26 +104,43 @@ def price_list(
     spec = Spec.load(file)
     count = spec.records() if n is None else n
     prices = priced(lambda epsilon: spec.plan(count, epsilon=epsilon), levels, spec.price["delta"])
-    widths = [None if each is None else spec.narrowness(each) for each in prices.plans]
+    widths = [None if each is None else spec.narrowness(each, len(prices)) for each in prices.plans]
     document = [
-        {"epsilon": level, "plan": None if each is None else each.to_json(), "reason": reason, "half_widths": halves}
-        for level, each, reason, halves in zip(prices.epsilons, prices.plans, prices.reasons, widths, strict=True)
+        {"epsilon": level, "plan": None if each is None else each.to_json(), "reason": reason, **_in_json(expected)}
+        for level, each, reason, expected in zip(prices.epsilons, prices.plans, prices.reasons, widths, strict=True)
     ]
     emit(as_json, document, str(prices) if not any(widths) else _widths_by_price(prices, widths))
 
 
-def _widths_by_price(prices: Any, widths: list[dict[str, float] | None]) -> str:
-    """A regression's price list: the expected half-width of each coefficient at every epsilon."""
+def _in_json(expected: Any) -> dict[str, Any]:
+    """The half-widths at one price, and of which coefficients little will be told."""
+    facts = {} if expected is None else expected.to_json()
+    return {key: facts.get(key) for key in ("half_widths", "little", "reasons", "assumptions")}
+
+
+def _widths_by_price(prices: Any, widths: list[Any]) -> str:
+    """A regression's price list: the expected half-width of each coefficient at every epsilon, a star where little will be told."""
     from sfumato.queries.coefficients import aligned
 
-    names = next(list(each) for each in widths if each)
-    head = ["epsilon", *(f"{level:g}" for level in prices.epsilons)]
-    body = [[name, *("-" if each is None else f"{each[name]:.3g}" for each in widths)] for name in names]
+    known = [each for each in widths if each is not None]
+    head = ["epsilon", *(f"{level:g} " for level in prices.epsilons)]
+    body = [[name, *(_starred(each, name) for each in widths)] for name in known[0].names]
     reasons = [
         f"epsilon {level:g}: {reason}" for level, reason in zip(prices.epsilons, prices.reasons, strict=True) if reason
     ]
+    if any(each.little for each in known):
+        seen = "; ".join(dict.fromkeys(reason for each in known for reason in each.reasons))
+        because = f" ({seen})" if seen else ""
+        reasons.append(
+            f"* Little will be told at this price{because}: the interval is not much narrower than the prior's own."
+        )
     first = f"expected half-widths of 90 % intervals, at delta = {prices.delta:g}"
-    return "\n".join([first, *aligned([head, *body]), *reasons])
+    return "\n".join([first, *aligned([head, *body]), *reasons, *known[0].assumed_lines()])
+
+
+def _starred(expected: Any, name: str) -> str:
+    """A half-width to three digits with a star or a space behind it, so that the digits stay in line."""
+    return "- " if expected is None else f"{expected[name]:.3g}{'*' if name in expected.little else ' '}"
 
 
 def compare(file: SpecFile, n: Records = None, as_json: Json = False) -> None:

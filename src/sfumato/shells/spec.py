@@ -33,8 +33,9 @@ _KEYS = {
     "price": ("epsilon", "delta", "draws", "mechanism", "goal", "steps", "robust"),
     "ledger": ("file", "url", "name", "request", "witness"),
 }
-# Runs behind the widths of a price list, which has several plans: the same noise at every price, so that prices compare.
-_QUICK_RUNS = 4
+# Runs behind all widths of a price list, and behind those of one price: of up to 100 coefficients a run takes about 0.15 s, and a
+# list should take no more than 20 s. Its time grows with the square of the number of coefficients.
+_LIST_RUNS, _FEWEST_RUNS, _FAST = 120, 4, 100
 # Mechanisms that release a path of noisy gradients.
 _PATHS = ("auto", "shaped-path", "langevin-path")
 # Beyond this an attacker is certain for every practical purpose: 1 - e^-50.
@@ -154,7 +155,7 @@ class Spec:
                 options.setdefault("keep", ("transcript", *(("scores",) if robust else ())))
         return plan(self.model, count, **options)
 
-    def expected_widths(self, plan: Any, runs: int | None = None, whole: bool = False) -> Any:
+    def expected_widths(self, plan: Any, runs: int | None = None, whole: bool = False, most: int | None = None) -> Any:
         """The expected half-widths of a regression's coefficients; None for other models."""
         if self.model.summed != LOSSES:
             return None
@@ -167,20 +168,20 @@ class Spec:
         except ArgumentError as error:
             raise self._unexpected(error) from error
         try:
-            return expected_widths(plan, self.schema, expected, runs=runs, whole=whole)
+            return expected_widths(plan, self.schema, expected, runs=runs, whole=whole, most=most)
         except ArgumentError as error:
             raise (self._unexpected(error) if str(error).startswith("rows:") else error) from error
 
     def _unexpected(self, error: ArgumentError) -> FormatError:
         return FormatError(f"{self.path.name}: [expect] {str(error).removeprefix('rows: ')}")
 
-    def narrowness(self, plan: Any) -> dict[str, float] | None:
-        """The expected half-width of each coefficient, from few runs; None where there are no intervals."""
+    def narrowness(self, plan: Any, prices: int = 1) -> Any:
+        """The expected widths at one price of a list of so many, from as many runs as time allows; None without intervals."""
+        slow = 1 + ((self.model.size or 1) // _FAST) ** 2
         try:
-            widths = self.expected_widths(plan, _QUICK_RUNS)
+            return self.expected_widths(plan, most=max(_FEWEST_RUNS, _LIST_RUNS // prices // slow))
         except ArgumentError:
             return None
-        return None if widths is None else dict(zip(widths.names, widths.half_widths.tolist(), strict=True))
 
     def request(self, plan: Any) -> str:
         """The request's name: the spec's, or one made from the plan's digest, so that repeating a command costs nothing."""
