@@ -179,6 +179,26 @@ def test_what_is_printed_has_every_coefficient_the_marks_and_the_assumptions():
     assert lines[-len(expected.assumptions) :] == [f"  {said}" for said in expected.assumptions]
 
 
+@pytest.mark.parametrize("rows", [None, {}])
+def test_where_nothing_was_declared_the_reader_is_told_before_the_assumptions(rows):
+    expected = expected_widths(FEW.plan, FEW.schema, rows, runs=1)
+    lines = str(expected).splitlines()
+    place = lines.index("Assumed of the rows:")
+    assert lines[place - 1] == expected.warning == expected.to_json()["warning"]
+    assert expected.warning.startswith(
+        "Nothing was declared of the rows: levels that are rare, and labels that are rarer"
+    )
+    assert "[expect]" in expected.warning
+    assert "rows=" in expected.warning
+
+
+def test_declared_facts_and_public_rows_have_no_such_warning():
+    for rows in ({"boolean0": 0.4}, FEW.table(np.random.default_rng(1), 50)):
+        expected = expected_widths(FEW.plan, FEW.schema, rows, runs=1)
+        assert expected.warning == ""
+        assert "Nothing was declared" not in str(expected)
+
+
 def test_limits_come_from_the_prior():
     identity = np.eye(4)
     assert prior_half_widths(FEW.model, identity, 0.9)[:3] == pytest.approx(5 * 1.6448536)

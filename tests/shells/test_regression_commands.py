@@ -166,6 +166,14 @@ def test_the_runs_of_a_price_list_are_shared_by_its_prices(monkeypatch, clinic):
     assert asked == [120, 30, 4, 6]
 
 
+def test_a_spec_without_facts_is_told_what_they_are_for(sfumato, clinic):
+    (clinic / "spec.toml").write_text(SPEC[: SPEC.index("[expect]")].replace(', "age^2"', ""))
+    code, out, _ = sfumato("plan", "spec.toml")
+    assert code == 0
+    assert out.count("Nothing was declared of the rows: ") == 1
+    assert out.index("declare their shares in [expect] of a spec file") < out.index("Assumed of the rows:")
+
+
 def test_public_rows_can_be_what_is_expected(sfumato, clinic):
     spec = SPEC[: SPEC.index("[expect]")] + '[expect]\nrows = "public.csv"\n'
     (clinic / "spec.toml").write_text(spec)

@@ -29,6 +29,11 @@ _SEED = 20_260_102
 MOST_ROWS = 16_384
 _EFFECTS = "effects"
 Columns = dict[str, Any]
+# Printed with widths that rest on the schema alone.
+_NOTHING_DECLARED = (
+    "Nothing was declared of the rows: levels that are rare, and labels that are rarer than half, make intervals much wider than "
+    "this; declare their shares in [expect] of a spec file, or as rows=."
+)
 
 
 class ExpectedRows:
@@ -53,6 +58,7 @@ class ExpectedRows:
         self._laws: dict[str, Law] = {}
         self._effects: dict[str, float] = {}
         self._label = label
+        self._said_nothing = label is None and (rows is None or (isinstance(rows, Mapping) and not rows))
         if rows is None or _is_facts(rows):
             self._declare(dict(rows or {}))  # type: ignore[call-overload]
         else:
@@ -80,6 +86,11 @@ class ExpectedRows:
                 known = [*schema.features, *([schema.target] if schema.target else []), _EFFECTS]
                 raise ArgumentError(f"rows: facts are declared of {', '.join(known)}; got {_validate.shown(name)}.")
         self._laws = {name: law_of(name, schema.columns[name], facts.get(name)) for name in schema.features}
+
+    @property
+    def warning(self) -> str:
+        """A sentence for the reader where no fact was declared and no public row given, else ""."""
+        return _NOTHING_DECLARED if self._said_nothing else ""
 
     @property
     def assumptions(self) -> list[str]:

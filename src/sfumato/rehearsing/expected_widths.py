@@ -58,7 +58,7 @@ class ExpectedWidths:
     """Expected half-widths of the intervals of a plan, in the order of the release's names.
 
     `prior_half_widths` are those of the prior's own intervals, `little` names the coefficients of which the release will tell
-    little, `reasons` says why where it can be seen, and `assumptions` what was assumed about the rows.
+    little, `reasons` says why where it can be seen, `assumptions` what was assumed about the rows, and `warning` that nothing was declared.
     """
 
     names: tuple[str, ...]
@@ -69,6 +69,7 @@ class ExpectedWidths:
     assumptions: tuple[str, ...]
     level: float
     runs: int
+    warning: str = ""
 
     def __getitem__(self, name: str) -> float:
         """The expected half-width of one coefficient."""
@@ -95,8 +96,9 @@ class ExpectedWidths:
         return "\n".join([*lines, *self.assumed_lines()])
 
     def assumed_lines(self) -> list[str]:
-        """What was assumed about the rows, a line for each assumption."""
-        return ["Assumed of the rows:", *(f"  {said}" for said in self.assumptions)]
+        """What was assumed about the rows, a line for each assumption; first a warning where nothing was declared."""
+        first = [self.warning] if self.warning else []
+        return [*first, "Assumed of the rows:", *(f"  {said}" for said in self.assumptions)]
 
     def to_json(self) -> dict[str, Any]:
         """The numbers by coefficient, and the sentences."""
@@ -107,6 +109,7 @@ class ExpectedWidths:
             "little": list(self.little),
             "reasons": list(self.reasons),
             "assumptions": list(self.assumptions),
+            "warning": self.warning or None,
         }
 
 
@@ -147,7 +150,8 @@ def expected_widths(
     marked = _little(np.array(each), NEARLY * own) | not_identified(features, matrix)
     little = tuple(name for name, mark in zip(names, marked, strict=True) if mark)
     reasons = reasons_of(schema, sketch, features, engine.labels, little, len(names))
-    return ExpectedWidths(tuple(names), halves, own, little, reasons, tuple(assumed.assumed(model)), share, len(each))
+    said = tuple(assumed.assumed(model))
+    return ExpectedWidths(tuple(names), halves, own, little, reasons, said, share, len(each), assumed.warning)
 
 
 def _enough(each: list[Array], count: int | None) -> bool:

@@ -115,7 +115,7 @@ def price_list(
 def _in_json(expected: Any) -> dict[str, Any]:
     """The half-widths at one price, and of which coefficients little will be told."""
     facts = {} if expected is None else expected.to_json()
-    return {key: facts.get(key) for key in ("half_widths", "little", "reasons", "assumptions")}
+    return {key: facts.get(key) for key in ("half_widths", "little", "reasons", "assumptions", "warning")}
 
 
 def _widths_by_price(prices: Any, widths: list[Any]) -> str:
