@@ -46,7 +46,7 @@ delta = 1e-6
 [expect]
 ill = 0.3
 region = { north = 0.5, south = 0.3 }
-effects = { age = 0.02, "region=west" = -0.4 }
+effects = { age = 0.02, "region=west" = -0.4, "smoker:age" = 0.001 }
 """
 
 
@@ -77,7 +77,7 @@ def test_a_walk_from_the_expected_widths_to_predictions(sfumato, clinic):
     assert code == 0
     assert "expected half-widths of 90 % intervals" in out
     assert "  region: north 50 %, south 30 %, west 20 %" in out
-    assert "effects on it: age 0.02, region=west -0.4" in out
+    assert "effects on it: age 0.02, region=west -0.4, smoker:age 0.001" in out
     assert "noise added to the mean gradient" not in out
     expected = json.loads(sfumato("plan", "spec.toml", "--json")[1])["expected_widths"]["half_widths"]
     assert list(expected) == ["intercept", "age", "smoker", "region=north", "region=west", "age^2"]
@@ -213,7 +213,15 @@ def test_the_private_table_is_not_what_is_expected(name, sfumato, clinic):
         ),
         ("[expect]", '[expect]\nrows = "x.csv"', "[expect] takes rows"),
         (SPEC[SPEC.index("[expect]") :], '[expect]\nrows = "x.csv"', "[expect] there is no file 'x.csv'"),
-        ("ill = 0.3", 'ill = "rare"', "[expect] ill must be a share such as 0.3 or a table such as"),
+        ("ill = 0.3", 'ill = "rare"', "[expect] ill must be a number or a table such as ill = 0.3; got 'rare'"),
+        (
+            "ill = 0.3",
+            "ill = 0.3\nage = 45",
+            "[expect] 'age' is a number; declare its mean and sd, such as { mean = 54, sd = 12 }. Got 45.",
+        ),
+        ("ill = 0.3", "ill = 0.3\nage = { mean = 45 }", "Got { mean = 45 }."),
+        ("{ north = 0.5, south = 0.3 }", "0.5", "declare their shares, such as { north = 0.6 }. Got 0.5."),
+        ("effects = { age = 0.02", "effects = 3 #", "declared by name, such as { age = 0.014 }. Got 3."),
         ('"age^2"]', '"age^2", "age:region:smoker"]', "needs"),
         ('"age", "smoker"', '"agee", "smoker"', "names 'agee'; the columns are age, smoker, region"),
         ("sd = 3", "sd = -3", "prior of sd must be"),

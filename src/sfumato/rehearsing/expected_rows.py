@@ -16,8 +16,9 @@ from sfumato import _validate
 from sfumato.dataset import Dataset
 from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
+from sfumato.rehearsing.declared_effects import checked_effects, own_scores
 from sfumato.rehearsing.declared_laws import Law, law_of
-from sfumato.rehearsing.expected_labels import checked_effects, label_sentence, labels_of, own_scores
+from sfumato.rehearsing.expected_labels import label_sentence, labels_of
 from sfumato.rehearsing.parameter_errors import on_sphere
 from sfumato.schema import Category, Column, Schema
 from sfumato.schema.counts import Tally
@@ -40,8 +41,8 @@ class ExpectedRows:
     """What is assumed about the rows of a schema; `assumptions` says it in sentences, and `columns` draws rows of that kind.
 
     rows: a mapping of declared facts (a number {"mean": 45, "sd": 12}, a yes or no or a label of two classes its share, a
-        category {"north": 0.6}, and "effects": {"age": 0.03} in the columns' own units), or public rows: a table as
-        `Dataset.from_table` reads it, or for a vector schema a matrix or a pair (matrix, labels). None: the defaults.
+        category {"north": 0.6}, and "effects": {"age": 0.03, "age:owner": 0.01} in the columns' own units), or public rows: a
+        table as `Dataset.from_table` reads it, or for a vector schema a matrix or a pair (matrix, labels). None: the defaults.
     label: the facts of the target, where public rows come without it.
     """
 

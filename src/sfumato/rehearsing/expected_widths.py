@@ -58,7 +58,8 @@ class ExpectedWidths:
     """Expected half-widths of the intervals of a plan, in the order of the release's names.
 
     `prior_half_widths` are those of the prior's own intervals, `little` names the coefficients of which the release will tell
-    little, `reasons` says why where it can be seen, `assumptions` what was assumed about the rows, and `warning` that nothing was declared.
+    little, `reasons` says why where it can be seen, and `assumptions` what was assumed about the rows. `warning` is a sentence for
+    widths that rest on the schema alone.
     """
 
     names: tuple[str, ...]

@@ -20,6 +20,7 @@ from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.models.model import LOSSES
 from sfumato.schema import Schema
+from sfumato.schema.documents import toml_key
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.spec_models import check_columns, known_keys, read_model
 from sfumato.shells.toml_files import read_toml
@@ -113,7 +114,7 @@ class Spec:
         ledger = dict(document.get("ledger", {}))
         for key in ledger:
             _text(ledger, key, file.name)
-        return cls(file, data, n, schema, model, price, ledger, _expected(file, document.get("expect"), data))
+        return cls(file, data, n, schema, model, price, ledger, _expected(file, document.get("expect"), data, schema))
 
     def dataset(self) -> Any:
         """Open the data file under the schema."""
@@ -173,7 +174,9 @@ class Spec:
             raise (self._unexpected(error) if str(error).startswith("rows:") else error) from error
 
     def _unexpected(self, error: ArgumentError) -> FormatError:
-        return FormatError(f"{self.path.name}: [expect] {str(error).removeprefix('rows: ')}")
+        # A fact is shown as the file writes it.
+        said = getattr(error, "toml", "") or str(error).removeprefix("rows: ")
+        return FormatError(f"{self.path.name}: [expect] {said}")
 
     def narrowness(self, plan: Any, prices: int = 1) -> Any:
         """The expected widths at one price of a list of so many, from as many runs as time allows; None without intervals."""
@@ -206,7 +209,7 @@ class Spec:
         return open_existing(place, None if witness is None else folder / witness)
 
 
-def _expected(file: Path, facts: Any, data: Path | None) -> Any:
+def _expected(file: Path, facts: Any, data: Path | None, schema: Schema) -> Any:
     """The facts of [expect], or the path of a public table: rows = "public.csv"; the private table is refused."""
     if facts is None:
         return None
@@ -224,11 +227,18 @@ def _expected(file: Path, facts: Any, data: Path | None) -> Any:
         return public
     for name, fact in facts.items():
         if not isinstance(fact, Mapping | int | float):
+            like = f" such as {_example(schema, name)}" if name in schema.columns else ""
             raise FormatError(
-                f"{file.name}: [expect] {name} must be a share such as 0.3 or a table such as {{ mean = 45, sd = 12 }}; got "
-                f"{_validate.shown(fact)}."
+                f"{file.name}: [expect] {name} must be a number or a table{like}; got {_validate.shown(fact)}."
             )
     return dict(facts)
+
+
+def _example(schema: Schema, name: str) -> str:
+    """A fact about this column that the spec could declare."""
+    from sfumato.rehearsing.fact_examples import example_of, in_toml
+
+    return f"{toml_key(name)} = {in_toml(example_of(schema.columns[name]))}"
 
 
 def _same_file(one: Path, other: Path) -> bool:
