@@ -289,5 +289,20 @@ def test_what_cannot_be_searched_is_refused(one_run):
         sf.plan_for_width(FEW.model, 4_000, 1.0, schema=FEW.schema, epsilon=1.0, draws=None)
     with pytest.raises(ArgumentError, match="are for regressions"):
         sf.plan_for_width(sf.families.BetaBernoulli(1, 1), 4_000, 1.0, schema=FEW.schema)
-    with pytest.raises(CalibrationError, match="no price buys off"):
-        sf.plan_for_width(FEW.model, 4_000, 1e-4, schema=FEW.schema)
+
+
+@pytest.mark.parametrize(
+    ("high", "price"),
+    [(20.0, "a higher price hardly does"), (1.5, "so may a higher price: raise the upper end of epsilons")],
+)
+def test_a_width_that_no_price_reaches_is_refused_with_what_would_narrow_it(one_run, high, price):
+    with pytest.raises(CalibrationError) as refusal:
+        sf.plan_for_width(FEW.model, 4_000, 1e-4, schema=FEW.schema, epsilons=(0.01, high))
+    plan = sf.plan(FEW.model, 4_000, high, 1e-6, goal="estimate")
+    width = 2 * expected_widths(plan, FEW.schema, runs=1)["boolean0"]
+    assert str(refusal.value).startswith(
+        f"at epsilon {high:g} the expected width of boolean0 is still {width:.4g}, above 0.0001."
+    )
+    assert "a less rare level or another reference" in str(refusal.value)
+    assert price in str(refusal.value)
+    assert "sampling error" not in str(refusal.value)
