@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
+import re
+import tomllib
 
 import numpy as np
 import pytest
@@ -260,4 +262,58 @@ def test_wrong_questions_are_refused_in_a_line(words, said, sfumato, clinic):
     assert sfumato("release", "spec.toml", "-o", "r.sfumato")[0] == 0
     code, _, err = sfumato("query", *words)
     assert code == 2
+    assert said in err
+
+
+# --- a first spec file --------------------------------------------------------------------------------------------------
+
+
+def test_a_first_spec_of_a_regression_can_be_planned_and_its_examples_declared(sfumato, clinic):
+    words = ("spec", "--data", "rows.csv", "--schema", "schema.toml", "--regression", "logistic", "--target", "ill")
+    code, out, _ = sfumato(*words, "-o", "first.toml")
+    assert code == 0
+    assert "next: sfumato plan first.toml" in out
+    text = (clinic / "first.toml").read_text()
+    made = tomllib.loads(text)
+    assert made["model"] == {"regression": "logistic", "target": "ill", "features": ["age", "smoker", "region"]}
+    assert made["data"] == {"file": "rows.csv", "schema": "schema.toml"}
+    assert made["ledger"] == {"file": "budget.db", "name": "clinic"}
+    assert Spec.load(clinic / "first.toml").schema.target == "ill"
+    declared = re.sub(r"(?m)^# (ill|age|smoker|region|effects) =", r"\1 =", text)
+    assert tomllib.loads(declared)["expect"] == {
+        "ill": 0.3, "age": {"mean": 54, "sd": 12}, "smoker": 0.3, "region": {"north": 0.6}, "effects": {"age": 0.014}
+    }  # fmt: skip
+    (clinic / "first.toml").write_text(declared)
+    code, out, _ = sfumato("plan", "first.toml")
+    assert code == 0
+    assert "ill: no 70 %, yes 30 %; effects on it: age 0.014" in out
+
+
+def test_a_first_spec_has_the_features_that_were_asked_for_also_before_there_is_a_schema(sfumato, clinic):
+    words = ("spec", "--regression", "logistic", "--target", "ill", "--features")
+    out = sfumato(*words, "age, age^2", "--schema", "schema.toml")[1]
+    assert tomllib.loads(out)["model"]["features"] == ["age", "age^2"]
+    assert "# age = {" in out
+    assert "# region" not in out
+    made = tomllib.loads(sfumato(*words, "height,weight", "--schema", "later.toml")[1])
+    assert made["model"] == {"regression": "logistic", "target": "ill", "features": ["height", "weight"]}
+    assert (made["data"]["schema"], made["ledger"]["name"], made["expect"]) == ("later.toml", "data", {})
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--target", "ill"), "--target and --features are of a regression: add --regression"),
+        (("--regression", "logistc", "--target", "ill"), "--regression must be one of logistic, "),
+        (("--regression", "logistic"), "needs --target"),
+        (("--regression", "logistic", "--target", "il"), "target must be one of the columns age, smoker, region, ill"),
+        (("--regression", "logistic", "--target", "age"), "classes; 'age' declares a number"),
+        (("--regression", "logistic", "--target", "ill", "--features", "agee"), "the columns are age, smoker, region"),
+        (("--regression", "logistic", "--target", "ill", "--schema", "no.toml"), "there is no schema 'no.toml'"),
+    ],
+)
+def test_a_first_spec_that_could_not_be_planned_is_not_written(words, said, sfumato, clinic):
+    code, out, err = sfumato("spec", "--schema", "schema.toml", *words)
+    assert code == 2
+    assert not out
     assert said in err

@@ -15,7 +15,7 @@ from sfumato.schema import Schema
 
 # Runs behind each width: the same noise at every price, so that a search compares prices and not noise.
 _RUNS = 4
-# Epsilon from which on a higher price hardly narrows an interval (from 20 to 80 by less than 1 %); by default no higher one is tried.
+# Epsilon from which on a higher price hardly narrows an interval (from 20 to 80 by 1 % at most); by default none higher is tried.
 _HIGH = 20.0
 
 

@@ -22,22 +22,49 @@ def spec(
         str | None, typer.Option(help="The data set, as the ledger names it; the schema's name if left out.")
     ] = None,
     ledger: Annotated[str, typer.Option(help="The ledger's file.")] = "budget.db",
+    regression: Annotated[
+        str | None, typer.Option(help="Write a regression of this kind instead: logistic, linear, poisson, ...")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="Of a regression: the column to be predicted.")] = None,
+    features: Annotated[
+        str | None, typer.Option(help="Of a regression: its columns, separated by commas; all others if left out.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here instead of the terminal.")] = None,
 ) -> None:
-    """Write a first spec file to edit: the share of a yes-or-no column.
+    """Write a first spec file to edit: the share of a yes-or-no column, or a regression.
 
     Example: sfumato spec --data survey.csv --schema survey.toml --column smoker -o smokers.toml
+
+    Example: sfumato spec --schema survey.toml --regression logistic --target smoker --features age,region
     """
     from sfumato.schema.documents import toml_value
     from sfumato.shells.spec import TEMPLATE
 
-    if name is None and Path(schema).is_file():
-        from sfumato.schema import Schema
+    if regression is None and (target, features) != (None, None):
+        raise ArgumentError("--target and --features are of a regression: add --regression logistic, or another kind.")
+    # A schema that is there names the data set and has the columns of a regression.
+    known = _declared(schema) if name is None or regression is not None else None
+    facts = {
+        "data": data,
+        "schema": schema,
+        "ledger": ledger,
+        "name": name or ("data" if known is None else known.name),
+    }
+    if regression is None:
+        text = TEMPLATE.format(**{key: toml_value(fact) for key, fact in {**facts, "column": column}.items()})
+    else:
+        from sfumato.shells.regression_template import regression_text
 
-        name = Schema.load(schema).name
-    facts = {"data": data, "schema": schema, "column": column, "name": name or "data", "ledger": ledger}
-    text = TEMPLATE.format(**{key: toml_value(fact) for key, fact in facts.items()})
+        listed = None if features is None else [each.strip() for each in features.split(",")]
+        text = regression_text(regression, target, listed, known, facts)
     write_new(output, text, f"wrote {output}; next: sfumato plan {output}")
+
+
+def _declared(file: str) -> Any:
+    """The schema of this file, or None where the file is not there yet."""
+    from sfumato.schema import Schema
+
+    return Schema.load(file) if Path(file).is_file() else None
 
 
 def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
