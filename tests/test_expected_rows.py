@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import tomllib
 
 import numpy as np
 import pytest
@@ -10,8 +12,10 @@ import pytest
 import sfumato as sf
 from sfumato.dataset import rows_of
 from sfumato.errors import ArgumentError
+from sfumato.rehearsing.declared_effects import factors_of, own_scores
 from sfumato.rehearsing.declared_laws import counts
 from sfumato.rehearsing.expected_rows import MOST_ROWS, ExpectedRows
+from sfumato.rehearsing.fact_examples import example_of, in_python, in_toml
 
 LEVELS = ["north", "south", "east"]
 FEATURES = {"age": sf.Number(18, 90), "owner": sf.Boolean(), "region": sf.Category(LEVELS)}
@@ -106,6 +110,40 @@ def test_labels_have_the_declared_share_and_follow_the_effects(share):
     assert chances[upper].sum() - share * upper.sum() > 6 * deviation
 
 
+def test_powers_and_products_have_effects_in_any_order_of_factors():
+    """Scores of hand-computed rows, and labels of the sketch that follow an effect which no column has alone."""
+    columns = {"age": np.array([20.0, 50.0, 90.0]), "owner": np.array([0, 1, 1]), "region": np.array([1, 1, 2])}
+    effects = {"age": 0.5, "age^2": 0.01, "owner:age": -0.1, "region=south:age^2": 0.001, "age:region=east:owner": 2.0}
+    wanted = [10 + 4 + 0.4, 25 + 25 - 5 + 2.5, 45 + 81 - 9 + 180]
+    assert own_scores(YES, columns, effects, 3) == pytest.approx(wanted)
+    drawn_columns = drawn(AMOUNT, {"y": {"mean": 30, "sd": 2}, "effects": {"owner:region=east": 10.0}}, huber)
+    both = (drawn_columns["owner"] == 1) & (drawn_columns["region"] == 2)
+    gap = drawn_columns["y"][both].mean() - drawn_columns["y"][~both].mean()
+    # A sixth of N rows have both: the mean of their labels has the larger deviation of the two.
+    assert gap == pytest.approx(10.0, abs=4.5 * 2 / math.sqrt(both.sum()) * 1.1)
+
+
+def test_names_with_colons_are_read_as_factors():
+    schema = sf.Schema({"a:b": sf.Number(0, 1), "c": sf.Category(["x", "y:z"]), "y": sf.Boolean()}, target="y")
+    assert factors_of(schema, "c=y:z:a:b^3") == (("c", 1, 1), ("a:b", 3, None))
+    assert ExpectedRows(schema, {"effects": {"a:b:c=y:z": 1.0}}).assumptions[-1].endswith("a:b:c=y:z 1")
+
+
+def test_levels_that_are_whole_numbers_can_be_declared_as_texts():
+    """A spec file has no other keys."""
+    schema = sf.Schema({"ward": sf.Category([1, 2, 3]), "y": sf.Boolean()}, target="y")
+    assert ExpectedRows(schema, {"ward": {"1": 0.5, 2: 0.4}}).assumptions[0] == "ward: 1 50 %, 2 40 %, 3 10 %"
+
+
+@pytest.mark.parametrize("bounds", [(18, 90), (1e6, 1e6 + 1), (-3e-7, 1e-9), (0, 1e12), (-1e300, 1e300)])
+def test_example_facts_can_be_declared(bounds):
+    schema = sf.Schema({"x": sf.Number(*bounds), "y": sf.Number(*bounds)}, target="y")
+    fact = example_of(schema.columns["x"])
+    assert ExpectedRows(schema, {"x": fact, "y": fact}).assumptions[0].startswith("x: mean ")
+    assert tomllib.loads(f"x = {in_toml(fact)}")["x"] == fact
+    assert ast.literal_eval(in_python(fact)) == fact
+
+
 def test_numbers_as_labels_have_their_mean_and_deviation_about_the_model():
     facts = {"y": {"mean": 25, "sd": 4}, "effects": {"age": 0.1}}
     columns = drawn(AMOUNT, facts, huber)
@@ -171,17 +209,26 @@ def test_the_same_facts_give_the_same_rows():
 
 REFUSED = {
     "an unknown column": ({"income": 0.5}, "age, owner, region, y, effects"),
-    "a number without sd": ({"age": {"mean": 40}}, '"sd": 12'),
-    "a number as a share": ({"age": 0.5}, '"mean": 45'),
+    "a number without sd": ({"age": {"mean": 40}}, '{"mean": 54, "sd": 12}. Got {\'mean\': 40}.'),
+    "a number as a share": ({"age": 0.5}, '"mean": 54'),
     "a mean outside": ({"age": {"mean": 95, "sd": 1}}, "between its bounds 18 and 90"),
     "a deviation too large": ({"age": {"mean": 45, "sd": 40}}, "allows sd below 34.86"),
     "a share above 1": ({"owner": 5}, "0.05 for 5 %"),
     "shares above 1": ({"region": {"north": 0.7, "south": 0.4}}, "they add up to 1.1"),
     "shares below 1": ({"region": {"north": 0.7, "south": 0.1, "east": 0.1}}, "they add up to 0.9"),
     "an unknown level": ({"region": {"west": 0.7}}, "'north', 'south', 'east'"),
-    "one share of three levels": ({"region": 0.7}, "'north': 0.6"),
+    "one share of three levels": ({"region": 0.7}, '{"north": 0.6}'),
     "the effect of the first level": ({"effects": {"region=north": 1.0}}, "column=level"),
-    "effects that are none": ({"effects": 3}, "a mapping such as"),
+    "effects that are none": ({"effects": 3}, 'effects must be declared by name, such as {"age": 0.014}. Got 3.'),
+    "the effect of a level in a product": ({"effects": {"age:region=north": 1.0}}, "column=level"),
+    "a power of a yes or no": (
+        {"effects": {"owner^2": 1.0}},
+        "age, owner, region=south, region=east, of powers such as age^2, of products such as age:owner; got 'owner^2'",
+    ),
+    "a power too high": ({"effects": {"age^6": 1.0}}, "of powers such as age^2"),
+    "a column twice": ({"effects": {"age:age^2": 1.0}}, "has a column twice"),
+    "two levels of a column": ({"effects": {"region=south:region=east": 1.0}}, "has a column twice"),
+    "an effect by two names": ({"effects": {"age:owner": 1.0, "owner:age": 2.0}}, "the same effect; declare it once"),
     "a label above 1": ({"y": 1.5}, "between 0 and 1"),
 }
 

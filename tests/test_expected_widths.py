@@ -83,6 +83,7 @@ def test_more_runs_are_made_where_widths_vary():
     wide = np.ones((1, 500))
     assert [_enough(list(wide + 0.9 * turns[:count]), None) for count in (3, 4, 20)] == [False, False, True]
     assert FEW.expected(2).runs == 2
+    assert expected_widths(FEW.plan, FEW.schema, most=3).runs == 3
     assert np.array_equal(FEW.expected(2).half_widths, FEW.expected(2).half_widths)
 
 
@@ -178,6 +179,26 @@ def test_what_is_printed_has_every_coefficient_the_marks_and_the_assumptions():
     assert lines[-len(expected.assumptions) :] == [f"  {said}" for said in expected.assumptions]
 
 
+@pytest.mark.parametrize("rows", [None, {}])
+def test_where_nothing_was_declared_the_reader_is_told_before_the_assumptions(rows):
+    expected = expected_widths(FEW.plan, FEW.schema, rows, runs=1)
+    lines = str(expected).splitlines()
+    place = lines.index("Assumed of the rows:")
+    assert lines[place - 1] == expected.warning == expected.to_json()["warning"]
+    assert expected.warning.startswith(
+        "Nothing was declared of the rows: levels that are rare, and labels that are rarer"
+    )
+    assert "[expect]" in expected.warning
+    assert "rows=" in expected.warning
+
+
+def test_declared_facts_and_public_rows_have_no_such_warning():
+    for rows in ({"boolean0": 0.4}, FEW.table(np.random.default_rng(1), 50)):
+        expected = expected_widths(FEW.plan, FEW.schema, rows, runs=1)
+        assert expected.warning == ""
+        assert "Nothing was declared" not in str(expected)
+
+
 def test_limits_come_from_the_prior():
     identity = np.eye(4)
     assert prior_half_widths(FEW.model, identity, 0.9)[:3] == pytest.approx(5 * 1.6448536)
@@ -268,5 +289,20 @@ def test_what_cannot_be_searched_is_refused(one_run):
         sf.plan_for_width(FEW.model, 4_000, 1.0, schema=FEW.schema, epsilon=1.0, draws=None)
     with pytest.raises(ArgumentError, match="are for regressions"):
         sf.plan_for_width(sf.families.BetaBernoulli(1, 1), 4_000, 1.0, schema=FEW.schema)
-    with pytest.raises(CalibrationError, match="no price buys off"):
-        sf.plan_for_width(FEW.model, 4_000, 1e-4, schema=FEW.schema)
+
+
+@pytest.mark.parametrize(
+    ("high", "price"),
+    [(20.0, "a higher price hardly does"), (1.5, "so may a higher price: raise the upper end of epsilons")],
+)
+def test_a_width_that_no_price_reaches_is_refused_with_what_would_narrow_it(one_run, high, price):
+    with pytest.raises(CalibrationError) as refusal:
+        sf.plan_for_width(FEW.model, 4_000, 1e-4, schema=FEW.schema, epsilons=(0.01, high))
+    plan = sf.plan(FEW.model, 4_000, high, 1e-6, goal="estimate")
+    width = 2 * expected_widths(plan, FEW.schema, runs=1)["boolean0"]
+    assert str(refusal.value).startswith(
+        f"at epsilon {high:g} the expected width of boolean0 is still {width:.4g}, above 0.0001."
+    )
+    assert "a less rare level or another reference" in str(refusal.value)
+    assert price in str(refusal.value)
+    assert "sampling error" not in str(refusal.value)

@@ -236,7 +236,7 @@ def _for_regression(
         delta,
         1,
         (epsilons[0], epsilons[1]),
-        width_of_plans(schema, rows, coefficient),
+        width_of_plans(schema, rows, coefficient, width, epsilons[1]),
         f"of {'the widest coefficient' if coefficient is None else coefficient} on the expected rows",
     )
 

@@ -137,3 +137,14 @@ def test_coefficients_that_would_be_called_alike_are_refused(columns, features, 
     schema = sf.Schema({**columns, "y": sf.Boolean()}, target="y")
     with pytest.raises(sf.errors.ArgumentError, match=f"two coefficients would be called '{name}': rename a column"):
         sf.regression("logistic", schema, features)
+
+
+def test_a_schema_without_target_is_refused_with_how_to_choose_one():
+    schema = sf.Schema({"age": sf.Number(0, 99), "ill": sf.Boolean()})
+    model = sf.regression("logistic", schema.with_target("ill"))
+    assert model.terms == ("age",)
+    for refused in (lambda: sf.regression("logistic", schema), lambda: model.columns(schema)):
+        with pytest.raises(
+            sf.errors.ArgumentError, match=r"needs labels: declare target=.* or choose a column by schema\.with_target"
+        ):
+            refused()

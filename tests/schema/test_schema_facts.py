@@ -162,3 +162,18 @@ print("numpy" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_target_can_be_chosen_or_changed():
+    """The facts stay; a former target is a feature."""
+    columns = {"age": Number(0, 99), "ill": Boolean(), "well": Boolean()}
+    schema = Schema(columns, data_norm=2.0, name="clinic", unit="patient", rows="normalise")
+    ill = schema.with_target("ill")
+    assert ill == Schema(columns, "ill", 2.0, "clinic", "patient", "normalise")
+    assert ill.with_target("well").features == ("age", "ill")
+    assert schema.target is None
+    for name in ("height", None, ["ill"]):
+        with pytest.raises(ArgumentError, match="target must be one of the columns age, ill, well; got"):
+            schema.with_target(name)
+    with pytest.raises(ArgumentError, match=r"a column of a table; a vector has its target from Schema\.vector"):
+        Schema.vector(3, data_norm=1.0).with_target("target")

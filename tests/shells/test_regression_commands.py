@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
+import re
+import tomllib
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ import pytest
 import sfumato as sf
 from command_line import typed
 from sfumato.shells.printing import emit
+from sfumato.shells.spec import Spec
 
 SCHEMA = """
 sfumato = "schema"
@@ -45,7 +49,7 @@ delta = 1e-6
 [expect]
 ill = 0.3
 region = { north = 0.5, south = 0.3 }
-effects = { age = 0.02, "region=west" = -0.4 }
+effects = { age = 0.02, "region=west" = -0.4, "smoker:age" = 0.001 }
 """
 
 
@@ -76,7 +80,7 @@ def test_a_walk_from_the_expected_widths_to_predictions(sfumato, clinic):
     assert code == 0
     assert "expected half-widths of 90 % intervals" in out
     assert "  region: north 50 %, south 30 %, west 20 %" in out
-    assert "effects on it: age 0.02, region=west -0.4" in out
+    assert "effects on it: age 0.02, region=west -0.4, smoker:age 0.001" in out
     assert "noise added to the mean gradient" not in out
     expected = json.loads(sfumato("plan", "spec.toml", "--json")[1])["expected_widths"]["half_widths"]
     assert list(expected) == ["intercept", "age", "smoker", "region=north", "region=west", "age^2"]
@@ -120,12 +124,57 @@ def test_a_walk_from_the_expected_widths_to_predictions(sfumato, clinic):
 
 
 def test_a_price_list_has_the_width_of_each_coefficient(sfumato, clinic):
-    code, out, _ = sfumato("price-list", "spec.toml", "--epsilons", "1,5")
+    code, out, _ = sfumato("price-list", "spec.toml", "--epsilons", "1,4")
     lines = [line.split() for line in out.splitlines()]
     assert code == 0
-    assert lines[1] == ["epsilon", "1", "5"]
+    assert lines[1] == ["epsilon", "1", "4"]
     assert lines[3][0] == "age"
     assert all(float(cheap) > float(dear) for _, cheap, dear in lines[2:8])
+    assert "*" not in out
+    assert "Assumed of the rows:\n  age: uniform between 18 and 90\n" in out
+    planned = json.loads(sfumato("plan", "spec.toml", "--json")[1])["expected_widths"]
+    assert [dear for _, _, dear in lines[2:8]] == [f"{half:.3g}" for half in planned["half_widths"].values()]
+
+
+def test_a_price_list_marks_widths_of_which_little_will_be_told(sfumato, clinic):
+    """A level of 0.3 % of 4,000 rows: twelve of them, too few at any of these prices."""
+    (clinic / "spec.toml").write_text(
+        SPEC.replace("north = 0.5, south = 0.3", "north = 0.6, south = 0.397").replace(', "age^2"', "")
+    )
+    code, out, _ = sfumato("price-list", "spec.toml", "--epsilons", "0.5,4")
+    assert code == 0
+    lines = out.splitlines()
+    (rare,) = (line for line in lines if line.startswith("region=west"))
+    (usual,) = (line for line in lines if line.startswith("region=north"))
+    assert rare.count("*") == 2
+    assert not usual.endswith("*")
+    (sentence,) = (line for line in lines if line.startswith("* "))
+    assert sentence.startswith("* Little will be told at this price (region=west is rare: 0.3 % of the rows")
+    assert sentence.endswith(": the interval is not much narrower than the prior's own.")
+    assert "  region: north 60 %, south 39.7 %, west 0.3 %" in lines
+    (listed,) = json.loads(sfumato("price-list", "spec.toml", "--epsilons", "4", "--json")[1])
+    assert f"{listed['half_widths']['region=west']:.3g}*" == rare.split()[-1]
+    assert listed["little"] == ["region=west"]
+
+
+def test_the_runs_of_a_price_list_are_shared_by_its_prices(monkeypatch, clinic):
+    """At most 120 runs in all, 4 of each price at least, and fewer where there are hundreds of coefficients."""
+    spec = Spec.load(clinic / "spec.toml")
+    asked = []
+    monkeypatch.setattr(Spec, "expected_widths", lambda self, plan, most: asked.append(most))
+    for prices in (1, 4, 100):
+        spec.narrowness(None, prices)
+    wide = dataclasses.replace(spec, model=sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(1.0), 320))
+    wide.narrowness(None, 2)
+    assert asked == [120, 30, 4, 6]
+
+
+def test_a_spec_without_facts_is_told_what_they_are_for(sfumato, clinic):
+    (clinic / "spec.toml").write_text(SPEC[: SPEC.index("[expect]")].replace(', "age^2"', ""))
+    code, out, _ = sfumato("plan", "spec.toml")
+    assert code == 0
+    assert out.count("Nothing was declared of the rows: ") == 1
+    assert out.index("declare their shares in [expect] of a spec file") < out.index("Assumed of the rows:")
 
 
 def test_public_rows_can_be_what_is_expected(sfumato, clinic):
@@ -167,7 +216,15 @@ def test_the_private_table_is_not_what_is_expected(name, sfumato, clinic):
         ),
         ("[expect]", '[expect]\nrows = "x.csv"', "[expect] takes rows"),
         (SPEC[SPEC.index("[expect]") :], '[expect]\nrows = "x.csv"', "[expect] there is no file 'x.csv'"),
-        ("ill = 0.3", 'ill = "rare"', "[expect] ill must be a share such as 0.3 or a table such as"),
+        ("ill = 0.3", 'ill = "rare"', "[expect] ill must be a number or a table such as ill = 0.3; got 'rare'"),
+        (
+            "ill = 0.3",
+            "ill = 0.3\nage = 45",
+            "[expect] 'age' is a number; declare its mean and sd, such as { mean = 54, sd = 12 }. Got 45.",
+        ),
+        ("ill = 0.3", "ill = 0.3\nage = { mean = 45 }", "Got { mean = 45 }."),
+        ("{ north = 0.5, south = 0.3 }", "0.5", "declare their shares, such as { north = 0.6 }. Got 0.5."),
+        ("effects = { age = 0.02", "effects = 3 #", "declared by name, such as { age = 0.014 }. Got 3."),
         ('"age^2"]', '"age^2", "age:region:smoker"]', "needs"),
         ('"age", "smoker"', '"agee", "smoker"', "names 'agee'; the columns are age, smoker, region"),
         ("sd = 3", "sd = -3", "prior of sd must be"),
@@ -213,3 +270,57 @@ def test_numbers_that_json_lacks_are_null(capsys):
     """An odds ratio may exceed every float; the command answers nevertheless."""
     emit(True, {"ratio": float("inf"), "ends": (np.float64(1.5), float("nan")), "array": np.array([1.0, -np.inf])}, "")
     assert json.loads(capsys.readouterr().out) == {"ratio": None, "ends": [1.5, None], "array": [1.0, None]}
+
+
+# --- a first spec file --------------------------------------------------------------------------------------------------
+
+
+def test_a_first_spec_of_a_regression_can_be_planned_and_its_examples_declared(sfumato, clinic):
+    words = ("spec", "--data", "rows.csv", "--schema", "schema.toml", "--regression", "logistic", "--target", "ill")
+    code, out, _ = sfumato(*words, "-o", "first.toml")
+    assert code == 0
+    assert "next: sfumato plan first.toml" in out
+    text = (clinic / "first.toml").read_text()
+    made = tomllib.loads(text)
+    assert made["model"] == {"regression": "logistic", "target": "ill", "features": ["age", "smoker", "region"]}
+    assert made["data"] == {"file": "rows.csv", "schema": "schema.toml"}
+    assert made["ledger"] == {"file": "budget.db", "name": "clinic"}
+    assert Spec.load(clinic / "first.toml").schema.target == "ill"
+    declared = re.sub(r"(?m)^# (ill|age|smoker|region|effects) =", r"\1 =", text)
+    assert tomllib.loads(declared)["expect"] == {
+        "ill": 0.3, "age": {"mean": 54, "sd": 12}, "smoker": 0.3, "region": {"north": 0.6}, "effects": {"age": 0.014}
+    }  # fmt: skip
+    (clinic / "first.toml").write_text(declared)
+    code, out, _ = sfumato("plan", "first.toml")
+    assert code == 0
+    assert "ill: no 70 %, yes 30 %; effects on it: age 0.014" in out
+
+
+def test_a_first_spec_has_the_features_that_were_asked_for_also_before_there_is_a_schema(sfumato, clinic):
+    words = ("spec", "--regression", "logistic", "--target", "ill", "--features")
+    out = sfumato(*words, "age, age^2", "--schema", "schema.toml")[1]
+    assert tomllib.loads(out)["model"]["features"] == ["age", "age^2"]
+    assert "# age = {" in out
+    assert "# region" not in out
+    made = tomllib.loads(sfumato(*words, "height,weight", "--schema", "later.toml")[1])
+    assert made["model"] == {"regression": "logistic", "target": "ill", "features": ["height", "weight"]}
+    assert (made["data"]["schema"], made["ledger"]["name"], made["expect"]) == ("later.toml", "data", {})
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--target", "ill"), "--target and --features are of a regression: add --regression"),
+        (("--regression", "logistc", "--target", "ill"), "--regression must be one of logistic, "),
+        (("--regression", "logistic"), "needs --target"),
+        (("--regression", "logistic", "--target", "il"), "target must be one of the columns age, smoker, region, ill"),
+        (("--regression", "logistic", "--target", "age"), "classes; 'age' declares a number"),
+        (("--regression", "logistic", "--target", "ill", "--features", "agee"), "the columns are age, smoker, region"),
+        (("--regression", "logistic", "--target", "ill", "--schema", "no.toml"), "there is no schema 'no.toml'"),
+    ],
+)
+def test_a_first_spec_that_could_not_be_planned_is_not_written(words, said, sfumato, clinic):
+    code, out, err = sfumato("spec", "--schema", "schema.toml", *words)
+    assert code == 2
+    assert not out
+    assert said in err

@@ -58,7 +58,10 @@ def regression(
     if schema.dimension is not None:
         raise ArgumentError("sf.regression is for tables with named columns; for vectors use sf.Gibbs or an estimator.")
     if schema.target is None:
-        raise ArgumentError(f"a regression needs labels: declare target='...' in schema {schema.name!r}.")
+        raise ArgumentError(
+            f"a regression needs labels: declare target='...' in schema {schema.name!r}, or choose a column by "
+            "schema.with_target('...')."
+        )
     strange = [key for key in numbers if key not in known[kind].spec_keys]
     if strange:
         takes = f"takes {', '.join(known[kind].spec_keys)}" if known[kind].spec_keys else "takes no further number"

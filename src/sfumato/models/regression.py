@@ -87,7 +87,10 @@ def label_values(model: Gibbs, schema: Schema, block: Mapping[str, Any] | None) 
     """Labels of a block as numbers that the loss takes; without a block only the declarations are checked."""
     target = schema.target
     if target is None:
-        raise ArgumentError(f"{model.loss.name} needs labels: declare target='...' in schema {schema.name!r}.")
+        raise ArgumentError(
+            f"{model.loss.name} needs labels: declare target='...' in schema {schema.name!r}, or choose a column by "
+            "schema.with_target('...')."
+        )
     column = schema.columns[target]
     domain = model.loss.label_domain
     if isinstance(domain, LabelInterval):

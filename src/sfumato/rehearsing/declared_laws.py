@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
+from sfumato.rehearsing.fact_examples import example_of, refused
 from sfumato.schema import Boolean, Column, Number
 
 Array = NDArray[np.float64]
@@ -51,15 +52,15 @@ def shares_of(name: str, column: Column, fact: object) -> list[float]:
     if isinstance(fact, Mapping):
         return _shares_by_level(name, column, levels, fact)
     if len(levels) != 2:
-        raise ArgumentError(
-            f"rows: {name!r} has {len(levels)} levels; declare their shares, such as {{{levels[0]!r}: 0.6}}. "
-            f"Got {_validate.shown(fact)}."
-        )
+        raise refused(f"{name!r} has {len(levels)} levels; declare their shares", example_of(column), fact)
     share = _share(name, fact)
     return [1 - share, share]
 
 
 def _shares_by_level(name: str, column: Column, levels: list[Any], fact: Mapping[Any, object]) -> list[float]:
+    # The keys of TOML are texts, also where the levels are whole numbers.
+    texts = {} if isinstance(column, Boolean) else {str(level): level for level in levels}
+    fact = {level if level in levels or level not in texts else texts[level]: share for level, share in fact.items()}
     named = {level: _share(f"{name}={level}", share) for level, share in fact.items()}
     unknown = [level for level in named if level not in levels]
     if unknown or (isinstance(column, Boolean) and any(not isinstance(level, bool) for level in named)):
@@ -135,9 +136,7 @@ def mean_and_sd(name: str, column: Number, fact: object, sd: float | None = None
         or keys - {"mean", "sd"}
         or (sd is None and "sd" not in keys)
     ):
-        raise ArgumentError(
-            f'rows: {name!r} is a number; declare it as {{"mean": 45, "sd": 12}}. Got {_validate.shown(fact)}.'
-        )
+        raise refused(f"{name!r} is a number; declare its mean and sd", example_of(column), fact)
     mean = _validate.finite(f"rows: the mean of {name}", fact["mean"])
     if not column.lower < mean < column.upper:
         raise ArgumentError(

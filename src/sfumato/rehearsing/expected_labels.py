@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.clipped_poisson import ClippedPoisson
 from sfumato.models.losses.labels import LabelSet
 from sfumato.rehearsing.declared_laws import law_of, mean_and_sd, shares_of, strata
-from sfumato.schema import Category, Number, Schema
+from sfumato.schema import Number, Schema
 
 Array = NDArray[np.float64]
 # A normal law whose six deviations fill the bounds has nearly all its labels within them.
@@ -28,49 +27,6 @@ _DEVIATIONS = 6.0
 _HALVINGS = 50
 # Scores beyond this give shares of 0 and 1.
 _FARTHEST = 60.0
-
-
-def checked_effects(schema: Schema, effects: object) -> dict[str, float]:
-    """Declared effects by the name of a number or a yes or no, or "column=level"; others are refused."""
-    if not isinstance(effects, Mapping):
-        raise ArgumentError(f'rows: effects must be a mapping such as {{"age": 0.03}}; got {_validate.shown(effects)}.')
-    known = _effect_names(schema)
-    for name in effects:
-        if name not in known:
-            raise ArgumentError(
-                f"rows: effects are of {', '.join(known)}; got {name!r}. Write a level as column=level; the reference level of "
-                "a category has the effect 0."
-            )
-    return {name: _validate.finite(f"rows: the effect of {name}", value) for name, value in effects.items()}
-
-
-def _effect_names(schema: Schema) -> list[str]:
-    if schema.dimension is not None:
-        return [f"x{i}" for i in range(schema.dimension)]
-    names: list[str] = []
-    for name in schema.features:
-        column = schema.columns[name]
-        if isinstance(column, Category):
-            names += [f"{name}={level}" for level in column.levels if level != column.reference]
-        else:
-            names.append(name)
-    return names
-
-
-def own_scores(schema: Schema, columns: Mapping[str, Any], effects: Mapping[str, float], m: int) -> Array:
-    """The sum of the effects of each of m rows, without a constant."""
-    if schema.dimension is not None:
-        theta = np.array([effects.get(f"x{i}", 0.0) for i in range(schema.dimension)])
-        return np.asarray(columns["matrix"] @ theta)
-    scores = np.zeros(m)
-    for name in schema.features:
-        column, values = schema.columns[name], np.asarray(columns[name])
-        if isinstance(column, Category):
-            own = [effects.get(f"{name}={level}", 0.0) for level in column.levels]
-            scores += np.array(own)[values.astype(np.intp)]
-        elif name in effects:
-            scores += effects[name] * values.astype(np.float64)
-    return scores
 
 
 def label_sentence(schema: Schema, fact: object, effects: Mapping[str, float], model: Gibbs | None = None) -> str:

@@ -16,8 +16,9 @@ from sfumato import _validate
 from sfumato.dataset import Dataset
 from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
+from sfumato.rehearsing.declared_effects import checked_effects, own_scores
 from sfumato.rehearsing.declared_laws import Law, law_of
-from sfumato.rehearsing.expected_labels import checked_effects, label_sentence, labels_of, own_scores
+from sfumato.rehearsing.expected_labels import label_sentence, labels_of
 from sfumato.rehearsing.parameter_errors import on_sphere
 from sfumato.schema import Category, Column, Schema
 from sfumato.schema.counts import Tally
@@ -29,14 +30,19 @@ _SEED = 20_260_102
 MOST_ROWS = 16_384
 _EFFECTS = "effects"
 Columns = dict[str, Any]
+# Printed with widths that rest on the schema alone.
+_NOTHING_DECLARED = (
+    "Nothing was declared of the rows: levels that are rare, and labels that are rarer than half, make intervals much wider than "
+    "this; declare their shares in [expect] of a spec file, or as rows=."
+)
 
 
 class ExpectedRows:
     """What is assumed about the rows of a schema; `assumptions` says it in sentences, and `columns` draws rows of that kind.
 
     rows: a mapping of declared facts (a number {"mean": 45, "sd": 12}, a yes or no or a label of two classes its share, a
-        category {"north": 0.6}, and "effects": {"age": 0.03} in the columns' own units), or public rows: a table as
-        `Dataset.from_table` reads it, or for a vector schema a matrix or a pair (matrix, labels). None: the defaults.
+        category {"north": 0.6}, and "effects": {"age": 0.03, "age:owner": 0.01} in the columns' own units), or public rows: a
+        table as `Dataset.from_table` reads it, or for a vector schema a matrix or a pair (matrix, labels). None: the defaults.
     label: the facts of the target, where public rows come without it.
     """
 
@@ -53,6 +59,7 @@ class ExpectedRows:
         self._laws: dict[str, Law] = {}
         self._effects: dict[str, float] = {}
         self._label = label
+        self._said_nothing = label is None and (rows is None or (isinstance(rows, Mapping) and not rows))
         if rows is None or _is_facts(rows):
             self._declare(dict(rows or {}))  # type: ignore[call-overload]
         else:
@@ -80,6 +87,11 @@ class ExpectedRows:
                 known = [*schema.features, *([schema.target] if schema.target else []), _EFFECTS]
                 raise ArgumentError(f"rows: facts are declared of {', '.join(known)}; got {_validate.shown(name)}.")
         self._laws = {name: law_of(name, schema.columns[name], facts.get(name)) for name in schema.features}
+
+    @property
+    def warning(self) -> str:
+        """A sentence for the reader where no fact was declared and no public row given, else ""."""
+        return _NOTHING_DECLARED if self._said_nothing else ""
 
     @property
     def assumptions(self) -> list[str]:

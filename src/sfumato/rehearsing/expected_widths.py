@@ -58,7 +58,8 @@ class ExpectedWidths:
     """Expected half-widths of the intervals of a plan, in the order of the release's names.
 
     `prior_half_widths` are those of the prior's own intervals, `little` names the coefficients of which the release will tell
-    little, `reasons` says why where it can be seen, and `assumptions` what was assumed about the rows.
+    little, `reasons` says why where it can be seen, and `assumptions` what was assumed about the rows. `warning` is a sentence for
+    widths that rest on the schema alone.
     """
 
     names: tuple[str, ...]
@@ -69,6 +70,7 @@ class ExpectedWidths:
     assumptions: tuple[str, ...]
     level: float
     runs: int
+    warning: str = ""
 
     def __getitem__(self, name: str) -> float:
         """The expected half-width of one coefficient."""
@@ -92,7 +94,12 @@ class ExpectedWidths:
                 f"any of the {len(self.names)}" if self.little == self.names else ", ".join(self.little[:_SHOWN]) + rest
             )
             lines.append(f"Little will be told of {what}{because}.")
-        return "\n".join([*lines, "Assumed of the rows:", *(f"  {said}" for said in self.assumptions)])
+        return "\n".join([*lines, *self.assumed_lines()])
+
+    def assumed_lines(self) -> list[str]:
+        """What was assumed about the rows, a line for each assumption; first a warning where nothing was declared."""
+        first = [self.warning] if self.warning else []
+        return [*first, "Assumed of the rows:", *(f"  {said}" for said in self.assumptions)]
 
     def to_json(self) -> dict[str, Any]:
         """The numbers by coefficient, and the sentences."""
@@ -103,6 +110,7 @@ class ExpectedWidths:
             "little": list(self.little),
             "reasons": list(self.reasons),
             "assumptions": list(self.assumptions),
+            "warning": self.warning or None,
         }
 
 
@@ -114,13 +122,14 @@ def expected_widths(
     runs: int | None = None,
     functionals: Functionals | None = None,
     whole: bool = False,
+    most: int | None = None,
 ) -> ExpectedWidths:
     """The expected half-widths of a regression's intervals, from the plan, the schema and public facts about the rows.
 
     `rows` are an `ExpectedRows`, or the facts or public rows that make one; None for its defaults. A plan whose release will have
-    no intervals is refused as the release would. Without `runs` there are as many as make the means accurate, 16 to 80.
-    `functionals` are the names and the matrix of the numbers to report, by default the coefficients in the columns' own units.
-    With `whole` all n rows are invented, instead of a sketch of at most 16,384 whose sums stand for them.
+    no intervals is refused as the release would. Without `runs` there are as many as make the means accurate, 16 to 80, and never
+    more than `most`. `functionals` are the names and the matrix of the numbers to report, by default the coefficients in the
+    columns' own units. With `whole` all n rows are invented, instead of a sketch of at most 16,384 whose sums stand for them.
     """
     model = _checked(plan, schema)
     share, count = _validate.between("level", level, 0.0, 1.0), None if runs is None else _validate.whole("runs", runs)
@@ -132,7 +141,8 @@ def expected_widths(
     names, matrix = functionals or _own(model, schema, engine.labels)
     document, about = plan.to_json(), _about(schema)
     each: list[Array] = []
-    while not _enough(each, count):
+    limit = None if most is None else _validate.whole("most", most)
+    while not _enough(each, count) and len(each) != limit:
         draws = procedure.carry_out(task, engine, seeded(_SEED + len(each)))
         lower, upper = ends(draws, document, about, matrix, share, BOTH)
         each.append((upper - lower) / 2)
@@ -141,7 +151,8 @@ def expected_widths(
     marked = _little(np.array(each), NEARLY * own) | not_identified(features, matrix)
     little = tuple(name for name, mark in zip(names, marked, strict=True) if mark)
     reasons = reasons_of(schema, sketch, features, engine.labels, little, len(names))
-    return ExpectedWidths(tuple(names), halves, own, little, reasons, tuple(assumed.assumed(model)), share, len(each))
+    said = tuple(assumed.assumed(model))
+    return ExpectedWidths(tuple(names), halves, own, little, reasons, said, share, len(each), assumed.warning)
 
 
 def _enough(each: list[Array], count: int | None) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from sfumato import _validate
-from sfumato.errors import ArgumentError
+from sfumato.errors import ArgumentError, CalibrationError
 from sfumato.mechanisms.plan import Plan
 from sfumato.queries.own_units import is_intercept
 from sfumato.rehearsing.expected_rows import ExpectedRows
@@ -15,11 +15,17 @@ from sfumato.schema import Schema
 
 # Runs behind each width: the same noise at every price, so that a search compares prices and not noise.
 _RUNS = 4
+# Epsilon from which on a higher price hardly narrows an interval (from 20 to 80 by 1 % at most); by default none higher is tried.
+_HIGH = 20.0
 
 
-def width_of_plans(schema: Schema, rows: object, coefficient: str | None) -> Callable[[Plan, float], float]:
+def width_of_plans(
+    schema: Schema, rows: object, coefficient: str | None, wanted: float = math.inf, highest: float = math.inf
+) -> Callable[[Plan, float], float]:
     """A function of a plan and a level: the expected width of this coefficient, or of the widest but for the intercept.
 
+    The first plan that it is asked about has the `highest` epsilon: a width above `wanted` there is an error that says what would
+    narrow it.
     A plan without intervals counts as infinitely wide once another plan had some: at a very low price a regression is released
     by a plain path, whose intervals are for at most 30 coefficients.
     """
@@ -39,7 +45,21 @@ def width_of_plans(schema: Schema, rows: object, coefficient: str | None) -> Cal
                 f"coefficient must be one of {', '.join(expected.names)}; got {_validate.shown(coefficient)}."
             )
         named = [name for name in expected.names if not is_intercept(name)] if coefficient is None else [coefficient]
-        widths.append(2 * max(expected[name] for name in named or expected.names))
+        widest = max(named or expected.names, key=lambda name: expected[name])
+        widths.append(2 * expected[widest])
+        if len(widths) == 1 and widths[0] > wanted:
+            raise CalibrationError(_too_wide(widest, widths[0], wanted, highest))
         return widths[-1]
 
     return width
+
+
+def _too_wide(name: str, width: float, wanted: float, epsilon: float) -> str:
+    """The message where the highest price does not buy the width; which of the remedies serves depends on the rows."""
+    price = (
+        "a higher price hardly does" if epsilon >= _HIGH else "so may a higher price: raise the upper end of epsilons"
+    )
+    return (
+        f"at epsilon {epsilon:g} the expected width of {name} is still {width:.4g}, above {wanted:g}. More records narrow it, and "
+        f"for a level of a category a less rare level or another reference; {price}. Or ask for a wider interval."
+    )

@@ -148,6 +148,16 @@ class Schema:
 
         return default_names(self.dimension or 0) if self.units is None else self.units.names
 
+    def with_target(self, name: str) -> Schema:
+        """Return the same facts with this column of a table as the one to be predicted; another target becomes a feature."""
+        if self.dimension is not None:
+            raise ArgumentError(
+                "with_target() chooses a column of a table; a vector has its target from Schema.vector."
+            )
+        if not isinstance(name, str) or name not in self.columns:
+            raise ArgumentError(f"target must be one of the columns {', '.join(self.columns)}; got {name!r}.")
+        return Schema(self.columns, name, self.data_norm, self.name, self.unit, self.rows)
+
     def without_target(self) -> Schema:
         """Return the facts about the features alone, by which public rows are read for a prediction."""
         made = object.__new__(Schema)

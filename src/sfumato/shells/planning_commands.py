@@ -22,22 +22,49 @@ def spec(
         str | None, typer.Option(help="The data set, as the ledger names it; the schema's name if left out.")
     ] = None,
     ledger: Annotated[str, typer.Option(help="The ledger's file.")] = "budget.db",
+    regression: Annotated[
+        str | None, typer.Option(help="Write a regression of this kind instead: logistic, linear, poisson, ...")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="Of a regression: the column to be predicted.")] = None,
+    features: Annotated[
+        str | None, typer.Option(help="Of a regression: its columns, separated by commas; all others if left out.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here instead of the terminal.")] = None,
 ) -> None:
-    """Write a first spec file to edit: the share of a yes-or-no column.
+    """Write a first spec file to edit: the share of a yes-or-no column, or a regression.
 
     Example: sfumato spec --data survey.csv --schema survey.toml --column smoker -o smokers.toml
+
+    Example: sfumato spec --schema survey.toml --regression logistic --target smoker --features age,region
     """
     from sfumato.schema.documents import toml_value
     from sfumato.shells.spec import TEMPLATE
 
-    if name is None and Path(schema).is_file():
-        from sfumato.schema import Schema
+    if regression is None and (target, features) != (None, None):
+        raise ArgumentError("--target and --features are of a regression: add --regression logistic, or another kind.")
+    # A schema that is there names the data set and has the columns of a regression.
+    known = _declared(schema) if name is None or regression is not None else None
+    facts = {
+        "data": data,
+        "schema": schema,
+        "ledger": ledger,
+        "name": name or ("data" if known is None else known.name),
+    }
+    if regression is None:
+        text = TEMPLATE.format(**{key: toml_value(fact) for key, fact in {**facts, "column": column}.items()})
+    else:
+        from sfumato.shells.regression_template import regression_text
 
-        name = Schema.load(schema).name
-    facts = {"data": data, "schema": schema, "column": column, "name": name or "data", "ledger": ledger}
-    text = TEMPLATE.format(**{key: toml_value(fact) for key, fact in facts.items()})
+        listed = None if features is None else [each.strip() for each in features.split(",")]
+        text = regression_text(regression, target, listed, known, facts)
     write_new(output, text, f"wrote {output}; next: sfumato plan {output}")
+
+
+def _declared(file: str) -> Any:
+    """The schema of this file, or None where the file is not there yet."""
+    from sfumato.schema import Schema
+
+    return Schema.load(file) if Path(file).is_file() else None
 
 
 def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
@@ -104,26 +131,43 @@ def price_list(
     spec = Spec.load(file)
     count = spec.records() if n is None else n
     prices = priced(lambda epsilon: spec.plan(count, epsilon=epsilon), levels, spec.price["delta"])
-    widths = [None if each is None else spec.narrowness(each) for each in prices.plans]
+    widths = [None if each is None else spec.narrowness(each, len(prices)) for each in prices.plans]
     document = [
-        {"epsilon": level, "plan": None if each is None else each.to_json(), "reason": reason, "half_widths": halves}
-        for level, each, reason, halves in zip(prices.epsilons, prices.plans, prices.reasons, widths, strict=True)
+        {"epsilon": level, "plan": None if each is None else each.to_json(), "reason": reason, **_in_json(expected)}
+        for level, each, reason, expected in zip(prices.epsilons, prices.plans, prices.reasons, widths, strict=True)
     ]
     emit(as_json, document, str(prices) if not any(widths) else _widths_by_price(prices, widths))
 
 
-def _widths_by_price(prices: Any, widths: list[dict[str, float] | None]) -> str:
-    """A regression's price list: the expected half-width of each coefficient at every epsilon."""
+def _in_json(expected: Any) -> dict[str, Any]:
+    """The half-widths at one price, and of which coefficients little will be told."""
+    facts = {} if expected is None else expected.to_json()
+    return {key: facts.get(key) for key in ("half_widths", "little", "reasons", "assumptions", "warning")}
+
+
+def _widths_by_price(prices: Any, widths: list[Any]) -> str:
+    """A regression's price list: the expected half-width of each coefficient at every epsilon, a star where little will be told."""
     from sfumato.queries.coefficients import aligned
 
-    names = next(list(each) for each in widths if each)
-    head = ["epsilon", *(f"{level:g}" for level in prices.epsilons)]
-    body = [[name, *("-" if each is None else f"{each[name]:.3g}" for each in widths)] for name in names]
+    known = [each for each in widths if each is not None]
+    head = ["epsilon", *(f"{level:g} " for level in prices.epsilons)]
+    body = [[name, *(_starred(each, name) for each in widths)] for name in known[0].names]
     reasons = [
         f"epsilon {level:g}: {reason}" for level, reason in zip(prices.epsilons, prices.reasons, strict=True) if reason
     ]
+    if any(each.little for each in known):
+        seen = "; ".join(dict.fromkeys(reason for each in known for reason in each.reasons))
+        because = f" ({seen})" if seen else ""
+        reasons.append(
+            f"* Little will be told at this price{because}: the interval is not much narrower than the prior's own."
+        )
     first = f"expected half-widths of 90 % intervals, at delta = {prices.delta:g}"
-    return "\n".join([first, *aligned([head, *body]), *reasons])
+    return "\n".join([first, *aligned([head, *body]), *reasons, *known[0].assumed_lines()])
+
+
+def _starred(expected: Any, name: str) -> str:
+    """A half-width to three digits with a star or a space behind it, so that the digits stay in line."""
+    return "- " if expected is None else f"{expected[name]:.3g}{'*' if name in expected.little else ' '}"
 
 
 def compare(file: SpecFile, n: Records = None, as_json: Json = False) -> None:

@@ -20,6 +20,7 @@ from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.models.model import LOSSES
 from sfumato.schema import Schema
+from sfumato.schema.documents import toml_key
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.spec_models import check_columns, known_keys, read_model
 from sfumato.shells.toml_files import read_toml
@@ -33,8 +34,9 @@ _KEYS = {
     "price": ("epsilon", "delta", "draws", "mechanism", "goal", "steps", "robust"),
     "ledger": ("file", "url", "name", "request", "witness"),
 }
-# Runs behind the widths of a price list, which has several plans: the same noise at every price, so that prices compare.
-_QUICK_RUNS = 4
+# Runs behind all widths of a price list, and behind those of one price: of up to 100 coefficients a run takes about 0.15 s, and a
+# list should take no more than 20 s. Its time grows with the square of the number of coefficients.
+_LIST_RUNS, _FEWEST_RUNS, _FAST = 120, 4, 100
 # Mechanisms that release a path of noisy gradients.
 _PATHS = ("auto", "shaped-path", "langevin-path")
 # Beyond this an attacker is certain for every practical purpose: 1 - e^-50.
@@ -112,7 +114,7 @@ class Spec:
         ledger = dict(document.get("ledger", {}))
         for key in ledger:
             _text(ledger, key, file.name)
-        return cls(file, data, n, schema, model, price, ledger, _expected(file, document.get("expect"), data))
+        return cls(file, data, n, schema, model, price, ledger, _expected(file, document.get("expect"), data, schema))
 
     def dataset(self) -> Any:
         """Open the data file under the schema."""
@@ -154,7 +156,7 @@ class Spec:
                 options.setdefault("keep", ("transcript", *(("scores",) if robust else ())))
         return plan(self.model, count, **options)
 
-    def expected_widths(self, plan: Any, runs: int | None = None, whole: bool = False) -> Any:
+    def expected_widths(self, plan: Any, runs: int | None = None, whole: bool = False, most: int | None = None) -> Any:
         """The expected half-widths of a regression's coefficients; None for other models."""
         if self.model.summed != LOSSES:
             return None
@@ -167,20 +169,22 @@ class Spec:
         except ArgumentError as error:
             raise self._unexpected(error) from error
         try:
-            return expected_widths(plan, self.schema, expected, runs=runs, whole=whole)
+            return expected_widths(plan, self.schema, expected, runs=runs, whole=whole, most=most)
         except ArgumentError as error:
             raise (self._unexpected(error) if str(error).startswith("rows:") else error) from error
 
     def _unexpected(self, error: ArgumentError) -> FormatError:
-        return FormatError(f"{self.path.name}: [expect] {str(error).removeprefix('rows: ')}")
+        # A fact is shown as the file writes it.
+        said = getattr(error, "toml", "") or str(error).removeprefix("rows: ")
+        return FormatError(f"{self.path.name}: [expect] {said}")
 
-    def narrowness(self, plan: Any) -> dict[str, float] | None:
-        """The expected half-width of each coefficient, from few runs; None where there are no intervals."""
+    def narrowness(self, plan: Any, prices: int = 1) -> Any:
+        """The expected widths at one price of a list of so many, from as many runs as time allows; None without intervals."""
+        slow = 1 + ((self.model.size or 1) // _FAST) ** 2
         try:
-            widths = self.expected_widths(plan, _QUICK_RUNS)
+            return self.expected_widths(plan, most=max(_FEWEST_RUNS, _LIST_RUNS // prices // slow))
         except ArgumentError:
             return None
-        return None if widths is None else dict(zip(widths.names, widths.half_widths.tolist(), strict=True))
 
     def request(self, plan: Any) -> str:
         """The request's name: the spec's, or one made from the plan's digest, so that repeating a command costs nothing."""
@@ -205,7 +209,7 @@ class Spec:
         return open_existing(place, None if witness is None else folder / witness)
 
 
-def _expected(file: Path, facts: Any, data: Path | None) -> Any:
+def _expected(file: Path, facts: Any, data: Path | None, schema: Schema) -> Any:
     """The facts of [expect], or the path of a public table: rows = "public.csv"; the private table is refused."""
     if facts is None:
         return None
@@ -223,11 +227,18 @@ def _expected(file: Path, facts: Any, data: Path | None) -> Any:
         return public
     for name, fact in facts.items():
         if not isinstance(fact, Mapping | int | float):
+            like = f" such as {_example(schema, name)}" if name in schema.columns else ""
             raise FormatError(
-                f"{file.name}: [expect] {name} must be a share such as 0.3 or a table such as {{ mean = 45, sd = 12 }}; got "
-                f"{_validate.shown(fact)}."
+                f"{file.name}: [expect] {name} must be a number or a table{like}; got {_validate.shown(fact)}."
             )
     return dict(facts)
+
+
+def _example(schema: Schema, name: str) -> str:
+    """A fact about this column that the spec could declare."""
+    from sfumato.rehearsing.fact_examples import example_of, in_toml
+
+    return f"{toml_key(name)} = {in_toml(example_of(schema.columns[name]))}"
 
 
 def _same_file(one: Path, other: Path) -> bool:
