@@ -206,3 +206,22 @@ def test_wrong_questions_are_refused_in_a_line(words, said, sfumato, clinic):
     code, _, err = sfumato("query", *words)
     assert code == 2
     assert said in err
+
+
+def test_replaced_cells_of_public_rows_are_told_and_wrong_ones_refused(sfumato, clinic):
+    assert sfumato("release", "spec.toml", "-o", "r.sfumato")[0] == 0
+    (clinic / "odd.csv").write_text("age,smoker,region\n10,yes,north\n95,no,\n")
+    note = "sfumato: 2 cells of age lie outside 18 to 90 and were clipped; 1 empty cell of region counts as 'north'\n"
+    for words in (("predict",), ("predict", "--proba"), ("predict", "--interval", "mean"), ("effects",)):
+        code, out, err = sfumato("query", words[0], "r.sfumato", "odd.csv", *words[1:])
+        assert (code, err) == (0, note)
+        assert "clipped" not in out
+        assert sfumato("query", words[0], "r.sfumato", "new.csv", *words[1:])[2] == ""
+    (clinic / "odd.csv").write_text("age,smoker,region\n10,yes,north\n30,no,nort\n30,no,suth\n")
+    for command in ("predict", "effects"):
+        code, out, err = sfumato("query", command, "r.sfumato", "odd.csv")
+        assert (code, out) == (2, "")
+        assert (
+            "row 2 (counted from 1), column 'region': 'nort' is none of the levels 'north', 'south', 'west'. 1 more"
+            in err
+        )

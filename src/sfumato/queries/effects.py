@@ -42,7 +42,7 @@ _STEP = 1e-4
 class Effects:
     """Average marginal effects by name ("age", "smoker", "region=south"), with intervals; prints as a table.
 
-    `what` says what changes, and over how many rows it was averaged.
+    `what` says what changes, and over how many rows it was averaged; `note` how many cells of the rows were clipped or empty.
     """
 
     names: tuple[str, ...]
@@ -51,6 +51,7 @@ class Effects:
     upper: Array
     level: float
     what: str
+    note: str = ""
 
     def __str__(self) -> str:
         cells = [("", "effect", f"{100 * self.level:g} % interval")]
@@ -80,10 +81,9 @@ def marginal_effects(
         )
     points = functionals.sample(draws, plan, schema, include, _DRAWS)
     middle = functionals.estimate(draws, plan, schema, np.eye(points.shape[1]))
-    columns = predict.columns_of(regression, X)
-    count = len(next(iter(columns.values()), ()))
-    if not count:
-        raise ArgumentError("X must hold at least one row; got none.")
+    rows = predict.rows_of(regression, X)
+    columns = rows.columns
+    count = len(next(iter(columns.values())))
     names, effects = [], []
     for name, high, low, steps in _changes(regression, columns):
         names.append(name)
@@ -92,7 +92,7 @@ def marginal_effects(
     lower, upper = np.quantile(values[:, 1:], [(1 - share) / 2, (1 + share) / 2], axis=1)
     # As for coefficients, an interval holds the estimate beside it.
     ends = np.minimum(lower, values[:, 0]), np.maximum(upper, values[:, 0])
-    return Effects(tuple(names), values[:, 0], *ends, share, _heading(regression, kind, count))
+    return Effects(tuple(names), values[:, 0], *ends, share, _heading(regression, kind, count), rows.note)
 
 
 def _changes(regression: Regression, columns: dict[str, Any]) -> Iterator[tuple[str, Any, Any, Array]]:

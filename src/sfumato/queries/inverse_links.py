@@ -21,6 +21,7 @@ from sfumato.models.losses import (
     SmoothedQuantile,
 )
 from sfumato.models.losses.protocol import Loss
+from sfumato.schema.vector_units import VectorUnits
 
 PROBABILITY, RATE, MEAN, QUANTILE = "probability", "rate", "mean", "quantile"
 # What the inverse link of each loss gives; a new loss with one is one more line.
@@ -53,3 +54,16 @@ def mean_kind(loss: Loss, allowed: tuple[str, ...] = (PROBABILITY, RATE, MEAN, Q
 def mean_at(loss: Any, scores: Array) -> Array:
     """The inverse link, entry by entry: of a target with two levels the probability of the second."""
     return np.asarray(loss.predict(scores[..., None])[..., -1], dtype=np.float64)
+
+
+def in_own_units(loss: Loss, units: VectorUnits | None, means: Array) -> Array:
+    """Means in the user's units, where an estimator scaled the labels so that a score s stands for shift + factor s.
+
+    A mean or quantile m is shift + factor m; a rate exp(s) is exp(shift) exp(s)^factor; shares of classes stay.
+    """
+    kind = MEANS.get(type(loss))
+    if units is None or kind in (PROBABILITY, None):
+        return means
+    if kind == RATE:
+        return np.asarray(np.exp(units.shift) * means**units.factor)
+    return np.asarray(units.shift + units.factor * means)

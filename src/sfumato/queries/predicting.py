@@ -8,7 +8,7 @@ a Poisson regression as a Poisson count: its interval is that of the mixture ove
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from sfumato.errors import ArgumentError
 from sfumato.models.losses.protocol import Loss
 from sfumato.models.reading import model_from_json
 from sfumato.queries import functionals, predict
-from sfumato.queries.inverse_links import MEAN, PROBABILITY, RATE, mean_at, mean_kind
+from sfumato.queries.inverse_links import MEAN, PROBABILITY, RATE, in_own_units, mean_at, mean_kind
 from sfumato.queries.statistics.protocol import BOTH
 from sfumato.schema import Schema
 
@@ -41,7 +41,8 @@ class Predictions:
     """A prediction and an interval for each public row.
 
     `of` is "mean" or "answer"; `what` is "probability" (of the target's second level), "rate", "mean" or "quantile". With
-    "answer" the estimate is still the mean, which need not be a possible answer.
+    "answer" the estimate is still the mean, which need not be a possible answer. `note` says how many cells of the rows were
+    clipped or empty.
     """
 
     estimate: Array
@@ -50,6 +51,7 @@ class Predictions:
     level: float
     of: str
     what: str
+    note: str = ""
 
     def __len__(self) -> int:
         return len(self.estimate)
@@ -71,7 +73,9 @@ def predict_interval(
     """
     regression = predict.read(draws, plan, schema)
     _check(draws, plan, of)
-    return interval_at(draws, plan, schema, predict.encoded(regression, X), level, of, include)
+    rows = predict.rows_of(regression, X)
+    features = predict.features_of(regression, rows.columns)
+    return replace(interval_at(draws, plan, schema, features, level, of, include), note=rows.note)
 
 
 def interval_at(
@@ -98,7 +102,10 @@ def interval_at(
     estimate, lower, upper = np.concatenate(parts, axis=1)
     if of == "answer":  # answers lie within the declared bounds, and so does their mean
         estimate = estimate.clip(_target(schema).lower, _target(schema).upper)
-    return Predictions(estimate, lower, upper, share, of, what)
+    units = Schema.from_json(schema["document"]).units
+    if not (of == "answer" and what == RATE):  # ends of counts are whole numbers in the user's units already
+        lower, upper = in_own_units(loss, units, np.stack([lower, upper]))
+    return Predictions(in_own_units(loss, units, estimate), lower, upper, share, of, what)
 
 
 def _check(draws: Draws, plan: Mapping[str, Any], of: str) -> tuple[Loss, str]:
@@ -148,8 +155,10 @@ def _ends_of(
 
     def counts(rows: Array) -> Array:
         scores = functionals.likely_values(draws, plan, schema, rows, _LIKELY, include)
-        ends = count_ends(np.exp(np.minimum(scores, _LARGEST_SCORE)), level, column.upper)
-        return np.minimum(ends, float(column.upper))
+        unit = Schema.from_json(schema["document"]).units
+        rates = in_own_units(loss, unit, np.exp(np.minimum(scores, _LARGEST_SCORE)))
+        most = float(in_own_units(loss, unit, np.array(column.upper)))
+        return np.minimum(count_ends(rates, level, most), most)
 
     return linear if what == MEAN else counts
 

@@ -88,7 +88,8 @@ def predict(
         raise ArgumentError(
             "--proba and --interval exclude each other: --interval mean gives the probability of the second level."
         )
-    head, table = _predictions(release, rows, proba, interval, level)
+    head, table, note = _predictions(release, rows, proba, interval, level)
+    _noted(note)
     if as_json:
         emit(True, [row[0] for row in table] if len(head) == 1 else table, "")
         return
@@ -97,17 +98,24 @@ def predict(
 
 def _predictions(
     release: Any, rows: Path, proba: bool, interval: str | None, level: float
-) -> tuple[list[str], list[Any]]:
-    """The names of the columns, and a row of values for each row of the file."""
+) -> tuple[list[str], list[Any], str]:
+    """The names of the columns, a row of values for each row of the file, and what was replaced in its cells."""
     if interval is not None:
         made = release.predict_interval(rows, level, of=interval)
         ends = (made.estimate.tolist(), made.lower.tolist(), made.upper.tolist())
-        return [made.what, "lower", "upper"], list(zip(*ends, strict=True))
+        return [made.what, "lower", "upper"], list(zip(*ends, strict=True)), made.note
+    note = release.rows_note(rows)
     if proba:
         schema = _declared(release)
         levels = schema.columns[schema.target or ""].levels or ()
-        return [str(each) for each in levels], release.predict_proba(rows).tolist()
-    return ["prediction"], [[value] for value in release.predict(rows).tolist()]
+        return [str(each) for each in levels], release.predict_proba(rows).tolist(), note
+    return ["prediction"], [[value] for value in release.predict(rows).tolist()], note
+
+
+def _noted(note: str) -> None:
+    """One line to standard error on cells that were clipped or empty, where there were any."""
+    if note:
+        typer.echo(f"sfumato: {visible(note)}", err=True)
 
 
 def _written(release: Any, head: Sequence[str], table: Sequence[Sequence[Any]], output: Path | None) -> None:
@@ -147,6 +155,7 @@ def effects(file: ReleaseFile, rows: Rows, level: Level = 0.9, as_json: Json = F
     Example: sfumato query effects illness.sfumato typical_rows.csv
     """
     made = opened(file).marginal_effects(rows, level)
+    _noted(made.note)
     numbers = zip(made.names, made.estimates.tolist(), made.lower.tolist(), made.upper.tolist(), strict=True)
     document = {name: {"effect": middle, "lower": low, "upper": high} for name, middle, low, high in numbers}
     emit(as_json, {"what": made.what, "effects": document}, str(made))
