@@ -66,9 +66,9 @@ class View:
             )
         numbers = {name: _validate.finite(f"the weight of {name!r}", weight) for name, weight in named.items()}
         units = Units(self.labels, self.functionals, self.fixed)
-        constant = sum(
-            weight * self.shift[self.labels.index(name)] for name, weight in numbers.items() if name in self.labels
-        )
+        units.refuse_references_alone(numbers)
+        known = [(units.resolved(name), weight) for name, weight in numbers.items()]
+        constant = sum(weight * self.shift[self.labels.index(name)] for name, weight in known if name in self.labels)
         return units.weights(numbers), constant
 
 
