@@ -20,6 +20,7 @@ from sfumato.errors import ArgumentError
 from sfumato.models.losses.protocol import Loss
 from sfumato.models.reading import model_from_json
 from sfumato.queries import functionals, predict
+from sfumato.queries.coefficients import aligned
 from sfumato.queries.inverse_links import MEAN, PROBABILITY, RATE, in_own_units, mean_at, mean_kind
 from sfumato.queries.statistics.protocol import BOTH
 from sfumato.schema import Schema
@@ -32,6 +33,8 @@ _BLOCK = 1 << 21
 _A_ROW = 400
 # Equally likely scores behind the law of a count. Against 4,096 of them no end of 1,000 rows moves by more than one count.
 _LIKELY = 64
+# Rows that are printed: about a screen.
+_SHOWN = 40
 # Scores of counts are cut here: the rate e^50 exceeds every count that a float can hold exactly.
 _LARGEST_SCORE = 50.0
 
@@ -55,6 +58,26 @@ class Predictions:
 
     def __len__(self) -> int:
         return len(self.estimate)
+
+    def columns(self) -> dict[str, Array]:
+        """The numbers by the names of their columns; the first is called by `what` it is."""
+        return {self.what: self.estimate, "lower": self.lower, "upper": self.upper}
+
+    def to_pandas(self) -> Any:
+        """One row for each public row, in their order; the first column is called by `what` it is."""
+        from sfumato.queries.convert import needed
+
+        return needed("pandas", "to_pandas").DataFrame(self.columns())
+
+    def __str__(self) -> str:
+        of = "one answer" if self.of == "answer" else f"the {self.what}"
+        shown = [each[:_SHOWN].tolist() for each in self.columns().values()]
+        rows = [[str(k + 1), *(f"{value:.5g}" for value in row)] for k, row in enumerate(zip(*shown, strict=True))]
+        rest = len(self) - _SHOWN
+        more = [f"... and {rest:,} more rows (to_pandas())"] if rest > 0 else []
+        lines = aligned([["row", *self.columns()], *rows])
+        note = [self.note] if self.note else []
+        return "\n".join([f"lower and upper: {100 * self.level:g} % interval of {of}", *lines, *more, *note])
 
 
 def predict_interval(
