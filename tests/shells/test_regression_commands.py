@@ -225,3 +225,32 @@ def test_replaced_cells_of_public_rows_are_told_and_wrong_ones_refused(sfumato, 
             "row 2 (counted from 1), column 'region': 'nort' is none of the levels 'north', 'south', 'west'. 1 more"
             in err
         )
+
+
+def test_tables_are_saved_and_printed_with_names(sfumato, clinic):
+    assert sfumato("release", "spec.toml", "-o", "r.sfumato")[0] == 0
+    release = sf.load(clinic / "r.sfumato")
+    named = json.loads(sfumato("query", "predict", "r.sfumato", "new.csv", "--interval", "mean", "--json")[1])
+    given = release.predict_interval(clinic / "new.csv")
+    assert [list(row) for row in named] == [["probability", "lower", "upper"]] * 2
+    assert [row["upper"] for row in named] == pytest.approx(given.upper.tolist())
+    assert len(json.loads(sfumato("query", "predict", "r.sfumato", "new.csv", "--json")[1])) == 2
+
+    assert sfumato("query", "coefficients", "r.sfumato", "-o", "coef.csv")[:2] == (0, "wrote 6 rows to coef.csv\n")
+    with (clinic / "coef.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    table = release.coefficients()
+    assert [row["coefficient"] for row in rows] == list(release.labels)
+    assert [float(row["std err"]) for row in rows] == pytest.approx(table.deviations.tolist())
+    assert rows[0]["odds ratio"] == ""
+    assert float(rows[1]["odds ratio upper"]) == pytest.approx(table.ratio_intervals[1, 1])
+    assert sfumato("query", "effects", "r.sfumato", "new.csv", "-o", "effects.csv")[0] == 0
+    with (clinic / "effects.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    effects = release.marginal_effects(clinic / "new.csv")
+    assert [row["column"] for row in rows] == list(effects.names)
+    assert [float(row["lower"]) for row in rows] == pytest.approx(effects.lower.tolist())
+
+
+def test_the_help_of_intervals_names_robust_ones(sfumato):
+    assert '"robust"' in " ".join(sfumato("query", "interval", "--help")[1].split())
