@@ -168,7 +168,14 @@ def test_the_private_table_is_not_what_is_expected(name, sfumato, clinic):
         (SPEC[SPEC.index("[expect]") :], '[expect]\nrows = "x.csv"', "[expect] there is no file 'x.csv'"),
         ("ill = 0.3", 'ill = "rare"', "[expect] ill must be a share such as 0.3 or a table such as"),
         ('"age^2"]', '"age^2", "age:region:smoker"]', "needs"),
-        ('"age", "smoker"', '"agee", "smoker"', "names 'agee'; the columns are age, smoker, region"),
+        ('"age", "smoker"', '"agee", "smoker"', "there is no column 'agee'; the columns are age, smoker, region"),
+        ('"age", "smoker"', '"age", "log(age)"', "there is no column 'log(age)'"),
+        (
+            SPEC[SPEC.index('"ill"') : SPEC.index("[price]")],
+            '"age"\nfeatures = ["smoker", "region"]\n',
+            "spec.toml: logistic needs a target with 2 classes; 'age' declares a number. For numbers there are linear",
+        ),
+        ("prior = { sd = 3, age = { per_unit = 0.1 } }", "prior = -3", "prior must be greater than 0; got -3"),
         ("sd = 3", "sd = -3", "prior of sd must be"),
         ("sd = 3", "height = 3", "prior has the keys sd, intercept and the terms age, smoker, region, age^2"),
         ('"age^2"]', '"age^2"]\nintercept = false', "needs an intercept"),
@@ -254,3 +261,24 @@ def test_tables_are_saved_and_printed_with_names(sfumato, clinic):
 
 def test_the_help_of_intervals_names_robust_ones(sfumato):
     assert '"robust"' in " ".join(sfumato("query", "interval", "--help")[1].split())
+
+
+def test_a_report_names_the_kind_the_columns_it_does_not_draw_and_what_intervals_include(sfumato, clinic):
+    spec = SPEC.replace("logistic", "linear").replace('"ill"', '"age"').split("prior")[0].replace('"age", ', "")
+    spec = spec.replace('"region", "age^2"', '"region", "smoker:region"') + "[price]\nepsilon = 4\ndelta = 1e-6\n"
+    (clinic / "spec.toml").write_text(spec)
+    code, out, err = sfumato("release", "spec.toml", "-o", "age.sfumato")
+    assert code == 0, err
+    assert "linear regression (" in out + str(sf.load(clinic / "age.sfumato"))
+    assert sfumato("report", "age.sfumato", "-o", "age.html")[0] == 0
+    page = (clinic / "age.html").read_text()
+    assert "clinic: linear regression of age" in page
+    assert "smoker and region are not in the chart: they enter through powers or products" in page
+    assert "Intervals include the privacy noise and the sampling of the records." in page
+    assert "Standard errors" not in page
+    (clinic / "spec.toml").write_text(SPEC)
+    assert sfumato("release", "spec.toml", "-o", "ill.sfumato")[0] == 0
+    assert sfumato("report", "ill.sfumato", "-o", "ill.html")[0] == 0
+    page = (clinic / "ill.html").read_text()
+    assert "age is not in the chart: it enters through powers or products, so that its effect depends on where" in page
+    assert "Standard errors and intervals include" in str(sf.load(clinic / "ill.sfumato").summary())
