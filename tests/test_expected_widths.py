@@ -242,7 +242,7 @@ def test_softmax_and_families_are_refused():
 def test_other_arguments_are_refused_too():
     with pytest.raises(ArgumentError, match="plan must come from"):
         expected_widths("plan", FEW.schema)
-    with pytest.raises(ArgumentError, match="names 'number1'; the columns are number0"):
+    with pytest.raises(ArgumentError, match="there is no column 'number1'; the columns are number0"):
         expected_widths(FEW.plan, DESIGNS[0].schema.only(["number0", "y"], "y"))
     with pytest.raises(ArgumentError, match="a column for every released coordinate"):
         expected_widths(FEW.plan, FEW.schema, runs=1, functionals=(["a"], np.ones((1, 5))))

@@ -114,10 +114,17 @@ def _model_in_words(model: Mapping[str, Any]) -> str:
     if "parents" in model:
         return f"{model['family']} of {', '.join(node for node, _ in model['parents'])}"
     if model.get("model") == "gibbs":
-        loss = model["loss"]
-        # Clipped squares with declared label bounds are what a linear regression is here.
-        name = "linear" if loss.get("loss") == "huber" and loss.get("lower") is not None else loss.get("loss", "a")
-        return f"{name} regression ({model['dimension']} coefficients)"
+        return f"{_regression_name(model)} regression ({model['dimension']} coefficients)"
     shown = {key: value for key, value in model.items() if not (key == "floor" and value == 0)}
     name, numbers = model.get("family", model.get("model", "a model")), _numbers(shown)
     return f"{name}({numbers})" if numbers else str(name)
+
+
+def _regression_name(model: Mapping[str, Any]) -> str:
+    """The kind of a regression, "linear" or "poisson"; the name in the document where its loss cannot be read."""
+    from sfumato.models.reading import model_from_json
+
+    try:
+        return str(model_from_json(model).loss.regression_name)
+    except (SfumatoError, AttributeError, KeyError):
+        return str(model["loss"].get("loss", "a"))

@@ -88,7 +88,13 @@ def test_unused_columns_need_not_be_there_and_are_not_read():
     ("arguments", "said"),
     [
         ({"kind": "logit"}, "kind must be one of"),
-        ({"prior": -1}, "prior of sd"),
+        ({"prior": -1}, "prior must be greater than 0; got -1"),
+        (
+            {"prior": "wide"},
+            "prior must be a deviation such as 2.0, a table such as .*, or one of sf.priors; got 'wide'",
+        ),
+        ({"prior": {"sd": -1}}, "prior of sd must be greater than 0; got -1"),
+        ({"features": "age"}, "features must be a list of texts such as .*; got the text 'age'"),
         ({"prior": {"agee": 2}}, "prior has the keys sd, intercept and the terms age"),
         ({"prior": {"smoker": {"per_unit": 1}}}, "for a number"),
         ({"prior": {"age": {"unit": 1}}}, "per_unit = 0.05"),
@@ -103,6 +109,18 @@ def test_unused_columns_need_not_be_there_and_are_not_read():
 def test_wrong_arguments_are_refused_with_what_to_write(arguments, said):
     with pytest.raises(sf.errors.ArgumentError, match=said):
         sf.regression(**{"kind": "logistic", "schema": SCHEMA, **arguments})
+
+
+@pytest.mark.parametrize("kind", ["logistic", "probit", "svm"])
+def test_kinds_of_two_classes_say_what_numbers_and_more_classes_need(kind):
+    for target, said in (
+        (sf.Number(0, 9), "declares a number. For numbers there are linear, poisson and quantile regressions."),
+        (sf.Category(["a", "b", "c"]), "declares 3. For more classes there is the multinomial regression."),
+    ):
+        schema = sf.Schema({"age": sf.Number(0, 1), "y": target}, target="y")
+        with pytest.raises(sf.errors.ArgumentError) as refusal:
+            sf.regression(kind, schema)
+        assert str(refusal.value) == f"{kind} needs a target with 2 classes; 'y' {said}"
 
 
 def test_levels_powers_and_products_need_an_intercept():

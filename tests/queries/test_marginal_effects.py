@@ -10,6 +10,7 @@ from sfumato.errors import ArgumentError
 from sfumato.queries import effects as effects_module
 from sfumato.queries import functionals
 from sfumato.queries.effects import marginal_effects
+from sfumato.queries.inverse_links import mean_kind
 from unit_tables import COLUMNS, REGIONS, SLOPES, raw, study, table
 
 NEW = table(np.random.default_rng(31), 400)
@@ -37,12 +38,12 @@ def differences(mean, rows: dict[str, np.ndarray], step: float = 1e-3) -> np.nda
 
 def own_mean(made):
     """The mean by the release's own prediction, whose code the effects do not use."""
-    if made.kind == "poisson":
+    if made.kind in ("poisson", "linear", "quantile"):
         return made.release.predict
     return lambda rows: made.release.predict_proba(rows)[:, 1]
 
 
-@pytest.mark.parametrize("kind", ["logistic", "probit", "cloglog", "poisson"])
+@pytest.mark.parametrize("kind", ["logistic", "probit", "cloglog", "poisson", "linear"])
 def test_effects_agree_with_a_fit_without_privacy_on_the_same_rows(kind):
     made = study(kind)
     given = marginal_effects(*made.documents, NEW)
@@ -54,7 +55,7 @@ def test_effects_agree_with_a_fit_without_privacy_on_the_same_rows(kind):
     assert not ((given.lower <= 1.3 * wanted) & (1.3 * wanted <= given.upper)).all()
 
 
-@pytest.mark.parametrize("kind", ["logistic", "poisson"])
+@pytest.mark.parametrize("kind", ["logistic", "poisson", "linear", "quantile"])
 def test_estimates_are_the_differences_of_the_release_s_own_predictions(kind):
     made = study(kind)
     assert np.allclose(marginal_effects(*made.documents, NEW).estimates, differences(own_mean(made), NEW), rtol=1e-4)
@@ -140,11 +141,65 @@ def test_effects_print_as_an_aligned_table():
     assert "averaged over 1 row." in counts
 
 
-def test_other_losses_vectors_and_no_rows_are_refused():
-    with pytest.raises(
-        ArgumentError, match=r"marginal effects need a loss whose score stands for a probability or a rate"
-    ):
-        marginal_effects(*study("linear").documents, NEW)
+@pytest.mark.parametrize("kind", ["linear", "quantile"])
+def test_effects_of_a_column_by_itself_are_its_coefficient(kind):
+    """The mean and the quantile are linear in the coefficients, so that estimates and intervals agree with the table's."""
+    made = study(kind)
+    given, table = marginal_effects(*made.documents, NEW, 0.8), made.release.coefficients(0.8)
+    assert given.names == table.labels[1:]
+    assert np.allclose(given.estimates, table.estimates[1:], rtol=1e-9)
+    assert np.allclose([given.lower, given.upper], table.intervals[:, 1:], rtol=1e-9)
+    shown = {"linear": "Change in the mean of 'target' for", "quantile": "Change in the 70 % quantile of 'target' for"}
+    assert str(given).startswith(shown[kind])
+
+
+def test_effects_of_a_column_with_a_power_and_a_product_are_averages_over_the_rows():
+    """d/dx of b x + c x^2 + g x f is b + 2 c x + g f, averaged: a weighted sum of coefficients, with its own interval."""
+    rng, n = np.random.default_rng(8), 3_000
+    columns = {"years": sf.Number(0, 40), "female": sf.Boolean(), "wage": sf.Number(0, 100)}
+    schema = sf.Schema(columns, target="wage", name="wages", unit="person")
+    rows = {"years": rng.uniform(0, 40, n), "female": rng.random(n) < 0.5}
+    mean = (
+        20 + 2 * rows["years"] - 0.03 * rows["years"] ** 2 - 3 * rows["female"] - 0.2 * rows["years"] * rows["female"]
+    )
+    model = sf.regression("linear", schema, ["years", "female", "years^2", "years:female"])
+    plan = sf.plan(model, n, 20.0, 1e-6, goal="estimate")
+    data = sf.Dataset.from_table({**rows, "wage": mean + 5 * rng.normal(size=n)}, schema=schema)
+    release = sf.publish(plan, data, randomness=sf.seeded(4))
+    new = {"years": rng.uniform(1, 39, 50), "female": rng.random(50) < 0.3}
+    given = release.marginal_effects(new)
+    slope = {"years": 1, "years^2": 2 * new["years"].mean(), "years:female": new["female"].mean()}
+    wanted = [release.contrast(slope), release.contrast({"female": 1, "years:female": new["years"].mean()})]
+    assert given.names == ("years", "female")
+    assert np.allclose(given.estimates, [each.estimate for each in wanted], rtol=1e-6)
+    assert np.allclose([given.lower, given.upper], [[getattr(each, end) for each in wanted] for end in ("lower", "upper")],
+                       rtol=1e-6)  # fmt: skip
+    assert not np.isclose(given.estimates[0], release.coefficients().estimates[1], rtol=0.2)
+
+
+def test_effects_as_a_frame():
+    given = marginal_effects(*study("logistic").documents, NEW)
+    frame = given.to_pandas()
+    assert list(frame.index) == list(NAMES)
+    assert list(frame.columns) == ["effect", "lower", "upper"]
+    assert np.array_equal(frame.to_numpy().T, [given.estimates, given.lower, given.upper])
+
+
+@pytest.mark.parametrize(
+    ("loss", "name"),
+    [(sf.losses.SmoothedHinge(1.0, 0.5), "svm"), (sf.losses.Softmax(1.0, 2), "multinomial"),
+     (sf.losses.Hinge(1.0), "hinge")],
+)  # fmt: skip
+def test_losses_without_an_inverse_link_are_refused_by_the_names_of_specs(loss, name):
+    with pytest.raises(ArgumentError) as refusal:
+        mean_kind(loss, "marginal effects")
+    assert str(refusal.value) == (
+        "marginal effects need a regression whose score stands for a probability (logistic, probit, cloglog), a rate (poisson), a "
+        f"mean (linear) or a quantile (quantile); {name} is none of these. release.predict(X) serves every regression."
+    )
+
+
+def test_vectors_and_no_rows_are_refused():
     with pytest.raises(ArgumentError, match="at least one row"):
         marginal_effects(*study("logistic").documents, {name: each[:0] for name, each in NEW.items()})
     schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Boolean(), name="vectors")

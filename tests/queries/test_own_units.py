@@ -8,6 +8,7 @@ from scipy import optimize, special
 
 import sfumato as sf
 from effort import sized
+from sfumato.errors import ArgumentError
 from sfumato.queries.coefficients import little_information
 from unit_tables import COLUMNS, DELTA, EPSILON, REGIONS, N, Study, raw, study, table
 
@@ -258,3 +259,30 @@ def test_a_ratio_beyond_all_floats_is_infinite():
     assert np.isinf(release.coefficients().ratios[1])
     assert release.contrast({"x": 1}).ratios == (np.inf, np.inf, np.inf)
     assert np.isfinite(release.contrast({"x": 1e-3}).ratios).all()
+
+
+def test_products_in_contrasts_are_named_in_any_order():
+    rng, n = np.random.default_rng(3), 2_000
+    columns = {"years": sf.Number(0, 40), "female": sf.Boolean(), "region": sf.Category(["south", "north: a", "west"]),
+               "wage": sf.Number(0, 100)}  # fmt: skip
+    schema = sf.Schema(columns, target="wage", name="wages", unit="person")
+    rows = {"years": rng.uniform(0, 40, n), "female": rng.random(n) < 0.5,
+            "region": rng.choice(columns["region"].levels, n), "wage": rng.uniform(0, 100, n)}  # fmt: skip
+    model = sf.regression("linear", schema, ["years*female", "years^2", "years^2:female", "years*region"])
+    plan = sf.plan(model, n, 20.0, 1e-6, goal="estimate")
+    release = sf.publish(plan, sf.Dataset.from_table(rows, schema=schema), randomness=sf.seeded(4))
+    for name, other in (
+        ("years:female", "female:years"),
+        ("years^2:female", "female : years^2"),
+        ("years:region=north: a", "region=north: a:years"),
+    ):
+        assert name in release.labels
+        assert release.contrast({other: 2.0}).estimate == release.contrast({name: 2.0}).estimate
+    pair = release.contrast({"region=west:years": 1, "region=south:years": -1})
+    assert pair.estimate == release.contrast({"years:region=west": 1}).estimate
+    with pytest.raises(ArgumentError, match="there is no coefficient 'female:female'"):
+        release.contrast({"female:female": 1})
+    with pytest.raises(ArgumentError, match=r"^region=south is the reference level: its coefficient is 0"):
+        release.contrast({"region=south": 1})
+    with pytest.raises(ArgumentError, match=r"^years:region=south is a product with the reference level: its"):
+        release.contrast({"region=south:years": 1})

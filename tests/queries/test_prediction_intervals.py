@@ -176,7 +176,7 @@ def test_losses_without_an_inverse_link_and_releases_without_intervals_are_refus
     soft = plain(sf.losses.Softmax(1.0, 3), sf.Category(["a", "b", "c"]), np.array(["a", "b", "c"])[yes + 0], (), 3)
     for documents in (hinge, soft):
         with pytest.raises(
-            ArgumentError, match=r"Logistic \(a probability\).*ClippedPoisson \(a rate\).*is none of these"
+            ArgumentError, match=r"a probability \(logistic, .*a rate \(poisson\).*(svm|multinomial) is none of these"
         ):
             predict_interval(*documents, np.zeros((1, 2)))
     silent = plain(sf.losses.Logistic(1.0), sf.Boolean(), yes, ())
@@ -201,3 +201,31 @@ def test_counts_of_a_transcript_are_mixtures_over_its_draws():
     # 64 quantiles of the 400 draws stand for all of them.
     assert np.abs(np.array([given.lower, given.upper]) - wanted).max() <= 1
     assert list(itertools.chain(*wanted)) != [0] * 60
+
+
+# --- forms -----------------------------------------------------------------------------------------------------------
+
+
+def test_predictions_print_as_an_aligned_table_of_at_most_40_rows():
+    given = predict_interval(*study("logistic").documents, NEW)
+    lines = str(given).splitlines()
+    assert lines[0] == "lower and upper: 90 % interval of the probability"
+    assert lines[1].split() == ["row", "probability", "lower", "upper"]
+    assert len(lines) == 2 + 40 + 1
+    assert len({len(line) for line in lines[1:42]}) == 1
+    assert [float(cell) for cell in lines[2].split()] == pytest.approx(
+        [1, given.estimate[0], given.lower[0], given.upper[0]], rel=1e-4
+    )
+    assert lines[-1] == "... and 260 more rows (to_pandas())"
+    few = str(predict_interval(*study("linear").documents, {**{k: v[:2] for k, v in NEW.items()}, "age": [99, 50]},
+                               of="answer")).splitlines()  # fmt: skip
+    assert few[0] == "lower and upper: 90 % interval of one answer"
+    assert few[-1] == "1 cell of age lies outside 20 to 80 and was clipped"
+    assert len(few) == 5
+
+
+def test_predictions_as_a_frame():
+    given = predict_interval(*study("poisson").documents, NEW)
+    frame = given.to_pandas()
+    assert list(frame.columns) == ["rate", "lower", "upper"]
+    assert np.array_equal(frame.to_numpy().T, [given.estimate, given.lower, given.upper])

@@ -10,6 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import ArgumentError
 from sfumato.queries.summary import WHY_ONE_DRAW
+from sfumato.wording import _model_in_words
 
 F = sf.families
 BITS = sf.Schema({"x": sf.Boolean()}, name="bits")
@@ -158,3 +159,21 @@ def test_a_summary_of_draws_shows_estimate_interval_and_mean_and_one_of_a_path_n
     mean = release_of(F.BoundedMean(0, 10), {"x": np.arange(500) % 10}, NUMBERS, 500, goal="estimate")
     assert "mean of draws" not in str(mean.summary())
     assert float(mean.estimate()) == pytest.approx(float(mean.mean()), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("loss", "name"),
+    [
+        ({"loss": "huber", "radius": 1.0, "clip": 1.0, "lower": 0.0, "upper": 9.0}, "linear"),
+        ({"loss": "huber", "radius": 1.0, "clip": 1.0}, "huber"),
+        ({"loss": "clipped-poisson", "radius": 1.0, "clip": 1.0, "label_bound": 9.0}, "poisson"),
+        ({"loss": "smoothed-quantile", "radius": 1.0, "quantile": 0.5, "width": 1.0}, "quantile"),
+        ({"loss": "smoothed-hinge", "radius": 1.0, "width": 1.0}, "svm"),
+        ({"loss": "softmax", "radius": 1.0, "classes": 3}, "multinomial"),
+        ({"loss": "of a later version"}, "of a later version"),
+    ],
+)
+def test_regressions_are_described_by_the_names_of_specs(loss, name):
+    prior = {"prior": "gaussian", "precision": 1.0, "mean": None}
+    model = {"model": "gibbs", "loss": loss, "prior": prior, "dimension": 6, "power": 1.0, "intercept": 0.0}
+    assert _model_in_words(model) == f"{name} regression (6 coefficients)"

@@ -226,7 +226,14 @@ def test_the_private_table_is_not_what_is_expected(name, sfumato, clinic):
         ("{ north = 0.5, south = 0.3 }", "0.5", "declare their shares, such as { north = 0.6 }. Got 0.5."),
         ("effects = { age = 0.02", "effects = 3 #", "declared by name, such as { age = 0.014 }. Got 3."),
         ('"age^2"]', '"age^2", "age:region:smoker"]', "needs"),
-        ('"age", "smoker"', '"agee", "smoker"', "names 'agee'; the columns are age, smoker, region"),
+        ('"age", "smoker"', '"agee", "smoker"', "there is no column 'agee'; the columns are age, smoker, region"),
+        ('"age", "smoker"', '"age", "log(age)"', "there is no column 'log(age)'"),
+        (
+            SPEC[SPEC.index('"ill"') : SPEC.index("[price]")],
+            '"age"\nfeatures = ["smoker", "region"]\n',
+            "spec.toml: logistic needs a target with 2 classes; 'age' declares a number. For numbers there are linear",
+        ),
+        ("prior = { sd = 3, age = { per_unit = 0.1 } }", "prior = -3", "prior must be greater than 0; got -3"),
         ("sd = 3", "sd = -3", "prior of sd must be"),
         ("sd = 3", "height = 3", "prior has the keys sd, intercept and the terms age, smoker, region, age^2"),
         ('"age^2"]', '"age^2"]\nintercept = false', "needs an intercept"),
@@ -324,3 +331,72 @@ def test_a_first_spec_that_could_not_be_planned_is_not_written(words, said, sfum
     assert code == 2
     assert not out
     assert said in err
+
+
+def test_replaced_cells_of_public_rows_are_told_and_wrong_ones_refused(sfumato, clinic):
+    assert sfumato("release", "spec.toml", "-o", "r.sfumato")[0] == 0
+    (clinic / "odd.csv").write_text("age,smoker,region\n10,yes,north\n95,no,\n")
+    note = "sfumato: 2 cells of age lie outside 18 to 90 and were clipped; 1 empty cell of region counts as 'north'\n"
+    for words in (("predict",), ("predict", "--proba"), ("predict", "--interval", "mean"), ("effects",)):
+        code, out, err = sfumato("query", words[0], "r.sfumato", "odd.csv", *words[1:])
+        assert (code, err) == (0, note)
+        assert "clipped" not in out
+        assert sfumato("query", words[0], "r.sfumato", "new.csv", *words[1:])[2] == ""
+    (clinic / "odd.csv").write_text("age,smoker,region\n10,yes,north\n30,no,nort\n30,no,suth\n")
+    for command in ("predict", "effects"):
+        code, out, err = sfumato("query", command, "r.sfumato", "odd.csv")
+        assert (code, out) == (2, "")
+        assert (
+            "row 2 (counted from 1), column 'region': 'nort' is none of the levels 'north', 'south', 'west'. 1 more"
+            in err
+        )
+
+
+def test_tables_are_saved_and_printed_with_names(sfumato, clinic):
+    assert sfumato("release", "spec.toml", "-o", "r.sfumato")[0] == 0
+    release = sf.load(clinic / "r.sfumato")
+    named = json.loads(sfumato("query", "predict", "r.sfumato", "new.csv", "--interval", "mean", "--json")[1])
+    given = release.predict_interval(clinic / "new.csv")
+    assert [list(row) for row in named] == [["probability", "lower", "upper"]] * 2
+    assert [row["upper"] for row in named] == pytest.approx(given.upper.tolist())
+    assert len(json.loads(sfumato("query", "predict", "r.sfumato", "new.csv", "--json")[1])) == 2
+
+    assert sfumato("query", "coefficients", "r.sfumato", "-o", "coef.csv")[:2] == (0, "wrote 6 rows to coef.csv\n")
+    with (clinic / "coef.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    table = release.coefficients()
+    assert [row["coefficient"] for row in rows] == list(release.labels)
+    assert [float(row["std err"]) for row in rows] == pytest.approx(table.deviations.tolist())
+    assert rows[0]["odds ratio"] == ""
+    assert float(rows[1]["odds ratio upper"]) == pytest.approx(table.ratio_intervals[1, 1])
+    assert sfumato("query", "effects", "r.sfumato", "new.csv", "-o", "effects.csv")[0] == 0
+    with (clinic / "effects.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    effects = release.marginal_effects(clinic / "new.csv")
+    assert [row["column"] for row in rows] == list(effects.names)
+    assert [float(row["lower"]) for row in rows] == pytest.approx(effects.lower.tolist())
+
+
+def test_the_help_of_intervals_names_robust_ones(sfumato):
+    assert '"robust"' in " ".join(sfumato("query", "interval", "--help")[1].split())
+
+
+def test_a_report_names_the_kind_the_columns_it_does_not_draw_and_what_intervals_include(sfumato, clinic):
+    spec = SPEC.replace("logistic", "linear").replace('"ill"', '"age"').split("prior")[0].replace('"age", ', "")
+    spec = spec.replace('"region", "age^2"', '"region", "smoker:region"') + "[price]\nepsilon = 4\ndelta = 1e-6\n"
+    (clinic / "spec.toml").write_text(spec)
+    code, out, err = sfumato("release", "spec.toml", "-o", "age.sfumato")
+    assert code == 0, err
+    assert "linear regression (" in out + str(sf.load(clinic / "age.sfumato"))
+    assert sfumato("report", "age.sfumato", "-o", "age.html")[0] == 0
+    page = (clinic / "age.html").read_text()
+    assert "clinic: linear regression of age" in page
+    assert "smoker and region are not in the chart: they enter through powers or products" in page
+    assert "Intervals include the privacy noise and the sampling of the records." in page
+    assert "Standard errors" not in page
+    (clinic / "spec.toml").write_text(SPEC)
+    assert sfumato("release", "spec.toml", "-o", "ill.sfumato")[0] == 0
+    assert sfumato("report", "ill.sfumato", "-o", "ill.html")[0] == 0
+    page = (clinic / "ill.html").read_text()
+    assert "age is not in the chart: it enters through powers or products, so that its effect depends on where" in page
+    assert "Standard errors and intervals include" in str(sf.load(clinic / "ill.sfumato").summary())

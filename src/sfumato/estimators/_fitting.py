@@ -139,7 +139,8 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         except (TypeError, ValueError):
             what = "the coefficients and, last, the intercept" if recipe.constant > 0 else "the coefficients"
             raise ArgumentError(
-                f"prior must be one of sf.priors, or a public guess of shape {shape}: {what}; got {mean!r}."
+                "prior must be a deviation such as 2.0, one of sf.priors, or a public guess of shape "
+                f"{shape}: {what}; got {mean!r}."
             ) from None
         intercepts = given[:, recipe.width] if recipe.constant > 0 else np.full(len(given), scores.offset)
         inner = given[:, : recipe.width] / scores.factor

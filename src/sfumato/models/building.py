@@ -20,6 +20,7 @@ from sfumato.errors import ArgumentError, FormatError
 from sfumato.models import losses, priors
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.protocol import Loss, Target
+from sfumato.models.regression import label_values
 from sfumato.schema import Number, Schema
 from sfumato.schema.design import Design
 
@@ -66,6 +67,10 @@ def regression(
     if strange:
         takes = f"takes {', '.join(known[kind].spec_keys)}" if known[kind].spec_keys else "takes no further number"
         raise ArgumentError(f"a {kind} regression {takes}; got {', '.join(strange)}.")
+    if isinstance(features, str):
+        raise ArgumentError(
+            f'features must be a list of texts such as ["age", "sex", "age:sex"]; got the text {features!r}.'
+        )
     terms = tuple(schema.features if features is None else features)
     if not terms:
         raise ArgumentError("features must name at least one term; got none. Of the target alone release a family.")
@@ -81,7 +86,9 @@ def regression(
         raise ArgumentError(str(error)) from error
     chosen = prior if isinstance(prior, priors.Prior) else _prior(prior, loss, target, design, constant)
     dimension = loss.outputs * (design.dimension + (1 if constant else 0))
-    return Gibbs(loss, chosen, dimension, constant, tuple(str(term) for term in design.terms or ()))
+    model = Gibbs(loss, chosen, dimension, constant, tuple(str(term) for term in design.terms or ()))
+    label_values(model, schema, None)  # refuses a target that the kind cannot take
+    return model
 
 
 def _refuse_names_alike(design: Design) -> None:
@@ -110,7 +117,13 @@ def _prior(given: Any, loss: Loss, target: Target, design: Design, constant: flo
             raise ArgumentError(
                 f"prior has the keys {_DEFAULT}, {_INTERCEPT} and the terms {', '.join(terms)}; got {key!r}."
             )
-    usual = _deviation(_DEFAULT, table.get(_DEFAULT, default_deviation(loss, target)), design)
+    if not (given is None or isinstance(given, Mapping) or hasattr(given, "__float__")):
+        raise ArgumentError(
+            'prior must be a deviation such as 2.0, a table such as {"sd": 2, "age": 0.5}, or one of sf.priors; '
+            f"got {given!r}."
+        )
+    named = f"prior of {_DEFAULT}" if isinstance(given, Mapping) else "prior"
+    usual = _deviation(_DEFAULT, table.get(_DEFAULT, default_deviation(loss, target)), design, named)
     deviations: list[float] = []
     for name, term in terms.items():
         deviations += [_deviation(name, table.get(name, usual), design)] * len(term.names(design.schema))
@@ -124,10 +137,13 @@ def _prior(given: Any, loss: Loss, target: Target, design: Design, constant: flo
     return priors.Gaussian(precision, mean)
 
 
-def _deviation(name: str, value: Any, design: Design) -> float:
-    """A declared deviation over the whole range; {"per_unit": s} is s times the range of a number."""
+def _deviation(name: str, value: Any, design: Design, argument: str = "") -> float:
+    """A declared deviation over the whole range; {"per_unit": s} is s times the range of a number.
+
+    `argument` is what an error calls it, by default the prior of its term.
+    """
     if not isinstance(value, Mapping):
-        return _validate.positive(f"prior of {name}", value)
+        return _validate.positive(argument or f"prior of {name}", value)
     column = design.schema.columns.get(name)
     if set(value) != {_PER_UNIT} or not isinstance(column, Number):
         raise ArgumentError(

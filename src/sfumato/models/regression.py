@@ -108,8 +108,12 @@ def label_values(model: Gibbs, schema: Schema, block: Mapping[str, Any] | None) 
     values = np.array(domain.values)
     levels = len(column.levels or ())
     if levels != len(values):
+        others = "For numbers there are linear, poisson and quantile regressions."
+        if levels:
+            others = "For more classes there is the multinomial regression." if levels > 2 else ""
         raise ArgumentError(
-            f"{model.loss.name} needs a target with {len(values)} classes; {target!r} declares {levels or 'a number'}."
+            f"{model.loss.regression_name} needs a target with {len(values)} classes; {target!r} declares "
+            f"{levels or 'a number'}. {others}".strip()
         )
     return np.empty(0) if block is None else values[np.asarray(block[target], dtype=np.int64)]
 

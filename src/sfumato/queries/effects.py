@@ -1,20 +1,23 @@
 """Average marginal effects: how the mean of the target changes with a column, averaged over public rows.
 
-With mu(x) the probability of the target's second level, or the rate, the effect of
+With mu(x) the probability of the target's second level, the rate, the mean or the quantile, the effect of
 
 - a number is the mean over the rows of d mu/dx per unit of the column;
 - a yes or no is the mean of mu(yes) - mu(no), all other columns as they are;
 - a category is, for every level but the reference (the first, unless another is declared), the mean of mu(level) -
   mu(reference).
 
-The rows are encoded anew with the column changed, so that the effect is right where the encoding is not linear. Intervals
-are quantiles over posterior draws of the coefficients (`functionals.sample`).
+The rows are encoded anew with the column changed, so that the effect is right where the encoding is not linear: of a column
+with powers and products it is the effect that people ask for. The mean or quantile of a target in its own units is linear in
+the coefficients, and so is the effect: its interval is that of `functionals.ends`. Elsewhere intervals are quantiles over
+posterior draws of the coefficients (`functionals.sample`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +28,7 @@ from sfumato._validate import visible
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.queries import functionals, predict
-from sfumato.queries.inverse_links import PROBABILITY, RATE, mean_at, mean_kind
+from sfumato.queries.inverse_links import MEAN, PROBABILITY, QUANTILE, mean_at, mean_kind
 from sfumato.queries.predict import Regression
 from sfumato.queries.statistics.protocol import BOTH
 from sfumato.schema import Boolean, Number
@@ -42,7 +45,7 @@ _STEP = 1e-4
 class Effects:
     """Average marginal effects by name ("age", "smoker", "region=south"), with intervals; prints as a table.
 
-    `what` says what changes, and over how many rows it was averaged.
+    `what` says what changes, and over how many rows it was averaged; `note` how many cells of the rows were clipped or empty.
     """
 
     names: tuple[str, ...]
@@ -51,6 +54,17 @@ class Effects:
     upper: Array
     level: float
     what: str
+    note: str = ""
+
+    def to_pandas(self) -> Any:
+        """One row for each effect, with the columns effect, lower and upper."""
+        from sfumato.queries.convert import needed
+
+        return needed("pandas", "to_pandas").DataFrame(self.columns(), index=list(self.names))
+
+    def columns(self) -> dict[str, Array]:
+        """The numbers of the table by the names of its columns."""
+        return {"effect": self.estimates, "lower": self.lower, "upper": self.upper}
 
     def __str__(self) -> str:
         cells = [("", "effect", f"{100 * self.level:g} % interval")]
@@ -69,30 +83,42 @@ def marginal_effects(
     level: float = 0.9,
     include: str = BOTH,
 ) -> Effects:
-    """Average marginal effects of every feature column over public rows X, for losses with a probability or a rate."""
+    """Average marginal effects of every feature column over public rows X, for losses with an inverse link."""
     share = _validate.between("level", level, 0.0, 1.0)
     regression = predict.read(draws, plan, schema)
-    kind = mean_kind(regression.model.loss, (PROBABILITY, RATE), "marginal effects")
+    kind = mean_kind(regression.model.loss, "marginal effects")
     if regression.schema.dimension is not None:
         raise ArgumentError(
             "marginal effects are per declared column, and the rows of this release are vectors without columns: declare "
             "them as a table, sf.Schema({...}), or read the coefficients."
         )
-    points = functionals.sample(draws, plan, schema, include, _DRAWS)
-    middle = functionals.parameter(draws, plan, schema)
-    columns = predict.columns_of(regression, X)
-    count = len(next(iter(columns.values()), ()))
-    if not count:
-        raise ArgumentError("X must hold at least one row; got none.")
-    names, effects = [], []
+    rows = predict.rows_of(regression, X)
+    if kind in (MEAN, QUANTILE):
+        names, matrix = _measured(regression, rows.columns, partial(_mean_features, regression))
+        middle = functionals.estimate(draws, plan, schema, matrix, include)
+        lower, upper = functionals.ends(draws, plan, schema, matrix, share, include)
+    else:
+        points = functionals.sample(draws, plan, schema, include, _DRAWS)
+        first = functionals.parameter(draws, plan, schema)
+        averaged = partial(_averaged, regression, points=np.vstack([first, points]))
+        names, values = _measured(regression, rows.columns, averaged)
+        middle = values[:, 0]
+        lower, upper = np.quantile(values[:, 1:], [(1 - share) / 2, (1 + share) / 2], axis=1)
+    # As for coefficients, an interval holds the estimate beside it.
+    ends = np.minimum(lower, middle), np.maximum(upper, middle)
+    count = len(next(iter(rows.columns.values())))
+    return Effects(names, middle, *ends, share, _heading(regression, kind, count), rows.note)
+
+
+def _measured(
+    regression: Regression, columns: dict[str, Any], measure: Callable[[Any, Any, Array], Array]
+) -> tuple[tuple[str, ...], Array]:
+    """The names of the effects, and a row of numbers for each; one changed table is held at a time."""
+    names, rows = [], []
     for name, high, low, steps in _changes(regression, columns):
         names.append(name)
-        effects.append(_averaged(regression, high, low, steps, np.vstack([middle, points])))
-    values = np.array(effects)
-    lower, upper = np.quantile(values[:, 1:], [(1 - share) / 2, (1 + share) / 2], axis=1)
-    # As for coefficients, an interval holds the estimate beside it.
-    ends = np.minimum(lower, values[:, 0]), np.maximum(upper, values[:, 0])
-    return Effects(tuple(names), values[:, 0], *ends, share, _heading(regression, kind, count))
+        rows.append(measure(high, low, steps))
+    return tuple(names), np.array(rows)
 
 
 def _changes(regression: Regression, columns: dict[str, Any]) -> Iterator[tuple[str, Any, Any, Array]]:
@@ -137,6 +163,18 @@ def _averaged(regression: Regression, high: Any, low: Any, steps: Array, points:
     return total / len(steps)
 
 
+def _mean_features(regression: Regression, high: Any, low: Any, steps: Array) -> Array:
+    """The mean over the rows of (features(high) - features(low))/steps, (d,): the effect is its product with the coefficients."""
+    total, size = np.zeros(regression.draws.shape[2]), max(1, _BLOCK // regression.draws.shape[2])
+    for start in range(0, len(steps), size):
+        block = slice(start, start + size)
+        after, before = (
+            predict.features_of(regression, {name: each[block] for name, each in side.items()}) for side in (high, low)
+        )
+        total += ((after - before) / steps[block, None]).sum(axis=0)
+    return total / len(steps)
+
+
 def _heading(regression: Regression, kind: str, count: int) -> str:
     """What changes, against what, and over how many rows it is averaged."""
     classes = regression.classes
@@ -144,6 +182,10 @@ def _heading(regression: Regression, kind: str, count: int) -> str:
         target = regression.schema.columns[regression.schema.target or ""]
         second = "yes" if isinstance(target, Boolean) else classes[1]
         changed = f"probability of {str(second)!r}"
+    elif kind == QUANTILE:
+        changed = (
+            f"{100 * getattr(regression.model.loss, 'quantile', 0.5):g} % quantile of {regression.schema.target!r}"
+        )
     else:
         changed = f"mean of {regression.schema.target!r}"
     return (

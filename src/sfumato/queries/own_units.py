@@ -66,9 +66,9 @@ class View:
             )
         numbers = {name: _validate.finite(f"the weight of {name!r}", weight) for name, weight in named.items()}
         units = Units(self.labels, self.functionals, self.fixed)
-        constant = sum(
-            weight * self.shift[self.labels.index(name)] for name, weight in numbers.items() if name in self.labels
-        )
+        units.refuse_references_alone(numbers)
+        known = [(units.resolved(name), weight) for name, weight in numbers.items()]
+        constant = sum(weight * self.shift[self.labels.index(name)] for name, weight in known if name in self.labels)
         return units.weights(numbers), constant
 
 
@@ -105,6 +105,8 @@ def view_of(
     """The view of a regression whose released coordinates are called `labels`, in the columns' own units."""
     if declared.rows == "normalise":  # a row is divided by its own norm: there is no coefficient of a column
         return View(labels)
+    if reference is not None and not isinstance(reference, Mapping):
+        raise ArgumentError(f'reference must be a table such as {{"region": "south"}}; got {reference!r}.')
     units = _units(declared, model.terms, model.intercept, tuple((reference or {}).items()))
     if model.loss.outputs == 1:
         return View(units.names, units.matrix, units.offset, units.fixed)

@@ -1,7 +1,8 @@
 """Predictions for public rows from a released regression: the average over the draws of what each of them predicts.
 
-Rows are encoded by the release's own schema, like the private ones: numbers outside their bounds are clipped, unknown
-levels count as the declared missing one, long rows are shortened or normalised. Averaging probabilities and then taking the
+Rows are encoded by the release's own schema, like the private ones: numbers outside their bounds are clipped, empty cells
+count as the declared missing value, long rows are shortened or normalised. Unlike in private rows, a cell that is no level or no
+number is an error (`public_rows`). Averaging probabilities and then taking the
 likeliest class is Algorithm 2 of `respond` for the utility 1 for the right class and 0 for another.
 """
 
@@ -21,12 +22,10 @@ from sfumato.models.losses.labels import LabelInterval
 from sfumato.models.losses.protocol import LABELLED_ROW
 from sfumato.models.model import LOSSES
 from sfumato.models.reading import model_from_json
-from sfumato.models.regression import columns_read
-from sfumato.queries import shaped_intervals
+from sfumato.queries import public_rows, shaped_intervals
+from sfumato.queries.inverse_links import in_own_units
+from sfumato.queries.public_rows import PublicRows
 from sfumato.schema import Schema
-from sfumato.schema.counts import Tally
-from sfumato.schema.design import Design
-from sfumato.schema.reading import open_source
 
 Array = NDArray[np.float64]
 # Scores held at a time: 16 MB.
@@ -62,7 +61,7 @@ def read(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any]) -> Re
             "Ask it with release.mean(), release.quantile(q) or release.respond(...)."
         )
     declared = Schema.from_json(schema["document"])
-    if SCALED in declared.name:
+    if SCALED in declared.name and declared.units is None:  # a file of an older version
         raise ArgumentError(
             "an estimator scaled the rows of this release by its bounds, which are not in it: use the estimator's own predict."
         )
@@ -100,11 +99,13 @@ def _averaged(regression: Regression, X: Any) -> Array:
     """Mean over the draws of what the loss predicts at scores (rows, draws, outputs); rows in blocks that bound the memory."""
     features = encoded(regression, X)
     draws, outputs, width = regression.draws.shape
-    predict = regression.model.loss.predict
+    loss, units = regression.model.loss, regression.schema.units
     flat = regression.draws.reshape(-1, width).T
     block = max(1, _BLOCK // (draws * outputs))
     parts = [
-        predict(np.asarray(features[start : start + block] @ flat).reshape(-1, draws, outputs)).mean(axis=1)
+        in_own_units(
+            loss, units, loss.predict(np.asarray(features[start : start + block] @ flat).reshape(-1, draws, outputs))
+        ).mean(axis=1)
         for start in range(0, features.shape[0], block)
     ]
     if not parts:
@@ -117,37 +118,16 @@ def encoded(regression: Regression, X: Any) -> Any:
     return features_of(regression, columns_of(regression, X))
 
 
+def rows_of(regression: Regression, X: Any) -> PublicRows:
+    """Public rows as encoded columns, with a sentence on cells that were clipped or empty."""
+    return public_rows.read_rows(regression.model, regression.schema, X)
+
+
 def columns_of(regression: Regression, X: Any) -> dict[str, Any]:
     """Public rows as encoded columns by name ("matrix" for vectors): numbers inside their bounds, levels as positions."""
-    columns: dict[str, list[Any]] = {}
-    for chunk in open_source(X, None, _design(regression).schema, Tally()):
-        for name, values in chunk.items():
-            columns.setdefault(name, []).append(values)
-    if not columns:
-        raise ArgumentError("X must hold at least one row; got none.")
-    return {name: _joined(parts) for name, parts in columns.items()}
+    return rows_of(regression, X).columns
 
 
 def features_of(regression: Regression, columns: Mapping[str, Any]) -> Any:
     """The feature matrix of encoded columns, with the intercept's constant as last column."""
-    matrix = _design(regression).encode(columns)
-    dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
-    constant = regression.model.intercept
-    return np.column_stack([dense, np.full(len(dense), constant)]) if constant else dense
-
-
-def _design(regression: Regression) -> Design:
-    """The recipe for public rows, which need no target and, of a table, only the columns of the terms."""
-    declared, terms = regression.schema, regression.model.terms
-    if terms is None:
-        return Design.of(declared.without_target())
-    used = [name for name in columns_read(regression.model, declared) if name != declared.target]
-    return Design.of(declared.only(used), terms)
-
-
-def _joined(parts: list[Any]) -> Any:
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
-    from scipy.sparse import vstack
-
-    return vstack(parts, format="csr")
+    return public_rows.features_of(regression.model, regression.schema, columns)

@@ -8,7 +8,7 @@ a Poisson regression as a Poisson count: its interval is that of the mixture ove
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from sfumato.errors import ArgumentError
 from sfumato.models.losses.protocol import Loss
 from sfumato.models.reading import model_from_json
 from sfumato.queries import functionals, predict
-from sfumato.queries.inverse_links import MEAN, PROBABILITY, RATE, mean_at, mean_kind
+from sfumato.queries.coefficients import aligned
+from sfumato.queries.inverse_links import MEAN, PROBABILITY, RATE, in_own_units, mean_at, mean_kind
 from sfumato.queries.statistics.protocol import BOTH
 from sfumato.schema import Schema
 
@@ -32,6 +33,8 @@ _BLOCK = 1 << 21
 _A_ROW = 400
 # Equally likely scores behind the law of a count. Against 4,096 of them no end of 1,000 rows moves by more than one count.
 _LIKELY = 64
+# Rows that are printed: about a screen.
+_SHOWN = 40
 # Scores of counts are cut here: the rate e^50 exceeds every count that a float can hold exactly.
 _LARGEST_SCORE = 50.0
 
@@ -41,7 +44,8 @@ class Predictions:
     """A prediction and an interval for each public row.
 
     `of` is "mean" or "answer"; `what` is "probability" (of the target's second level), "rate", "mean" or "quantile". With
-    "answer" the estimate is still the mean, which need not be a possible answer.
+    "answer" the estimate is still the mean, which need not be a possible answer. `note` says how many cells of the rows were
+    clipped or empty.
     """
 
     estimate: Array
@@ -50,9 +54,30 @@ class Predictions:
     level: float
     of: str
     what: str
+    note: str = ""
 
     def __len__(self) -> int:
         return len(self.estimate)
+
+    def columns(self) -> dict[str, Array]:
+        """The numbers by the names of their columns; the first is called by `what` it is."""
+        return {self.what: self.estimate, "lower": self.lower, "upper": self.upper}
+
+    def to_pandas(self) -> Any:
+        """One row for each public row, in their order; the first column is called by `what` it is."""
+        from sfumato.queries.convert import needed
+
+        return needed("pandas", "to_pandas").DataFrame(self.columns())
+
+    def __str__(self) -> str:
+        of = "one answer" if self.of == "answer" else f"the {self.what}"
+        shown = [each[:_SHOWN].tolist() for each in self.columns().values()]
+        rows = [[str(k + 1), *(f"{value:.5g}" for value in row)] for k, row in enumerate(zip(*shown, strict=True))]
+        rest = len(self) - _SHOWN
+        more = [f"... and {rest:,} more rows (to_pandas())"] if rest > 0 else []
+        lines = aligned([["row", *self.columns()], *rows])
+        note = [self.note] if self.note else []
+        return "\n".join([f"lower and upper: {100 * self.level:g} % interval of {of}", *lines, *more, *note])
 
 
 def predict_interval(
@@ -71,7 +96,9 @@ def predict_interval(
     """
     regression = predict.read(draws, plan, schema)
     _check(draws, plan, of)
-    return interval_at(draws, plan, schema, predict.encoded(regression, X), level, of, include)
+    rows = predict.rows_of(regression, X)
+    features = predict.features_of(regression, rows.columns)
+    return replace(interval_at(draws, plan, schema, features, level, of, include), note=rows.note)
 
 
 def interval_at(
@@ -98,7 +125,10 @@ def interval_at(
     estimate, lower, upper = np.concatenate(parts, axis=1)
     if of == "answer":  # answers lie within the declared bounds, and so does their mean
         estimate = estimate.clip(_target(schema).lower, _target(schema).upper)
-    return Predictions(estimate, lower, upper, share, of, what)
+    units = Schema.from_json(schema["document"]).units
+    if not (of == "answer" and what == RATE):  # ends of counts are whole numbers in the user's units already
+        lower, upper = in_own_units(loss, units, np.stack([lower, upper]))
+    return Predictions(in_own_units(loss, units, estimate), lower, upper, share, of, what)
 
 
 def _check(draws: Draws, plan: Mapping[str, Any], of: str) -> tuple[Loss, str]:
@@ -148,8 +178,10 @@ def _ends_of(
 
     def counts(rows: Array) -> Array:
         scores = functionals.likely_values(draws, plan, schema, rows, _LIKELY, include)
-        ends = count_ends(np.exp(np.minimum(scores, _LARGEST_SCORE)), level, column.upper)
-        return np.minimum(ends, float(column.upper))
+        unit = Schema.from_json(schema["document"]).units
+        rates = in_own_units(loss, unit, np.exp(np.minimum(scores, _LARGEST_SCORE)))
+        most = float(in_own_units(loss, unit, np.array(column.upper)))
+        return np.minimum(count_ends(rates, level, most), most)
 
     return linear if what == MEAN else counts
 

@@ -36,6 +36,16 @@ def range_effects(
     return {text: weights for text, weights in effects.items() if all(labels.count(name) == 1 for name in weights)}
 
 
+def left_out(plan: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """The columns whose effect over their range has no single value: they enter through powers or products too."""
+    model = own_units.regression_of(plan)
+    declared = Schema.from_json(schema["document"])
+    if model is None or model.terms is None or declared.rows == "normalise" or model.loss.outputs > 1:
+        return ()
+    alone = _alone(declared, model.terms)
+    return tuple(name for name in Design.of(declared, model.terms).columns if name not in alone)
+
+
 def _alone(schema: Schema, terms: tuple[str, ...] | None) -> list[str]:
     """The columns that are one term and part of no other."""
     if terms is None:

@@ -21,6 +21,8 @@ from sfumato.schema.design import Design
 
 # Coefficients that are printed: about a screen.
 _SHOWN = 40
+# The end of the note on standard errors and intervals.
+INCLUDED = "include the privacy noise and the sampling of the records."
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +95,7 @@ def summarise(
 
 def kind_in_words(model: Gibbs) -> str:
     """The kind of a regression, capitalised: "Logistic", "Linear"."""
-    loss = model.loss
-    named = loss.spec_name if loss.squared_labels is not None or loss.name != "huber" else None
-    return (named or loss.name).capitalize()
+    return model.loss.regression_name.capitalize()
 
 
 def link_in_words(model: Gibbs, schema: Schema) -> str:
@@ -114,7 +114,7 @@ def _notes(release: Any, model: Gibbs, schema: Schema, table: Coefficients, refe
     if table.intervals is None:
         notes.append(f"No interval: {table.reason}")
     else:
-        notes.append("Standard errors and intervals include the privacy noise and the sampling of the records.")
+        notes.append(f"Standard errors and intervals {INCLUDED}")
         notes += [far] if (far := _far(release)) else []
     notes += [each for each in (units_note(model, schema), reference_note(model, schema, reference)) if each]
     return notes

@@ -128,7 +128,7 @@ def _factor(part: str, text: str, schema: Schema) -> tuple[str, int]:
     name = name.strip()
     known = [each for each in schema.columns if each != schema.target]
     if name not in known:
-        raise ArgumentError(f"features: {text!r} names {name!r}; the columns are {', '.join(known)}.")
+        raise _no_column(name, text, known, schema)
     power = int(exponent) if exponent.strip().isdecimal() else 0
     if not 1 <= power <= coding.HIGHEST_POWER:
         raise ArgumentError(
@@ -145,6 +145,19 @@ def _factor(part: str, text: str, schema: Schema) -> tuple[str, int]:
             "its coefficient per unit. Declare the column in other units."
         )
     return name, power
+
+
+def _no_column(name: str, text: str, known: list[str], schema: Schema) -> ArgumentError:
+    """The refusal of a name that is no column; of a formula such as log(x) or x**2 the whole text is shown."""
+    if name == schema.target:
+        return ArgumentError(
+            f"features: {name!r} is the target, which is no feature; the columns are {', '.join(known)}."
+        )
+    shown = text if not name or "**" in text or "(" in text else name
+    return ArgumentError(
+        f"features: there is no column {shown!r}; the columns are {', '.join(known)}. Terms are columns, powers of numbers "
+        "(age^2) and products (age:sex, age*sex)."
+    )
 
 
 def _term(text: str, factors: list[tuple[str, int]], schema: Schema) -> Term:

@@ -44,17 +44,42 @@ class Units:
     fixed: frozenset[str] = frozenset()
     offset: Array | None = None
 
+    def resolved(self, name: str) -> str:
+        """The name of a coefficient, or of one that is 0 by definition, whatever the order of a product's parts is."""
+        known = (*self.names, *sorted(self.fixed))
+        if name in known:
+            return name
+        alike = [each for each in known if _parts(each) == _parts(name)]
+        if len(alike) != 1:
+            raise ArgumentError(f"there is no coefficient {name!r}; there are {_listed(self.names)}.")
+        return alike[0]
+
     def weights(self, named: Mapping[str, float]) -> Array:
         """The functional of the parameter that a weighted sum of named coefficients is."""
         total = np.zeros(self.matrix.shape[1])
-        for name, weight in named.items():
+        for given, weight in named.items():
+            name = self.resolved(given)
             if self.names.count(name) > 1:
                 raise ArgumentError(f"two coefficients are called {name!r}; a contrast cannot tell which one is meant.")
             if name in self.names:
                 total += float(weight) * self.matrix[self.names.index(name)]
-            elif name not in self.fixed:
-                raise ArgumentError(f"there is no coefficient {name!r}; there are {_listed(self.names)}.")
         return total
+
+    def refuse_references_alone(self, named: Mapping[str, float]) -> None:
+        """Refuse a sum of coefficients that are all 0 by definition."""
+        resolved = {given: self.resolved(given) for given in named}
+        if not all(name in self.fixed and name not in self.names for name in resolved.values()):
+            return
+        words = [f"{name} is {'a product with ' * (':' in name)}the reference level" for name in resolved.values()]
+        raise ArgumentError(
+            f"{' and '.join(words)}: its coefficient is 0 by definition. Compare another level with it; there are "
+            f"{_listed(self.names)}."
+        )
+
+
+def _parts(name: str) -> list[str]:
+    """The factors of a product, in an order of their own."""
+    return sorted(part.strip() for part in name.split(":"))
 
 
 def units_of(design: Design, constant: float, reference: Mapping[str, Any] | None = None) -> Units:

@@ -16,6 +16,8 @@ from sfumato.shells.printing import Json, emit, write_new
 app = typer.Typer(
     help="Ask a release anything, any number of times: it costs nothing and needs no data.", no_args_is_help=True
 )
+# What `--include` of an interval may be.
+_INCLUDE = '"privacy and sampling", "privacy" alone, or "robust": right where the model is wrong too, for a release with scores.'
 ReleaseFile = Annotated[Path, typer.Argument(help="A saved release.")]
 
 
@@ -67,7 +69,7 @@ def mean(file: ReleaseFile, as_json: Json = False) -> None:
 def interval(
     file: ReleaseFile,
     level: Annotated[float, typer.Option(help="How often the interval should hold the truth.")] = 0.9,
-    include: Annotated[str, typer.Option(help='"privacy and sampling", or "privacy" alone.')] = "privacy and sampling",
+    include: Annotated[str, typer.Option(help=_INCLUDE)] = "privacy and sampling",
     as_json: Json = False,
 ) -> None:
     """Intervals for the truth that count the privacy noise, not only the spread of the draws.

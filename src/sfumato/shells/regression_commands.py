@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,14 +39,18 @@ def coefficients(
     level: Level = 0.9,
     reference: References = None,
     scaled: Annotated[bool, typer.Option("--scaled", help="As they were released, for coded features.")] = False,
+    output: Output = None,
     as_json: Json = False,
 ) -> None:
     """The coefficients of a regression with standard errors, intervals and ratios, in the columns' own units.
 
-    Example: sfumato query coefficients illness.sfumato --json
+    Example: sfumato query coefficients illness.sfumato -o coefficients.csv
     """
     release = opened(file)
     table = release.coefficients(level, reference=_references(release, reference), scaled=scaled)
+    if output is not None:
+        _save(release, "coefficient", table.labels, table.columns(), output)
+        return
     emit(as_json, _by_name(table), str(table))
 
 
@@ -88,26 +93,35 @@ def predict(
         raise ArgumentError(
             "--proba and --interval exclude each other: --interval mean gives the probability of the second level."
         )
-    head, table = _predictions(release, rows, proba, interval, level)
+    head, table, note = _predictions(release, rows, proba, interval, level)
+    _noted(note)
     if as_json:
-        emit(True, [row[0] for row in table] if len(head) == 1 else table, "")
+        named = [dict(zip(head, row, strict=True)) for row in table] if interval is not None else table
+        emit(True, [row[0] for row in table] if len(head) == 1 else named, "")
         return
     _written(release, head, table, output)
 
 
 def _predictions(
     release: Any, rows: Path, proba: bool, interval: str | None, level: float
-) -> tuple[list[str], list[Any]]:
-    """The names of the columns, and a row of values for each row of the file."""
+) -> tuple[list[str], list[Any], str]:
+    """The names of the columns, a row of values for each row of the file, and what was replaced in its cells."""
     if interval is not None:
         made = release.predict_interval(rows, level, of=interval)
         ends = (made.estimate.tolist(), made.lower.tolist(), made.upper.tolist())
-        return [made.what, "lower", "upper"], list(zip(*ends, strict=True))
+        return [made.what, "lower", "upper"], list(zip(*ends, strict=True)), made.note
+    note = release.rows_note(rows)
     if proba:
         schema = _declared(release)
         levels = schema.columns[schema.target or ""].levels or ()
-        return [str(each) for each in levels], release.predict_proba(rows).tolist()
-    return ["prediction"], [[value] for value in release.predict(rows).tolist()]
+        return [str(each) for each in levels], release.predict_proba(rows).tolist(), note
+    return ["prediction"], [[value] for value in release.predict(rows).tolist()], note
+
+
+def _noted(note: str) -> None:
+    """One line to standard error on cells that were clipped or empty, where there were any."""
+    if note:
+        typer.echo(f"sfumato: {visible(note)}", err=True)
 
 
 def _written(release: Any, head: Sequence[str], table: Sequence[Sequence[Any]], output: Path | None) -> None:
@@ -141,15 +155,30 @@ def _declared(release: Any) -> Any:
     return Schema.from_json(release.schema["document"])
 
 
-def effects(file: ReleaseFile, rows: Rows, level: Level = 0.9, as_json: Json = False) -> None:
-    """Marginal effects of a logistic or Poisson regression, averaged over public rows.
+def effects(file: ReleaseFile, rows: Rows, level: Level = 0.9, output: Output = None, as_json: Json = False) -> None:
+    """Marginal effects: how the probability, rate, mean or quantile changes with each column, averaged over public rows.
 
-    Example: sfumato query effects illness.sfumato typical_rows.csv
+    Example: sfumato query effects illness.sfumato typical_rows.csv -o effects.csv
     """
-    made = opened(file).marginal_effects(rows, level)
-    numbers = zip(made.names, made.estimates.tolist(), made.lower.tolist(), made.upper.tolist(), strict=True)
-    document = {name: {"effect": middle, "lower": low, "upper": high} for name, middle, low, high in numbers}
+    release = opened(file)
+    made = release.marginal_effects(rows, level)
+    _noted(made.note)
+    if output is not None:
+        _save(release, "column", made.names, made.columns(), output)
+        return
+    columns = {name: values.tolist() for name, values in made.columns().items()}
+    document = {label: {name: values[k] for name, values in columns.items()} for k, label in enumerate(made.names)}
     emit(as_json, {"what": made.what, "effects": document}, str(made))
+
+
+def _save(release: Any, first: str, labels: Sequence[str], columns: Mapping[str, Any], output: Path) -> None:
+    """Write a CSV file with a row for each label; a number that does not exist is an empty cell."""
+    numbers = zip(*(values.tolist() for values in columns.values()), strict=True)
+    rows = [
+        [label, *("" if math.isnan(value) else value for value in row)]
+        for label, row in zip(labels, numbers, strict=True)
+    ]
+    _written(release, [first, *columns], rows, output)
 
 
 def _weight(text: str) -> tuple[str, float]:

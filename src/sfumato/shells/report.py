@@ -111,7 +111,7 @@ def _what(release: Any) -> str:
     model: FamilyOrGibbs = model_from_json(release.plan["model"])
     if model.summed == LOSSES:
         target = json.loads(release.schema["document"]).get("target")
-        return f"{model.loss.name} regression" + (f" of {target}" if target else "")
+        return f"{model.loss.regression_name} regression" + (f" of {target}" if target else "")
     if hasattr(model, "unshrunk"):
         return f"tables{_of(release)}"
     return model.quantity.removesuffix(" of a group of average size") + _of(release)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from sfumato.queries.regression_summary import INCLUDED
 from sfumato.shells import svg
 from sfumato.shells.report_tables import table
 
@@ -17,13 +18,18 @@ def results(release: Any, level: float, most: int) -> str:
     more = f"<p>… and {len(rows) - most} more in the file.</p>" if len(rows) > most else ""
     notes = "".join(
         f"<p>{'<strong>' if note.startswith('*') else ''}{escape(note)}{'</strong>' if note.startswith('*') else ''}</p>"
-        for note in summary.notes
+        for note in map(_without_errors, summary.notes)
     )
     link = dict(summary.facts)["link"]
     chart = "" if coefficients.intervals is None else _chart(release, level, most, link.partition(" of ")[0])
     facts = escape(f"{summary.title}; coefficients add up to the {link}.")
     tables = "".join(table(*each) for each in _narrow(head, rows[:most], coefficients.ratio, level))
     return f"<p>{facts}</p>{chart}{tables}{more}{notes}"
+
+
+def _without_errors(note: str) -> str:
+    """A note of the summary for tables that show no standard errors."""
+    return f"Intervals {INCLUDED}" if note.endswith(INCLUDED) else note
 
 
 def _narrow(
@@ -43,12 +49,27 @@ def _narrow(
 
 def _chart(release: Any, level: float, most: int, link: str) -> str:
     """Intervals of the effects of whole columns, which are comparable; nothing where a column has no range."""
-    from sfumato.queries.range_effects import range_effects
+    from sfumato.queries.range_effects import left_out, range_effects
 
     effects = list(range_effects(release.plan, release.schema, release.labels).items())[:most]
+    others = _others(left_out(release.plan, release.schema))
     if not effects:
-        return ""
+        return others
     contrasts = [release.contrast(weights, level) for _, weights in effects]
     lower, middle, upper = ([getattr(each, end) for each in contrasts] for end in ("lower", "estimate", "upper"))
     name = f"effect on the {link}, end to end"
-    return svg.interval_chart([label for label, _ in effects], lower, middle, upper, name, "Effects with intervals")
+    chart = svg.interval_chart([label for label, _ in effects], lower, middle, upper, name, "Effects with intervals")
+    return chart + others
+
+
+def _others(names: tuple[str, ...]) -> str:
+    """A paragraph on the columns that the chart leaves out, and why."""
+    if not names:
+        return ""
+    one = len(names) == 1
+    listed = names[0] if one else f"{', '.join(names[:-1])} and {names[-1]}"
+    return (
+        f"<p>{escape(listed)} {'is' if one else 'are'} not in the chart: {'it enters' if one else 'they enter'} through powers or "
+        f"products, so that {'its' if one else 'their'} effect depends on where {'it starts' if one else 'they start'}. Average "
+        "effects over public rows: sfumato query effects.</p>"
+    )

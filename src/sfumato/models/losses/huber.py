@@ -97,6 +97,11 @@ class Huber(ScalarLinkLoss):
         """The declared bounds of the labels."""
         return None if self.lower is None or self.upper is None else (self.lower, self.upper)
 
+    @property
+    def regression_name(self) -> str:
+        """Clipped squares with declared label bounds are what a linear regression is here."""
+        return self.name if self.squared_labels is None else "linear"
+
     def reclipped(self, clip: float) -> Huber:
         """The same loss with residuals clipped at `clip`, if that is less."""
         return replace(self, clip=min(self.clip, clip))

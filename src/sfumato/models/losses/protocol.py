@@ -95,6 +95,11 @@ class Loss:
         for name in self.proportions:
             object.__setattr__(self, name, _validate.between(name, getattr(self, name), 0.0, 1.0))
 
+    @property
+    def regression_name(self) -> str:
+        """What a regression with this loss is called: "linear", "poisson", "svm"; else the name of the loss."""
+        return self.spec_name or self.name
+
     # --- mathematics -------------------------------------------------------------------------------------------------
 
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
