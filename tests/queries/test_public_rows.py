@@ -42,7 +42,7 @@ def questions(release: sf.Release):
     ("name", "cell", "said"),
     [
         ("region", "sotuh", "'sotuh' is none of the levels 'north', 'south', 'islands'. Correct"),
-        ("region", 3.0, "3.0 is none of the levels"),
+        ("region", 3.0, "3 is none of the levels"),
         ("age", "forty", "'forty' is no finite number; age runs from 20 to 80"),
         ("age", np.inf, "inf is no finite number"),
         ("smoker", "perhaps", "'perhaps' is neither yes nor no"),

@@ -80,12 +80,13 @@ def _scaled(schema: Schema, units: VectorUnits, X: Any) -> PublicRows:
     """Vectors from a table with the units' names, or from a matrix; numbers in the units that they had before scaling."""
     _refuse_appended(schema, units)
     centre, span = np.array(units.centre), np.array(units.span)
-    numbers = Schema({name: _number(units, place) for place, name in enumerate(units.names)})
+    bounded = is_scaled(units)
+    numbers = Schema({name: _number(units, place, bounded) for place, name in enumerate(units.names)})
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] != len(units.names):
         raise ArgumentError(f"X must have {len(units.names)} columns, {', '.join(units.names[:12])}; got {X.shape[1]}.")
     read = _table(numbers, X)
     matrix = np.column_stack([(read.columns[name] - centre[j]) / span[j] for j, name in enumerate(units.names)])
-    if is_scaled(units):
+    if bounded:
         matrix = matrix.clip(-0.5, 0.5)  # rounding may pass the end by one part in 2^53
     long = bound_rows(matrix, float(schema.data_norm or np.inf), schema.rows)
     shortened = int(long.sum()) if schema.rows == "clip" else 0
@@ -93,10 +94,10 @@ def _scaled(schema: Schema, units: VectorUnits, X: Any) -> PublicRows:
     return PublicRows({"matrix": matrix}, "; ".join(part for part in parts if part))
 
 
-def _number(units: VectorUnits, place: int) -> Number:
+def _number(units: VectorUnits, place: int, bounded: bool) -> Number:
     """The column of one number in its own units; an empty cell counts as the centre, which is 0 after scaling."""
     middle, half = units.centre[place], units.span[place] / 2
-    return Number(middle - half, middle + half, middle) if is_scaled(units) else Number(-UNBOUNDED, UNBOUNDED, 0.0)
+    return Number(middle - half, middle + half, middle) if bounded else Number(-UNBOUNDED, UNBOUNDED, 0.0)
 
 
 def _refuse_appended(schema: Schema, units: VectorUnits) -> None:

@@ -113,8 +113,10 @@ def _cell(cells: Cells, place: int) -> object:
 
 
 def _shown(cell: object) -> str:
-    """A cell as an error shows it: texts in quotes, long ones shortened."""
+    """A cell as an error shows it: texts in quotes, whole numbers without a point, long cells shortened."""
     word = text(cell)
+    if isinstance(cell, float):
+        return f"{cell:g}"
     whole = visible(repr(cell if word is None else word))
     return whole if len(whole) <= _LETTERS else f"{whole[:_LETTERS]}..."
 
