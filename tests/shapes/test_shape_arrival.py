@@ -7,26 +7,34 @@ import pytest
 from path_oracle import conjugate, published
 
 from sfumato.shapes import arrival
-from sfumato.shapes.arrival import missing, widened
+from sfumato.shapes.arrival import known_share, missing, widened
 from sfumato.shapes.posterior import posterior
 
 
 def test_the_weight_rises_from_0_to_1_with_the_mean_squared_distance():
     mean, variances = np.array([1.0, -2.0]), np.array([4.0, 0.25])
     levels = np.array([0.0, 0.3, 0.7, 1.0, 1.35, 1.7, 2.0, 50.0])
-    weights = [missing(mean, mean + np.sqrt(level * variances), variances) for level in levels]
+    weights = [missing(mean, mean + np.sqrt(level * variances), variances, np.ones(2)) for level in levels]
     assert weights[:3] == pytest.approx([0.0] * 3, abs=1e-12)
     assert weights[4] == pytest.approx(0.5)
     assert weights[6:] == pytest.approx([1.0] * 2)
     assert (np.diff(weights[2:7]) > 0).all()
     # One direction alone: its share of the mean counts.
     alone = mean + np.array([np.sqrt(2 * 1.35 * 4.0), 0.0])
-    assert missing(mean, alone, variances) == pytest.approx(0.5)
+    assert missing(mean, alone, variances, np.ones(2)) == pytest.approx(0.5)
+    # A direction of which little is known says nothing, and where all are unknown the path counts as arrived.
+    assert missing(mean, alone, variances, np.array([0.0, 1.0])) == 0.0
+    assert missing(mean, mean + 50, variances, np.zeros(2)) == 0.0
+
+
+def test_a_direction_is_known_where_its_variance_is_far_below_the_priors():
+    shares = known_share(np.array([0.0, 0.05, 0.1, 3.0]), np.ones(4))
+    assert shares == pytest.approx([1.0, 0.5, 0.0, 0.0])
 
 
 def test_the_covariance_grows_along_the_distance_alone():
     mean, average = np.array([1.0, 0.0, 0.0]), np.array([0.0, 2.0, 0.0])
-    wide = widened(mean, average, np.eye(3), 0.5)
+    wide = widened(mean, average, np.eye(3), np.full(3, 0.5))
     away = average - mean
     assert wide - np.eye(3) == pytest.approx(0.5 * arrival.STEP_ERROR * np.outer(away, away))
 
@@ -40,7 +48,7 @@ def test_a_path_that_stopped_early_gives_the_mean_and_a_wider_posterior(sampling
     mean, covariance = conjugate(p, model, sampling)
     assert got.mean == pytest.approx(mean, rel=1e-3)
     away = p.matrix @ p.average - got.mean
-    assert got.estimate == pytest.approx(got.mean)
+    assert got.estimate == pytest.approx(got.mean, rel=1e-3)
     assert got.covariance - covariance == pytest.approx(arrival.STEP_ERROR * np.outer(away, away), rel=0.05)
 
 

@@ -7,7 +7,8 @@ import pytest
 from path_oracle import published, symmetric
 
 from sfumato.shapes.curvature import pairs
-from sfumato.shapes.posterior import SEEN, _unseen, posterior
+from sfumato.shapes.posterior import posterior
+from sfumato.shapes.unseen import SEEN, unseen
 
 D, NOISE, USUAL = 30, 0.02, 0.1
 
@@ -80,7 +81,7 @@ def test_chance_alone_gives_no_direction_back_to_the_prior():
         p = seen(seed, USUAL * np.eye(D), 0.002)
         chance = [vector for vector, own, smooth in pairs(p) if own < smooth and (1 - own / smooth) ** 2 > SEEN]
         listed += len(chance)
-        law = _unseen(p, np.zeros(D), 0.01 * np.eye(D))[1]
+        law = unseen(p, np.zeros(D), 0.01 * np.eye(D))[1]
         marked += sum(vector @ law @ vector > 0.02 for vector in chance)
     assert marked == 0
     assert listed >= 3
@@ -91,6 +92,6 @@ def test_rows_that_do_vary_little_are_given_back_whatever_noise_the_curvature_ha
     for bent in (0.0005, 0.02):
         marked = 0
         for seed in range(12):
-            law = _unseen(p := seen(seed, alike(), bent), np.zeros(D), 0.01 * np.eye(D))[1]
+            law = unseen(p := seen(seed, alike(), bent), np.zeros(D), 0.01 * np.eye(D))[1]
             marked += float(np.linalg.eigvalsh(law)[-1]) > 0.3 and len(pairs(p)) > 0
         assert marked >= 7, (bent, marked)

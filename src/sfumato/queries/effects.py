@@ -92,7 +92,7 @@ def marginal_effects(
             "marginal effects are per declared column, and the rows of this release are vectors without columns: declare "
             "them as a table, sf.Schema({...}), or read the coefficients."
         )
-    rows = predict.rows_of(regression, X)
+    rows = predict.public_rows(regression, X)
     if kind in (MEAN, QUANTILE):
         names, matrix = _measured(regression, rows.columns, partial(_mean_features, regression))
         middle = functionals.estimate(draws, plan, schema, matrix, include)

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.errors import ArgumentError
-from sfumato.shapes.arrival import missing, widened
-from sfumato.shapes.curvature import Estimate, cleaned, combine, estimate, noisy_variance, pairs
+from sfumato.shapes.arrival import known_share, missing, widened
+from sfumato.shapes.curvature import Estimate, combine, estimate, noisy_variance
 from sfumato.shapes.filter import Response, divided, responses
 from sfumato.shapes.published import Array, Published
 from sfumato.shapes.saturation import Saturation, straightened
+from sfumato.shapes.unseen import unseen
 
 __all__ = ["Posterior", "Published", "posterior"]
 
@@ -33,8 +34,6 @@ ITERATIONS = 20
 SCALE_ERROR = 2.0
 # An error of the length, or of the filter along the average, beyond a half says no more than a half.
 LARGEST_ERROR = 0.5
-# A direction of two columns is left as it is unless the rows vary in it by less than half of what its neighbours suggest.
-SEEN = 0.25
 # What part of the truth a path is taken to have reached where its noise is compared with the prior: the average is kept as it is
 # up to a noise variance of a quarter of the prior's.
 REACHED = 0.5
@@ -91,44 +90,15 @@ def posterior(published: Published, sampling: str) -> Posterior:
         mean, covariance = _penalised(frame, published.n, mean, covariance)
     # On a path that has arrived, average and truth lie apart by the truth's deviations and the average's noise.
     apart = np.diag(covariance + frame.score if sampling == "none" else covariance)
-    lost = missing(mean, frame.average, apart + published.noise**2 * frame.response.spread)
+    known = known_share(np.diag(covariance), np.maximum(np.diag(frame.prior), 0.0))
+    lost = known * missing(mean, frame.average, apart + published.noise**2 * frame.response.spread, known)
     covariance = widened(mean, frame.average, covariance, lost)
     back = published.matrix @ frame.shape.vectors
-    middle, wide = _unseen(published, back @ mean, back @ covariance @ back.T)
+    middle, wide = unseen(published, back @ mean, back @ covariance @ back.T)
     off = published.vectors.T @ (back @ (frame.average - mean))
     spread = np.einsum("ij,ij->j", published.vectors, wide @ published.vectors) + off**2
-    moved = (1 - lost) * (back @ _shrunk(frame, published)) + lost * middle
+    moved = back @ ((1 - lost) * _shrunk(frame, published) + lost * mean)
     return Posterior(middle, 0.5 * (wide + wide.T), moved, float(np.maximum(published.own, 0.0) @ spread))
-
-
-def _unseen(published: Published, mean: Array, covariance: Array) -> tuple[Array, Array]:
-    """The posterior with the prior's own law along directions of two columns in which the rows hardly vary.
-
-    Such a direction is mixed with others in every noisy eigenvector, so that its measurement seems as good as theirs.
-    """
-    for vector, own, smooth in pairs(published):
-        missing = max(0.0, 1 - own / smooth) ** 2 if smooth > 0 else 0.0
-        precision = float(vector @ published.precision @ vector)
-        if precision <= 0 or missing < SEEN or _curved(published, vector) > 0.5 * smooth:
-            continue
-        away = float(vector @ (mean - published.centre))
-        mean = mean - missing * away * vector
-        lacking = max(0.0, 1 / precision - float(vector @ covariance @ vector))
-        covariance = covariance + missing * lacking * np.outer(vector, vector)
-    return mean, covariance
-
-
-def _curved(published: Published, vector: Array) -> float:
-    """The moment of the rows along a direction that the released curvature shows, less its noise's deviation.
-
-    The curvature has noise of its own: where it says that rows vary, a small moment was chance. On average it is a common multiple
-    of the moments.
-    """
-    q, own = published.vectors, np.linalg.solve(published.matrix, vector)
-    mapped = published.matrix.T @ (q * cleaned(published)) @ q.T @ published.matrix
-    share = float(np.trace(published.curvature)) / max(float(np.trace(mapped)), _TINY)
-    noise = published.curvature_noise * float(own @ own)
-    return (float(own @ published.curvature @ own) - noise) / max(share, _TINY)
 
 
 def _frame(published: Published, sampling: str) -> _Frame:
