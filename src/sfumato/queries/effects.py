@@ -92,7 +92,7 @@ def marginal_effects(
             "marginal effects are per declared column, and the rows of this release are vectors without columns: declare "
             "them as a table, sf.Schema({...}), or read the coefficients."
         )
-    rows = predict.public_rows(regression, X)
+    rows = predict.read_public(regression, X)
     if kind in (MEAN, QUANTILE):
         names, matrix = _measured(regression, rows.columns, partial(_mean_features, regression))
         middle = functionals.estimate(draws, plan, schema, matrix, include)

@@ -118,14 +118,14 @@ def encoded(regression: Regression, X: Any) -> Any:
     return features_of(regression, columns_of(regression, X))
 
 
-def public_rows(regression: Regression, X: Any) -> PublicRows:
+def read_public(regression: Regression, X: Any) -> PublicRows:
     """Public rows as encoded columns, with a sentence on cells that were clipped or empty."""
     return public_rows.read_rows(regression.model, regression.schema, X)
 
 
 def columns_of(regression: Regression, X: Any) -> dict[str, Any]:
     """Public rows as encoded columns by name ("matrix" for vectors): numbers inside their bounds, levels as positions."""
-    return public_rows(regression, X).columns
+    return read_public(regression, X).columns
 
 
 def features_of(regression: Regression, columns: Mapping[str, Any]) -> Any:

@@ -96,7 +96,7 @@ def predict_interval(
     """
     regression = predict.read(draws, plan, schema)
     _check(draws, plan, of)
-    rows = predict.public_rows(regression, X)
+    rows = predict.read_public(regression, X)
     features = predict.features_of(regression, rows.columns)
     return replace(interval_at(draws, plan, schema, features, level, of, include), note=rows.note)
 

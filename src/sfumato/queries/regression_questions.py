@@ -70,7 +70,7 @@ class RegressionQuestions:
         """How many cells of public rows X a prediction clips or takes as missing, in a sentence; "" where there are none."""
         from sfumato.queries import predict as predicting
 
-        return predicting.public_rows(predicting.read(self.draws, self.plan, self.schema), X).note
+        return predicting.read_public(predicting.read(self.draws, self.plan, self.schema), X).note
 
     def predict_interval(self, X: Any, level: float = 0.9, of: str = "mean", include: str = BOTH) -> Any:
         """Predictions with intervals for public rows: of the mean of the target, or of="answer" of one row's target."""

@@ -88,10 +88,11 @@ def posterior(published: Published, sampling: str) -> Posterior:
     mean, covariance = _solve(frame, published, sampling)
     if sampling == "none":
         mean, covariance = _penalised(frame, published.n, mean, covariance)
-    # On a path that has arrived, average and truth lie apart by the truth's deviations and the average's noise.
+    # On a path that has arrived, average and truth lie apart by the truth's deviations; the average's noise counts little along
+    # directions that are known.
     apart = np.diag(covariance + frame.score if sampling == "none" else covariance)
     known = known_share(np.diag(covariance), np.maximum(np.diag(frame.prior), 0.0))
-    lost = known * missing(mean, frame.average, apart + published.noise**2 * frame.response.spread, known)
+    lost = known * missing(mean, frame.average, apart, known)
     covariance = widened(mean, frame.average, covariance, lost)
     back = published.matrix @ frame.shape.vectors
     middle, wide = unseen(published, back @ mean, back @ covariance @ back.T)
