@@ -37,7 +37,7 @@ def test_the_default_deviation_is_stated_by_the_loss(kind, usual):
 @pytest.mark.parametrize("kind", ["linear", "quantile"])
 def test_scores_in_the_units_of_the_target_have_its_range_and_its_middle(kind):
     model = sf.regression(kind, LINEAR)
-    assert prior_deviation(model, LINEAR, {"age": 72.0}) == pytest.approx(40.0)
+    assert prior_deviation(model, LINEAR, {"age": 72.0}) == pytest.approx(100.0)
     assert model.prior.mean[-1] * model.intercept == pytest.approx(30.0)
     assert not any(model.prior.mean[:-1])
 

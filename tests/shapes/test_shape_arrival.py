@@ -7,7 +7,7 @@ import pytest
 from path_oracle import conjugate, published
 
 from sfumato.shapes import arrival
-from sfumato.shapes.arrival import known_share, missing, widened
+from sfumato.shapes.arrival import known_share, missing, short_share, widened
 from sfumato.shapes.posterior import posterior
 
 
@@ -30,6 +30,7 @@ def test_the_weight_rises_from_0_to_1_with_the_mean_squared_distance():
 def test_a_direction_is_known_where_its_variance_is_far_below_the_priors():
     shares = known_share(np.array([0.0, 0.05, 0.1, 3.0]), np.ones(4))
     assert shares == pytest.approx([1.0, 0.5, 0.0, 0.0])
+    assert short_share(np.array([0.1, 0.8, 0.9, 1.0, 1.1])) == pytest.approx([1.0, 1.0, 0.5, 0.0, 0.0])
 
 
 def test_the_covariance_grows_along_the_distance_alone():

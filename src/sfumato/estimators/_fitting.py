@@ -19,6 +19,7 @@ from sfumato.estimators import _arguments
 from sfumato.estimators._rows import Recipe, declared_width
 from sfumato.estimators._tables import read_features, read_labels
 from sfumato.models import priors
+from sfumato.models.building import RANGES
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses import Loss
 from sfumato.planning import plan
@@ -185,7 +186,7 @@ def _precision(loss: Loss, dimension: int, recipe: Recipe, scores: Scores, devia
             return loss.constants(dimension).smoothness * _PRIOR_SHARE
         return (recipe.radius / scaled) ** 2
     # Labels of a regressor are scaled to a range of 2.
-    own = scaled or loss.effect_deviation or 2.0
+    own = scaled or loss.effect_deviation or 2.0 * RANGES
     each = [own**-2.0] * recipe.width + ([(recipe.constant / own) ** 2] if recipe.constant > 0 else [])
     return np.tile(each, scores.outputs)
 

@@ -27,6 +27,9 @@ from sfumato.schema.design import Design
 # Keys of a table of prior deviations beside the terms: the default, and the intercept's.
 _DEFAULT, _INTERCEPT = "sd", "intercept"
 _PER_UNIT = "per_unit"
+# Prior deviation of an effect in ranges of the target, where the score is in its units. The path weighs the prior as if labels
+# scattered by about half their range, so that a deviation of one range would shrink effects where they scatter far less.
+RANGES = 2.5
 
 
 def kinds() -> dict[str, type[Loss]]:
@@ -49,7 +52,7 @@ def regression(
     intercept: without one the score is 0 in the middle of all columns, not where they are 0.
     prior: the prior deviation of an effect over a column's whole range, on the scale of the score: a number, or a table such
         as {"sd": 2, "age": 0.5, "income": {"per_unit": 0.001}, "intercept": 10}; or one of `sf.priors` for the coded
-        features. By default 5 (3 for a probit), or the range of the target where the score is in its units.
+        features. By default 5 (3 for a probit), or 2.5 ranges of the target where the score is in its units.
     numbers: those that the kind takes, such as quantile=0.9 or clip=20.
     """
     known = kinds()
@@ -105,7 +108,7 @@ def default_deviation(loss: Loss, target: Target) -> float:
     """The prior deviation of an effect where none is declared."""
     if loss.effect_deviation is not None:
         return loss.effect_deviation
-    return target.number.upper - target.number.lower
+    return RANGES * (target.number.upper - target.number.lower)
 
 
 def _prior(given: Any, loss: Loss, target: Target, design: Design, constant: float) -> priors.Gaussian:

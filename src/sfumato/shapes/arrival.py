@@ -20,6 +20,8 @@ STEP_ERROR = 0.5
 # Posterior over prior variance from which on a direction counts as unknown: there the mean is the prior's more than the rows', and
 # no better than the average.
 UNKNOWN = 0.1
+# Share of the way from start to optimum below which a direction counts as not reached.
+SHORT = 0.8
 
 
 def missing(mean: Array, average: Array, explained: Array, known: Array) -> float:
@@ -38,6 +40,11 @@ def missing(mean: Array, average: Array, explained: Array, known: Array) -> floa
 def known_share(variance: Array, precision: Array) -> Array:
     """1 for a direction whose posterior variance is far below the prior's, 0 from UNKNOWN of it on."""
     return np.clip(1.0 - variance * precision / UNKNOWN, 0.0, 1.0)
+
+
+def short_share(reached: Array) -> Array:
+    """1 for a direction of which the path covered SHORT of the way or less, by its own filter, 0 where it covered all."""
+    return np.clip((1.0 - reached) / (1.0 - SHORT), 0.0, 1.0)
 
 
 def widened(mean: Array, average: Array, covariance: Array, weight: Array) -> Array:

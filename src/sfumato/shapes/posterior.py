@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.errors import ArgumentError
-from sfumato.shapes.arrival import known_share, missing, widened
+from sfumato.shapes.arrival import known_share, missing, short_share, widened
 from sfumato.shapes.curvature import Estimate, combine, estimate, noisy_variance
 from sfumato.shapes.filter import Response, divided, responses
 from sfumato.shapes.published import Array, Published
@@ -92,6 +92,7 @@ def posterior(published: Published, sampling: str) -> Posterior:
     # directions that are known.
     apart = np.diag(covariance + frame.score if sampling == "none" else covariance)
     known = known_share(np.diag(covariance), np.maximum(np.diag(frame.prior), 0.0))
+    known = known * short_share(frame.response.force * frame.shape.values)
     lost = known * missing(mean, frame.average, apart, known)
     covariance = widened(mean, frame.average, covariance, lost)
     back = published.matrix @ frame.shape.vectors

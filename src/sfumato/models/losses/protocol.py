@@ -83,7 +83,7 @@ class Loss:
     link: str = "score"  # what a score is of the target, in the words of a summary
     ratio: str | None = None  # what exp(coefficient) is called, where it has a name
     # Prior deviation, where none is declared, of the effect on the score of going from one end of a column to the other: odds or
-    # rates may differ 3,700-fold at 90 %. None: the range of the target, for scores that are in its units.
+    # rates may differ 3,700-fold at 90 %. None: some ranges of the target, for scores in its units.
     effect_deviation: float | None = 5.0
     spec_name: str | None = None  # regression = "..." in a spec file; None: not available there
     spec_keys: tuple[str, ...] = ()  # numbers that a spec file may give beside it
