@@ -22,7 +22,7 @@ def test_bounds_twice_and_ten_times_as_wide_as_the_labels_cost_little():
     """Noise in proportion to the bounds would make them twice and ten times as wide: less than 1.5 times is allowed.
 
     The intercept, first, is read from the mean label too, whose noise is in proportion to the bounds: it may grow, but with what
-    skewed errors could do at most (a clipped residual of .08 deviations of .25).
+    skewed errors could do at most (a clipped residual of .05 deviations of .25).
     """
     rng = np.random.default_rng(0)
     X = rng.uniform(-0.5, 0.5, (20_000, 5))
@@ -32,7 +32,7 @@ def test_bounds_twice_and_ten_times_as_wide_as_the_labels_cost_little():
     assert (wide[1:] < 1.1 * tight[1:]).all()
     assert (widest[1:] < 1.5 * tight[1:]).all()
     assert wide[0] < 1.8 * tight[0]
-    assert widest[0] < 1.645 * 0.08 * 0.25 + tight[0]
+    assert widest[0] < 1.645 * 0.05 * 0.25 + tight[0]
 
 
 def test_robust_intervals_are_reached_from_an_estimator():
