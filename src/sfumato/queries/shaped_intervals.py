@@ -100,12 +100,14 @@ def estimates(draws: Draws, plan: Mapping[str, Any], matrix: Array) -> Array:
     the posterior's variance is to the prior's.
     """
     prior = task_of(plan)[1].model.prior
+    if prior.truncated:  # the average was moved into the domain, and the posterior mean may lie beyond its edge
+        return matrix @ estimate(draws, plan)
     mean, deviation = moments(draws, plan, "model", matrix)
     own = prior_spread(prior, matrix)
     known = np.zeros(len(mean)) if own is None else (deviation / np.maximum(own, _TINY)) ** 2
     share = np.clip((known - _LITTLE[0]) / (_LITTLE[1] - _LITTLE[0]), 0.0, 1.0)
     away = np.clip(matrix @ estimate(draws, plan) - mean, -_REACH * deviation, _REACH * deviation)
-    return _inside(prior, matrix, mean + (1 - share) * away)
+    return np.asarray(mean + (1 - share) * away)
 
 
 def _inside(prior: Any, matrix: Array, values: Array) -> Array:
