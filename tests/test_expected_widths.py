@@ -24,7 +24,9 @@ FEW = Design("few rows", "logistic", 1_000, 2.0, 2, 1)
 PLAIN = Design(
     "plain path", "logistic", 20_000, 1.0, 2, options={"mechanism": "langevin-path", "keep": ("transcript",)}
 )
-SAME_NOISE = [DESIGNS[1], DESIGNS[3], DESIGNS[8], DESIGNS[10], DESIGNS[11], PLAIN]
+SAME_NOISE = sized(
+    [DESIGNS[1], DESIGNS[11], PLAIN], [DESIGNS[1], DESIGNS[3], DESIGNS[8], DESIGNS[10], DESIGNS[11], PLAIN]
+)
 
 
 def name(design):

@@ -30,9 +30,10 @@ from sfumato.shapes.posterior import Posterior, Published, posterior
 from sfumato.shapes.residuals import residual_variance
 
 Array = NDArray[np.float64]
-# Posterior over prior variance of a coefficient: up to the first number the path's average stands, from the second on (an interval
-# of .6 of the prior's own width, which is reported as little information) the posterior mean.
-_LITTLE = (0.1, 0.36)
+# Posterior over prior variance of a coefficient: up to the first number the path's average stands, from the second on the posterior
+# mean. An interval of .6 of the prior's own width, which is reported as little information, has .36. Below .3 the average is the
+# better estimate: the mean depends on a noisy curvature.
+_LITTLE = (0.3, 0.5)
 # Half-width of a 90 % interval, in deviations.
 _REACH = 1.645
 _TINY = 1e-300
