@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from sfumato import release_file, signing, storage
 from sfumato.draws import Draws
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.queries.network_questions import NetworkQuestions
 from sfumato.queries.regression_questions import RegressionQuestions
 
 
 @dataclass(frozen=True, eq=False)
-class Release(RegressionQuestions):
+class Release(RegressionQuestions, NetworkQuestions):
     """Draws under a guarantee, with the record of how they were made; it holds no reference to the rows.
 
     `kind` is "draws" or "estimate". `plan` and `schema` are documents; `receipt` is that of the ledger's charge, if any.
@@ -106,48 +107,10 @@ class Release(RegressionQuestions):
         if own_units.regression_of(self.plan) is not None:
             return regression_summary.summarise(self, level, prior, reference, promise)
 
-        def intervals() -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
-            return self.interval(level, prior=prior), self.estimate(prior=prior), ""
+        def intervals() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            return self.interval(level, prior=prior), self.estimate(prior=prior)
 
         return summary.summarise(self.draws, self.kind, promise, intervals, level, must=prior is not None)
-
-    def prior_dominated(self, ends: NDArray[np.float64], level: float = 0.9) -> str:
-        """Sentences on a regression: coefficients whose intervals are hardly narrower than the prior's, and a large q; or ""."""
-        from sfumato.queries import regression_summary
-
-        return regression_summary.warning(self, ends, level)
-
-    def synthesize(
-        self, rows: int, randomness: Any = None, *, to: str = "mapping", debias: bool = True, draw: int | None = None
-    ) -> Any:
-        """A synthetic table of a released network: the schema's names and levels, any number of rows, at no further cost."""
-        from sfumato.queries import synthesize
-
-        return synthesize.synthesize(self._tables(debias, draw), rows, randomness, to)
-
-    def marginal(self, columns: Any, *, debias: bool = True, draw: int | None = None) -> Any:
-        """Joint shares of some columns of a released network."""
-        from sfumato.queries import tables
-
-        return tables.marginal(self._tables(debias, draw), columns)
-
-    def conditional(self, column: str, given: Any, *, debias: bool = True, draw: int | None = None) -> Any:
-        """Shares of a column of a released network given others: a mapping to levels, or names."""
-        from sfumato.queries import tables
-
-        return tables.conditional(self._tables(debias, draw), column, given)
-
-    def to_pgmpy(self, *, debias: bool = True, draw: int | None = None) -> Any:
-        """A released network as a pgmpy model, where pgmpy is installed."""
-        from sfumato.queries import tables
-
-        return tables.to_pgmpy(self._tables(debias, draw))
-
-    def _tables(self, debias: bool, draw: int | None) -> Any:
-        """The tables of a released network."""
-        from sfumato.queries import tables
-
-        return tables.read(self.draws, self.plan, self.schema, debias, draw)
 
     def respond(
         self,

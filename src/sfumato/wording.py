@@ -21,9 +21,7 @@ def promise_of(plan: Mapping[str, Any], guarantee: Guarantee) -> str:
     delta = None if target is None else target["delta"]
     try:
         sentence = guarantee.at(delta) if delta else str(guarantee)
-        return (
-            sentence.replace("price of one draw", "price of the estimate") if plan["goal"] == "estimate" else sentence
-        )
+        return guarantee.of_estimate(sentence) if plan["goal"] == "estimate" else sentence
     except ImportError:  # profiles are evaluated with scipy and dp-accounting; a reader may have numpy alone
         asked = "at the price that its plan states"
         if delta and target["epsilon"]:

@@ -76,5 +76,5 @@ def test_where_little_is_resolved_the_interval_is_close_to_the_priors_and_the_re
     assert cell.plan.mechanism == mechanism
     _, release = cell.run(0)
     ends = release.interval(LEVEL, scaled=True)
-    assert release.prior_dominated(ends, LEVEL).startswith("This release has little information on")
+    assert release.prior_dominated(ends, LEVEL, scaled=True).startswith("This release has little information on")
     assert 1.2 < np.median(ends[1] - ends[0]) / 2 < 2.0

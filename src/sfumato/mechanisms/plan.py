@@ -94,13 +94,12 @@ class Plan:
         # Where noisy totals are released, intervals are read from them; more draws do not help.
         gains = one and not getattr(self.model, "releases_totals", False)
         free = "; more draws cost nothing more, and make intervals narrower" if gains else ""
-        made = f"{self.draws} draw{'s' if self.draws > 1 else ''}, goal '{self.goal}'"
+        made, hint = f"{self.draws} draw{'s' if self.draws > 1 else ''}, goal '{self.goal}'", ""
         if self.goal == "estimate":
-            price, made = price.replace("price of one draw", "price of the estimate"), "one estimate"
-        # The noise of a gradient says little to a user; what it means for a coefficient depends on the rows.
-        hint = "; sf.expected_widths(plan, schema) has the half-width of each coefficient" * (
-            self.procedure == "shaped-path"
-        )
+            price, made = self.guarantee.of_estimate(price), "one estimate"
+        if self.procedure == "shaped-path":
+            # The noise of a gradient says little to a user; what it means for a coefficient depends on the rows.
+            hint = "; sf.expected_widths(plan, schema) has the half-width of each coefficient"
         rows = [
             ("model", str(self.model)),
             ("records", f"{self.n:,} (public)"),

@@ -127,6 +127,11 @@ class Guarantee:
 
     __rmul__ = __mul__
 
+    @staticmethod
+    def of_estimate(sentence: str) -> str:
+        """The sentence of a guarantee as it is said of an estimate, which is no draw."""
+        return sentence.replace("price of one draw", "price of the estimate")
+
     def at(self, delta: float) -> str:
         """Return the plain sentence with epsilon read off at this delta."""
         if isinstance(self.curve, Metric) or self.vacuous:

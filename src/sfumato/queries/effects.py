@@ -31,7 +31,8 @@ from sfumato.queries import functionals, predict
 from sfumato.queries.inverse_links import MEAN, PROBABILITY, QUANTILE, mean_at, mean_kind
 from sfumato.queries.predict import Regression
 from sfumato.queries.statistics.protocol import BOTH
-from sfumato.schema import Boolean, Number
+from sfumato.schema import Boolean, Category, Number
+from sfumato.schema.coding import chosen_reference
 
 # Posterior draws behind an interval: an end at 5 % has a standard error of 0.7 % in level.
 _DRAWS = 1000
@@ -132,19 +133,14 @@ def _changes(regression: Regression, columns: dict[str, Any]) -> Iterator[tuple[
             yield name, {**columns, name: high}, {**columns, name: low}, high - low
             continue
         levels: tuple[Any, ...] = column.levels or ()
-        base = _reference(column, levels)
+        # Effects that sum to zero are compared with the first level.
+        base = (chosen_reference(name, column) or 0) if isinstance(column, Category) else 0
         for place, level in enumerate(levels):
             if place == base:
                 continue
             after, before = np.full_like(values, place), np.full_like(values, base)
             label = name if isinstance(column, Boolean) else f"{name}={level}"
             yield label, {**columns, name: after}, {**columns, name: before}, np.ones(len(values))
-
-
-def _reference(column: Any, levels: tuple[Any, ...]) -> int:
-    """The position of the level with which others are compared: the declared one, or the first where none is a level."""
-    declared = getattr(column, "reference", None)
-    return levels.index(declared) if declared in levels else 0
 
 
 def _averaged(regression: Regression, high: Any, low: Any, steps: Array, points: Array) -> Array:

@@ -48,6 +48,15 @@ class RegressionQuestions:
         shown = self.view(scaled, reference)
         return coefficients.table(self.draws, self.plan, self.schema, shown, level, include)
 
+    def prior_dominated(self, ends: NDArray[np.float64], level: float = 0.9, scaled: bool = False) -> str:
+        """Sentences on coefficients whose intervals `ends` are hardly narrower than the prior's, and on a large q; or "".
+
+        The ends are in own units, or with `scaled` as they were released.
+        """
+        from sfumato.queries import regression_summary
+
+        return regression_summary.warning(self, ends, level, scaled)
+
     def contrast(self, weights: Mapping[str, float], level: float = 0.9, include: str = BOTH) -> Any:
         """A weighted sum of coefficients: {"region=north": 1, "region=south": -1}, or {"age": 10} for ten years."""
         from sfumato.queries import coefficients

@@ -151,13 +151,10 @@ def _far(release: Any) -> str:
     return far_from_quadratic(release.draws, release.plan) if is_shaped(release.plan) else ""
 
 
-def warning(release: Any, ends: Array, level: float) -> str:
+def warning(release: Any, ends: Array, level: float, scaled: bool = False) -> str:
     """Sentences on coefficients of which little is known and on a large q; "" for other models."""
     if own_units.regression_of(release.plan) is None:
         return ""
-    # Ends may be those of the coefficients in own units or as they were released.
-    shown = release.view()
-    if np.shape(ends)[1] != len(shown.labels):
-        shown = release.view(scaled=True)
+    shown = release.view(scaled)
     names = coefficients.prior_dominated(release.plan, shown.labels, shown.functionals, np.asarray(ends), level)
     return f"{coefficients.little_information(names, len(shown.labels))} {_far(release)}".strip()

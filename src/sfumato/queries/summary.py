@@ -33,7 +33,6 @@ class Summary:
     level: float
     reason: str
     promise: str
-    warning: str = ""
 
     def __str__(self) -> str:
         columns = {"": [visible(label) for label in self.labels[:_SHOWN]]}
@@ -58,29 +57,28 @@ class Summary:
             lines.append(f"... and {len(self.labels) - _SHOWN} more (release.estimate(), release.interval())")
         why = WHY_ONE_DRAW if self.kind == "draws" else WHY_FROM_NOISE
         reason = why if self.intervals is not None else f"No interval: {self.reason}"
-        below = [*([self.warning] if self.warning else []), reason, self.promise]
-        return "\n".join([*lines, "", *map(visible, below)])
+        return "\n".join([*lines, "", visible(reason), visible(self.promise)])
 
 
 def summarise(
     draws: Draws,
     kind: str,
     promise: str,
-    intervals_of: Callable[[], tuple[Array, Array, str]],
+    intervals_of: Callable[[], tuple[Array, Array]],
     level: float = 0.9,
     must: bool = False,
 ) -> Summary:
-    """Means of the draws, with the intervals, estimates of the true parameter and warning that `intervals_of` computes.
+    """Means of the draws, with the intervals and the estimates of the true parameter that `intervals_of` computes.
 
     If `intervals_of` refuses, its reason is kept; with `must` it is raised.
     """
     means = np.asarray(draws.mean(), dtype=np.float64).ravel()
-    reason, warning, ends, middles = "", "", None, None
+    reason, ends, middles = "", None, None
     try:
-        intervals, estimate, warning = intervals_of()
+        intervals, estimate = intervals_of()
         ends, middles = intervals.reshape(2, -1), estimate.ravel()
     except ArgumentError as error:
         if must:
             raise
         reason = str(error)
-    return Summary(draws.labels, kind, means, middles, ends, float(level), reason, promise, warning)
+    return Summary(draws.labels, kind, means, middles, ends, float(level), reason, promise)

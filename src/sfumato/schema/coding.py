@@ -49,11 +49,6 @@ def corners(levels: int) -> Array:
     return matrix
 
 
-def width(column: Column) -> int:
-    """How many coded values a cell of the column has."""
-    return 1 if column.levels is None else len(column.levels) - 1
-
-
 def names(name: str, column: Column, power: int) -> list[str]:
     """Names of the coded values; those of a category are numbered contrasts."""
     if column.levels is None:

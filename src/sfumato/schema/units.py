@@ -84,8 +84,6 @@ def _parts(name: str) -> list[str]:
 
 def units_of(design: Design, constant: float, reference: Mapping[str, Any] | None = None) -> Units:
     """The own units of a design with a constant feature (0 for none); `reference` replaces declared reference levels."""
-    if reference is not None and not isinstance(reference, Mapping):
-        raise ArgumentError(f'reference must be a table such as {{"region": "south"}}; got {reference!r}.')
     schema, chosen = design.schema, dict(reference or {})
     _check_references(schema, chosen)
     if schema.dimension is not None:
