@@ -44,7 +44,7 @@ SAID: dict[str, list[str]] = {
         "robust half-widths",
         "plain path half-widths",
         "shape first half-widths",
-        "little information on all 5 coefficients",
+        "little information on",
     ],
     "regressions.md": [
         "expected half-widths of 90 % intervals",
