@@ -6,7 +6,7 @@ CORE = $(VENV)/.core
 STAMP = $(VENV)/.tests
 WORKERS ?= auto
 
-.PHONY: help demo docs test test-long test-newest planted lint bench bench-quick peers bench-speed clean
+.PHONY: help demo docs test test-long test-newest planted papers papers-quick lint bench bench-quick peers bench-speed clean
 
 help:
 	@echo "make demo         set up .venv, publish three things about a made-up survey under one budget, and write a report"
@@ -14,6 +14,8 @@ help:
 	@echo "make test-long    the suite with races and kills repeated 30 and 200 times"
 	@echo "make test-newest  the same suite against the newest releases of every dependency (.venv-newest)"
 	@echo "make planted      plant known faults in the source, one at a time, and see that the test named for each fails"
+	@echo "make papers       every figure, table and claim of the three papers (an hour; RUNS=50 repeats experiments on data more often)"
+	@echo "make papers-quick the same with little simulation (minutes)"
 	@echo "make lint         ruff and the strict type check"
 	@echo "make bench-quick  import cost and planning times"
 	@echo "make docs         the documentation as a site in build/site, links checked"
@@ -63,9 +65,16 @@ test-newest:
 planted: $(STAMP)
 	@$(BIN)/python tests/planted/plant.py -j 2
 
+# Two processes would only fight over the threads of a BLAS: one script at a time, all cores for its matrix products.
+papers: $(STAMP)
+	@$(BIN)/sfumato papers $(NAME)
+
+papers-quick: $(STAMP)
+	@$(BIN)/sfumato papers --quick $(NAME)
+
 lint: $(STAMP)
-	@$(BIN)/ruff check src tests benchmarks examples tools
-	@$(BIN)/ruff format --check src tests benchmarks examples tools
+	@$(BIN)/ruff check src tests benchmarks examples tools papers
+	@$(BIN)/ruff format --check src tests benchmarks examples tools papers
 	@$(BIN)/mypy
 
 bench-quick: $(STAMP)

@@ -21,14 +21,33 @@ Array = NDArray[np.float64]
 HERE = Path(__file__).resolve().parent
 
 
+# Where the tables come from, for whoever has not got them.
+HOW_TO_GET = (
+    "Set SFUMATO_DATA to a folder that holds them: adult.data and adult.test from https://archive.ics.uci.edu/dataset/2/adult, "
+    "abalone.data from https://archive.ics.uci.edu/dataset/1/abalone, and mnist_3v8.npz with `images` (rows x 784, 0 to 255) and "
+    "`labels` (3 or 8) of MNIST's training set."
+)
+
+
+def candidates(name: str) -> list[Path]:
+    """Where a file of this name, as it is or compressed, may be."""
+    places = [Path(os.environ["SFUMATO_DATA"])] if "SFUMATO_DATA" in os.environ else []
+    return [
+        place / each for place in (*places, HERE.parent.parent / "shared" / "data") for each in (name, f"{name}.gz")
+    ]
+
+
+def is_there(name: str) -> bool:
+    """Whether the file of this name is on this machine."""
+    return any(each.exists() for each in candidates(name))
+
+
 def find(name: str) -> Path:
     """The file of this name, as it is or compressed."""
-    places = [Path(os.environ["SFUMATO_DATA"])] if "SFUMATO_DATA" in os.environ else []
-    for place in (*places, HERE.parent.parent / "shared" / "data"):
-        for candidate in (place / name, place / f"{name}.gz"):
-            if candidate.exists():
-                return candidate
-    raise SystemExit(f"{name} was not found. Put it in a folder and set SFUMATO_DATA to it; {__doc__}")
+    for candidate in candidates(name):
+        if candidate.exists():
+            return candidate
+    raise SystemExit(f"{name} was not found. {HOW_TO_GET}")
 
 
 def lines(name: str) -> Iterator[list[str]]:

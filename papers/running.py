@@ -1,0 +1,82 @@
+"""Run the scripts one after another: `python -m papers.running`, or `sfumato papers` from a clone."""
+
+from __future__ import annotations
+
+import os
+import time
+import traceback
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from benchmarks import tables
+from papers.reporting import Output
+
+ROOT = Path(__file__).resolve().parent
+PAPERS = ("minami2016", "dimitrakakis2017", "geumlek2017")
+# Repetitions of an experiment on data: in full, and in the quick form.
+RUNS, QUICK_RUNS = 10, 2
+
+
+def names() -> list[str]:
+    """All scripts as paper/script, in the order of the papers; a name with a leading underscore is a helper."""
+    return [
+        f"{paper}/{path.stem}"
+        for paper in PAPERS
+        for path in sorted((ROOT / paper).glob("*.py"))
+        if not path.stem.startswith("_")
+    ]
+
+
+def chosen(wanted: str | None) -> list[str]:
+    """The scripts whose name begins with `wanted`, or all."""
+    return [name for name in names() if wanted is None or name == wanted or name.startswith(f"{wanted.rstrip('/')}/")]
+
+
+def module(name: str) -> ModuleType:
+    """The script as a module."""
+    return import_module("papers." + name.replace("/", "."))
+
+
+def title(name: str) -> str:
+    """The first line of the script's docstring."""
+    return (module(name).__doc__ or "").strip().split("\n")[0]
+
+
+def missing(name: str) -> list[str]:
+    """The data files that the script needs and that are not on this machine."""
+    return [each for each in getattr(module(name), "NEEDS", ()) if not tables.is_there(each)]
+
+
+def run_all(wanted: str | None = None, *, quick: bool = False, runs: int | None = None, folder: Path) -> int:
+    """Run the chosen scripts; return how many failed: an error, or a verdict that its computed condition does not bear out."""
+    failed, lacking = [], set()
+    repeated = runs or int(os.environ.get("RUNS", "0")) or (QUICK_RUNS if quick else RUNS)
+    listed = chosen(wanted)
+    for number, name in enumerate(listed, 1):
+        print(f"[{number}/{len(listed)}] {name}: {module(name).PLACE}. {title(name)}", flush=True)
+        if absent := missing(name):
+            lacking.update(absent)
+            print(f"  not run: it needs {', '.join(absent)}", flush=True)
+        elif not _run(name, Output(folder / name.split("/")[0], name.split("/")[1], quick, repeated)):
+            failed.append(name)
+    if lacking:
+        print(f"Data that were not there: {', '.join(sorted(lacking))}. {tables.HOW_TO_GET}")
+    print(f"{len(listed) - len(failed)} of {len(listed)} scripts without a fault; results in {folder}")
+    for name in failed:
+        print(f"FAILED: {name}")
+    return len(failed)
+
+
+def _run(name: str, out: Output) -> bool:
+    """Run one script and save its results; whether every claim is borne out."""
+    start = time.monotonic()
+    try:
+        module(name).run(out)
+    except Exception:
+        traceback.print_exc()
+        return False
+    seconds = time.monotonic() - start
+    out.save(title(name), module(name).PLACE, seconds)
+    print(f"  {seconds:.1f} s; {', '.join(out.tables + [each['file'] for each in out.figures])}", flush=True)
+    return all(claim.shown for claim in out.claims)
