@@ -76,32 +76,51 @@ def indicators(values: NDArray[np.str_], levels: list[str]) -> Array:
     return np.stack([(values == level) - 0.5 for level in levels], axis=1)
 
 
-def adult() -> tuple[Array, Array]:
-    """UCI Adult, both files (48,842 rows): does a person earn above 50,000?"""
+def adult_features(dropped: int = 0) -> tuple[Array, Array]:
+    """UCI Adult, both files (48,842 rows): does a person earn above 50,000? The first `dropped` levels have no column."""
     rows = [cells for name in ("adult.data", "adult.test") for cells in lines(name) if len(cells) == 15]
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     bounds = {0: (0, 100), 2: (0, 1.5e6), 4: (0, 16), 10: (0, 99_999), 11: (0, 5_000), 12: (0, 100)}
     parts = [
-        scaled(columns[j].astype(float), *bounds[j]) if j in bounds else indicators(columns[j], sorted(set(columns[j])))
+        scaled(columns[j].astype(float), *bounds[j])
+        if j in bounds
+        else indicators(columns[j], sorted(set(columns[j]))[dropped:])
         for j in range(14)
     ]
-    return unit_rows(np.hstack(parts)), np.where(columns[14] == ">50K", 1.0, -1.0)
+    return np.hstack(parts), np.where(columns[14] == ">50K", 1.0, -1.0)
 
 
-def abalone() -> tuple[Array, Array]:
-    """UCI Abalone (4,177 rows): has a shell ten rings or more?"""
+def adult() -> tuple[Array, Array]:
+    """UCI Adult with a column for every level, and the constant."""
+    features, labels = adult_features()
+    return unit_rows(features), labels
+
+
+def abalone_features(dropped: int = 0) -> tuple[Array, Array]:
+    """UCI Abalone (4,177 rows): has a shell ten rings or more? The first `dropped` levels of the sex have no column."""
     columns = [np.array(column) for column in zip(*lines("abalone.data"), strict=True)]
     lower, upper = (0.075, 0.055, 0, 0.002, 0.001, 0.001, 0.002), (0.815, 0.65, 1.13, 2.826, 1.488, 0.76, 1.005)
     parts = [scaled(columns[j + 1].astype(float), lower[j], upper[j]) for j in range(7)]
-    return unit_rows(np.hstack([indicators(columns[0], ["M", "F", "I"]), *parts])), np.where(
-        columns[8].astype(int) >= 10, 1.0, -1.0
-    )
+    sexes = indicators(columns[0], ["M", "F", "I"][dropped:])
+    return np.hstack([sexes, *parts]), np.where(columns[8].astype(int) >= 10, 1.0, -1.0)
+
+
+def abalone() -> tuple[Array, Array]:
+    """UCI Abalone with a column for every level, and the constant."""
+    features, labels = abalone_features()
+    return unit_rows(features), labels
+
+
+def mnist_features() -> tuple[Array, Array]:
+    """MNIST's threes and eights (11,982 rows)."""
+    with np.load(find("mnist_3v8.npz")) as stored:
+        return stored["images"] / 255.0 - 0.5, np.where(stored["labels"] == 3, 1.0, -1.0)
 
 
 def mnist() -> tuple[Array, Array]:
-    """MNIST's threes and eights (11,982 rows)."""
-    with np.load(find("mnist_3v8.npz")) as stored:
-        return unit_rows(stored["images"] / 255.0 - 0.5), np.where(stored["labels"] == 3, 1.0, -1.0)
+    """MNIST's threes and eights with the constant."""
+    features, labels = mnist_features()
+    return unit_rows(features), labels
 
 
 # Bounds of the survey's numbers: age, hours, years, visits. Levels of its categories, and the ratio of the shares of neighbours.
