@@ -154,10 +154,10 @@ def _draw(out: Output, rows: list[tuple[float, ...]]) -> None:
         left.semilogx(eps, [row[2 + place] / row[2] for row in chosen], label=name, **drawing.style(place))
     start = false_from(1e-5)
     left.axvline(start, color=drawing.GREY, linewidth=1, linestyle=":")
-    left.text(start * 0.9, 1.4, f"(7) false from ε = {start:.2f}", fontsize=8, rotation=90, ha="right")
+    left.text(start * 1.15, 1.25, f"(7) false from ε = {start:.2f}", fontsize=8, rotation=90, ha="left")
     drawing.plain_numbers(left.xaxis)
     drawing.label(left, "largest power at δ = 1e-5", "ε", "power as a multiple of (7)")
-    drawing.legend(left, loc="upper right")
+    drawing.legend(left, loc="upper right", bbox_to_anchor=(0.86, 1.0))
     deltas = np.geomspace(1e-10, 0.1, 28)
     false = [false_from(float(d)) for d in deltas]
     limits = [log_sobolev.corollary_8_limit(delta=float(d)) for d in deltas]
