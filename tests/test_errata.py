@@ -124,7 +124,7 @@ LIBRARY = [
 
 @pytest.mark.parametrize(("paper", "where", "text", "library"), LIBRARY, ids=[row[2] for row in LIBRARY])
 def test_the_library_gives_the_corrected_number(paper, where, text, library):
-    assert library() == pytest.approx(case_at(paper, where).evidence.stated[text], rel=1e-6)
+    assert library() == pytest.approx(case_at(paper, where, text).evidence.stated[text], rel=1e-6)
 
 
 def test_the_library_needs_as_many_records_as_the_row_says():

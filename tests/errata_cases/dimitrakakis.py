@@ -63,7 +63,7 @@ def theorem_7() -> Evidence:
     limit = 1 / (1 - math.exp(-1))
     assert abs(moment(limit) - math.e) < 1e-6
     shows = (f"C = 2, L₀ = ρ = 0.1: (13) gives ln φ(x)/φ(y) ≤ {from_13:.3f}, concluded {concluded:.3f}; "
-             f"(8) held in {len(claimed)} random pairs")  # fmt: skip
+             f"(8) held in 300 random families")  # fmt: skip
     return Gap(shows, {"1.582": limit}, step_claimed=[concluded], step_actual=[from_13], claimed=claimed, actual=actual)
 
 
@@ -127,7 +127,9 @@ def theorem_13_sufficient() -> Evidence:
     needed = 3 / (4 * lipschitz * n) * math.log(1 / delta)
     assert rho > needed
     apart = 0.5 * (1 - total_variation(np.array([1.0, 0.0]), np.array([0.0, 1.0])))
-    shows = f"equal posteriors, n = 1000, ρ = 9 ≥ {needed:.2g}: every adversary errs with probability {error:.2g}, not {delta:.2g}"
+    shows = (
+        f"equal posteriors, n = 1000, ρ = 9 ≥ {needed:.2g}: every adversary errs with probability {error:.2g}, not 1/16"
+    )
     return Bound(shows, claimed=[delta], actual=[error], safe=[(delta, apart)])
 
 

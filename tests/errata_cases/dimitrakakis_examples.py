@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import optimize, special
 
-from .case import FALSE, LOOSE, Bound, Case, Evidence
+from .case import FALSE, LOOSE, PROOF, Bound, Case, Evidence, Gap
 
 EXAMPLES = "tests/theorems/test_metric_examples.py::"
 
@@ -47,6 +47,18 @@ def _ratio(log_density: Callable, lower: float, upper: float, records: np.ndarra
     logs = np.array([log_density(theta, x) for x in records])
     p = np.exp(logs - logs.max(axis=1, keepdims=True))
     return float(np.max(p / (p @ prior)[:, None]))
+
+
+def lemma_19() -> Evidence:
+    """The density theta exp(-theta x) has one peak in theta, so its least value is at an end, as the lemma uses."""
+    density = lambda t, x: t * math.exp(-t * x)
+    bend = (density(3.01, 1.0) - 2 * density(3.0, 1.0) + density(2.99, 1.0)) / 1e-4
+    claimed, actual = [], []
+    for lower, upper, bound in ((0.5, 2.0, 1.0), (0.1, 4.0, 2.0), (1.0, 9.0, 1.0)):
+        claimed.append(upper / min(t * math.exp(-t * bound) for t in (lower, upper)))
+        actual.append(_ratio(lambda t, x: np.log(t) - t * x, lower, upper, np.linspace(0, bound, 41)))
+    shows = f"second derivative at θ = 3, x = 1: {bend:.3f} > 0; C held in 3 settings, e.g. {actual[0]:.2f} ≤ {claimed[0]:.2f}"
+    return Gap(shows, step_claimed=[0.0], step_actual=[bend], claimed=claimed, actual=actual)
 
 
 def lemma_20() -> Evidence:
@@ -146,6 +158,8 @@ def _log_posterior(tables: np.ndarray, record: tuple[int, ...]) -> np.ndarray:
 CASES = (
     Case("D", "Example 1", FALSE, "L = ln 1/Δ for k ≤ 1/Δ", "ln((1−Δ)/Δ), 1/Δ whole, 0 and 1 excluded", example_1,
          "tests/theorems/test_metric_finite.py::test_printed_constant_of_example_1_fails_off_the_grid_and_at_the_ends"),
+    Case("D", "Lemma 19, proof", PROOF, "the exponential density is concave in θ", "it has one peak; the least value is at an end",
+         lemma_19, EXAMPLES + "test_trimmed_families_satisfy_assumption_2_and_the_theorem"),
     Case("D", "Lemma 20", FALSE, "C from 1/(2s) at s = c₁, c₂", "θ = 1/s is what c₁, c₂ bound: (c₂/2) / min (θ/2) e^(−θ(B+|μ|))",
          lemma_20, EXAMPLES + "test_lemma_20_as_printed_can_be_below_the_true_c"),
     Case("D", "Lemma 21", LOOSE, "C", "the maximum over counts; its c is right, and exceeds 1 from α = 3.382, and 1.582 from 8.11",

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import optimize, special, stats
 
 from .case import FALSE, LOOSE, NOTATION, Bound, Case, Evidence, Reading
-from .laws import log_law, renyi
+from .laws import gaussian_delta, log_law, renyi
 
 CONJUGATE = "tests/theorems/test_conjugate.py::"
 GLM = "tests/theorems/test_canonical_glm.py::"
@@ -32,6 +32,15 @@ def _divergence(partition, p, q, order: float) -> float:
 
 def _dirichlet(p, q, order: float) -> float:
     return _divergence(lambda v: sum(special.gammaln(v)) - special.gammaln(sum(v)), p, q, order)
+
+
+def loss_tail() -> Evidence:
+    """N(1, 1) against N(0, 1), epsilon = 1: the privacy loss is N(1/2, 1)."""
+    delta, tail = gaussian_delta(1.0, 1.0), float(stats.norm.sf(0.5))
+    shows = (
+        f"Gaussian noise, shift 1, ε = 1: (ε, δ)-private with δ = {delta:.3f}, but Z > ε with probability {tail:.3f}"
+    )
+    return Bound(shows, claimed=[delta], actual=[tail], safe=[(tail, delta)])
 
 
 def partition_function() -> Evidence:
@@ -104,10 +113,13 @@ def dirichlet_vertices() -> Evidence:
     ]
     values = [_counts(*setting) for setting in settings]
     true, near, inside = values[0]
-    shows = f"Dir(2, 2, 2), n = 10: truth {true:.4f}; with η_Q outside pset {near:.4f}; inside {inside:.4f}, too little"
+    enough = "enough" if inside >= true else "too little"
+    shows = f"Dir(2, 2, 2), n = 10: truth {true:.4f}; with η_Q outside pset {near:.4f}; inside {inside:.4f}, {enough}"
     stated = {"1.0986": true}
+    pair = lambda a, b, order: _dirichlet((a + 1, b), (a, b + 1), order)
+    right = [max(pair(a, b, order) for a, b in itertools.permutations(cells, 2)) for cells, _, order in settings]
     claimed, actual = [v[1] for v in values], [v[0] for v in values]
-    return Bound(shows, stated, claimed=claimed, actual=actual, corrected=actual, safe=[(true, inside)])
+    return Bound(shows, stated, claimed=claimed, actual=actual, corrected=right)
 
 
 def theorem_17() -> Evidence:
@@ -192,6 +204,8 @@ def smallest_ball() -> Evidence:
 
 
 CASES = (
+    Case("G", "2, after Def 2", FALSE, "(ε, δ)-DP is: Z ≤ ε with probability at least 1 − δ", "sufficient, not necessary",
+         loss_tail, "tests/theorems/test_log_sobolev.py::test_theorem_5_on_a_normal_pair"),
     Case("G", "3, C(η)", NOTATION, "Γ", "log Γ", partition_function,
          CONJUGATE + "test_the_partition_function_needs_the_logarithm_of_gamma"),
     Case("G", "Cor 2, ψ₁", NOTATION, "the digamma function", "the trigamma function", trigamma),
@@ -206,7 +220,8 @@ CASES = (
          GLM + "test_last_line_of_theorem_17_corrected"),
     Case("G", "5.1, baseline", LOOSE, "λΔ²/σ²", "λΔ²/(2σ²)", gaussian_baseline,
          GLM + "test_gaussian_baseline_is_half_of_what_is_printed"),
-    Case("G", "5.2, OPS", LOOSE, "4c²ρ/β, so Alg 5 is better up to λ = 2n/ρ", "2c²ρ/β, so up to n/ρ", ops),
+    Case("G", "5.2, OPS", LOOSE, "4c²ρ/β, so Alg 5 is better up to λ = 2n/ρ", "2c²ρ/β, so up to n/ρ", ops,
+         "tests/theorems/test_exponential.py::test_ops_on_a_segment_is_exactly_this_bounded_range"),
     Case("G", "5.2, ball", LOOSE, "c/β (1000) is the smallest ball that holds the MAP", "16.687 at β = 1e-3, c = 1",
          smallest_ball, "tests/theorems/test_exponential.py::test_the_smallest_ball_holds_every_map_and_is_attained"),
 )  # fmt: skip

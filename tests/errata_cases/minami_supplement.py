@@ -156,9 +156,21 @@ def example_17() -> Evidence:
     sharp = optimize.brentq(lambda b: gaussian_delta(EPSILON, b) - DELTA, 1e-3, 1)
     worst = max(_bernoulli_delta(sharp, n, k, EPSILON) for n in (1, 2, 5) for k in range(n))
     largest = optimize.brentq(lambda b: _bernoulli_delta(b, 1, 0, EPSILON) - DELTA, 0.01, 0.2, xtol=1e-6)
-    shows = f"β = 0.0575: worst δ(0.1) of n = 1, 2, 5 is {worst:.6f}; n = 1 alone allows {largest:.4f}"
+    own = EPSILON / 2 / math.sqrt(1 + 2 * math.log(1 / DELTA))
+    shows = (f"β = 0.0575: worst δ(0.1) of n = 1, 2, 5 is {worst:.6f}; n = 1 alone allows {largest:.4f}; "
+             f"its own formula gives {own:.4f}, {1 / own:.0f} times")  # fmt: skip
     return Bound(shows, {"0.0575": sharp, "17.4": 1 / sharp}, claimed=[1 / 0.012], corrected=[1 / sharp],
                  actual=[1 / largest], safe=[(DELTA, worst)])  # fmt: skip
+
+
+def bernoulli_convexity() -> Evidence:
+    """Least second difference of -log p and -log(1 - p) in p: the claim says that one of them is not positive."""
+    p, h = np.linspace(0.01, 0.99, 99), 1e-3
+    bends = [(f(p + h) - 2 * f(p) + f(p - h)) / h**2 for f in (lambda t: -np.log(t), lambda t: -np.log1p(-t))]
+    least = float(min(b.min() for b in bends))
+    slope = (-math.log(1e-9) + math.log(2e-9)) / 1e-9  # of a chord near 0: exceeds 1e8
+    shows = f"least second derivative on [0.01, 0.99]: {least:.2f} > 0; unbounded slope, so the logit is still needed"
+    return Bound(shows, claimed=[0.0], actual=[least], safe=[(slope, 1e8)])
 
 
 def gibbs_objective() -> Evidence:
@@ -219,7 +231,8 @@ CASES = (
     Case("M", "(B.7)", FALSE, "every ε (cited)", "proved for ε ≤ 4 log 2 ≈ 2.77; false only from 8.51 (δ = 1e-3), 9.73 (1e-6)",
          formula_b_7, SOBOLEV + "test_printed_gaussian_mechanism_is_false_for_large_epsilon"),
     Case("M", "(B.8), leading term", NOTATION, "ε²n/(8r² log 2/δ), the same as (B.7)", "log 1/δ", leading_term),
-    Case("M", "Thm 15, proof", NOTATION, "LSI constant σ̄⁻¹ = nβ+λ", "σ̄² = 1/(nβ+λ), as Lemma 14", sobolev_constant),
+    Case("M", "Thm 15, proof", NOTATION, "LSI constant σ̄⁻¹ = nβ+λ", "σ̄² = 1/(nβ+λ), as Lemma 14; may be extraction",
+         sobolev_constant),
     Case("M", "Thm 16(iii)", NOTATION, "I₀ = −E ∇²ℓ with ℓ = −log p", "+E ∇²ℓ", information_sign),
     Case("M", "(C.3)", FALSE, "centred at θ₀", "at the maximum-likelihood estimate; from θ₀ the mean distance tends to 0.295",
          centre, ASYMPTOTICS + "test_the_limit_is_centred_at_the_estimate_and_not_at_the_truth"),
@@ -227,6 +240,7 @@ CASES = (
          linear_term),
     Case("M", "Example 17", LOOSE, "β = 0.012, variance 83 times", "β = 0.0575, 17.4 times (the losses differ by θ, not 2θ)",
          example_17, ASYMPTOTICS + "test_example_17"),
+    Case("M", "Example 17", FALSE, "p ↦ −log p̃(x|p) is not Lipschitz nor convex", "not Lipschitz; convex", bernoulli_convexity),
     Case("M", "(C.4)", NOTATION, "1/β before KL", "1/(nβ): its β multiplies the mean loss", gibbs_objective,
          PAC + "test_the_gibbs_posterior_minimises_its_objective"),
     Case("M", "Example 19, f", FALSE, "β²/4n − ½ log(1 − r²β²/(4λn²))", "β²/4n − (d/2) log(1 − r²β²/(2λn²))", example_19,
