@@ -156,8 +156,8 @@ def _log_posterior(tables: np.ndarray, record: tuple[int, ...]) -> np.ndarray:
 
 
 CASES = (
-    Case("D", "Example 1", FALSE, "L = ln 1/Δ for k ≤ 1/Δ", "ln((1−Δ)/Δ), 1/Δ whole, 0 and 1 excluded", example_1,
-         "tests/theorems/test_metric_finite.py::test_printed_constant_of_example_1_fails_off_the_grid_and_at_the_ends"),
+    Case("D", "Example 1", FALSE, "L = ln 1/Δ for k ≤ 1/Δ", "ln((1−Δ)/Δ) with 1/Δ whole, 0 and 1 excluded, as in Figure 1",
+         example_1, "tests/theorems/test_metric_finite.py::test_printed_constant_of_example_1_fails_off_the_grid_and_at_the_ends"),
     Case("D", "Lemma 19, proof", PROOF, "the exponential density is concave in θ", "it has one peak; the least value is at an end",
          lemma_19, EXAMPLES + "test_trimmed_families_satisfy_assumption_2_and_the_theorem"),
     Case("D", "Lemma 20", FALSE, "C from 1/(2s) at s = c₁, c₂", "θ = 1/s is what c₁, c₂ bound: (c₂/2) / min (θ/2) e^(−θ(B+|μ|))",
