@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -146,15 +146,13 @@ class Results:
         return np.array([self.known[run, cell.key] for run in range(runs)])
 
 
-def fill(results: Results, run: int, cells: list[Cell], parts: tuple[Table, Table], step: Callable[[], None]) -> None:
+def fill(results: Results, run: int, cells: list[Cell], parts: tuple[Table, Table]) -> None:
     """Compute what is missing of this run."""
     training, test = parts
     missing = results.missing(run, cells)
     draws = [each for each in missing if each.mu is None]
     if draws:
         results.add(run, draws, draw_all(training, test, draws, [run, len(training[0])]))
-        step()
     for each in missing:
         if each.mu is not None:
             results.add(run, [each], [default_fit(training, test, each.mu)])
-            step()
