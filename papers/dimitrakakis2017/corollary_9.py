@@ -70,7 +70,7 @@ def _draw(out: Output, rows: list[tuple[float, ...]], c: float) -> None:
         axes[0, 0].plot(level, [row[column] for row in rows], marker=".", label=name, **drawing.style(place))
     axes[0, 1].plot(level, [row[1] for row in rows], marker=".", label="claimed", **drawing.style(0))
     axes[0, 1].step(
-        level, [float(row[3] <= row[2]) for row in rows], where="post", label="true: 0 or 1", **drawing.style(1)
+        [level[0], rows[0][3] / 2, level[-1]], [0, 1, 1], where="post", label="true: 0 or 1", **drawing.style(1)
     )
     drawing.label(
         axes[0, 0],
