@@ -44,7 +44,7 @@ def _normal(out: Output) -> None:
         used["centred"] = max(used["centred"], gaps[1] / (norm / 2 * np.linalg.norm(np.outer(x, x) - np.outer(y, y))))
     out.claim(
         "Lemma 23", "L = |A|_F max{1, |mu|}/2 under |xx' - yy'|_F + 2|x - y|; |A|_F/2 under |xx' - yy'|_F where mu = 0",
-        paper="Assumption 1 holds", here=f"random search: {used['general']:.3f} and {used['centred']:.3f} of the claims are reached",
+        paper="Assumption 1 holds", here=f"random search reaches {used['general']:.3f} and {used['centred']:.3f} of the claims",
         verdict=REPRODUCED, shown=0.9 < used["general"] <= 1 + 1e-9 and 0.9 < used["centred"] <= 1 + 1e-9,
     )  # fmt: skip
     angle = np.linspace(0, math.pi, 20_001)
@@ -94,7 +94,8 @@ def _networks(out: Output) -> None:
     out.claim(
         "Lemma 24", "networks are 2 |v|_inf ln(1/eps)-private under the classical definition", paper=f"{free[1]:.3f} ({free[0]})",
         here=f"one replaced record costs {free[4]:.3f}; corrected {free[5]:.3f} = 2 sum_k ln((1-(c_k-1) eps)/eps)", verdict=FALSE,
-        shown=free[4] > free[1] and all(row[4] <= row[5] * (1 + 1e-9) for row in rows), why="The formula prices one entry of a record.",
+        shown=free[4] > free[1] and all(row[4] <= row[5] * (1 + 1e-9) for row in rows),
+        why="The formula prices one entry of a record.",
     )  # fmt: skip
     out.claim(
         "Lemma 24", "the same for one entry: L = ln(1/eps) under v'delta", paper="2 |v|_inf ln(1/eps)",
