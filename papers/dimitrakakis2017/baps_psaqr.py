@@ -138,7 +138,7 @@ def _many_responses(out: Output) -> None:
     out.claim(
         "Lemma 11, proof", "with probability 1 - delta the loss is at most 2 sqrt(ln(2/delta)/(2N)), for all q and r",
         paper=f"{printed:.3f} with probability {1 - failure} (N = {draws})",
-        here=f"{len(worth):,} responses: {failed:.0%} of {len(losses)} releases lose more; with the union bound {bound:.3f}, none does",
+        here=f"{len(worth):,} responses: {failed:.0%} of {len(losses)} releases lose more; none loses {bound:.3f}, with the union",
         verdict=FALSE, shown=failed > failure and max(losses) <= bound,
         why="Hoeffding's inequality is used for every q and r at once without a union bound: ln(2 |R| T/delta) for ln(2/delta). "
             "For a fixed |R| T the order in N and delta stands.",
@@ -186,8 +186,8 @@ def _draw(out: Output, rows: list[tuple]) -> None:
     figure, axes = drawing.panels("Loss of answers from N posterior draws", size=(7.4, 4.9))
     axis = axes[0, 0]
     n = [row[0] for row in rows]
-    names = {2: "measured, 95 % quantile", 3: "measured mean, prior restricted", 5: "Lemma 11 as printed", 6: "Lemma 11 with its union bound",
-             7: "Theorem 17(b), on average over x"}  # fmt: skip
+    names = {2: "measured, 95 % quantile", 3: "measured mean, prior restricted", 5: "Lemma 11 as printed",
+             6: "Lemma 11 with its union bound", 7: "Theorem 17(b), on average over x"}  # fmt: skip
     for place, (column, name) in enumerate(names.items()):
         axis.plot(n, [row[column] for row in rows], marker=".", label=name, **drawing.style(place))
     axis.set_xscale("log")
