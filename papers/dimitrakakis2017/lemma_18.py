@@ -43,7 +43,7 @@ def run(out: Output) -> None:
             [row[0] for row in rows], [row[place + 1] for row in rows], marker="o", label=name, **drawing.style(place)
         )
     axes[0, 0].set_xticks([row[0] for row in rows])
-    axes[0, 0].set_ylim(0, 2.2)
+    axes[0, 0].set_ylim(0, 1.3)
     drawing.label(
         axes[0, 0],
         "six bits, θ in {0.2, 0.5, 0.8}, uniform prior",
@@ -53,7 +53,7 @@ def run(out: Output) -> None:
     drawing.legend(axes[0, 0], loc="lower left")
     out.figure(
         figure,
-        "Le Cam's lower bounds and the exact minimax error of estimating the number of ones in six bits against the number of draws.",
+        "Le Cam's lower bounds and the exact minimax error of estimating how many of six bits are ones.",
     )
     out.claim(
         "Lemma 18", "every estimator errs by at least delta |xi_1 ^ xi_2| at some x, for sets 2 delta apart", paper="a lower bound",

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from papers import drawing
+from papers.dimitrakakis2017._networks import log_likelihood, tables_at_corners, worst_posterior
 from papers.reporting import FALSE, LOOSE, REPRODUCED, Output
 from sfumato.theorems import metric_examples as examples
 
@@ -70,12 +71,12 @@ def _networks(out: Output) -> None:
     rows = []
     for name, (sizes, parents, floor) in NETWORKS.items():
         given = {"parents": parents, "cardinalities": sizes, "floor": floor}
-        tables = list(_corners(sizes, parents, floor))
+        tables = list(tables_at_corners(sizes, parents, floor))
         records = list(itertools.product(*(range(size) for size in sizes)))
-        logs = np.array([[_log_likelihood(table, record, parents) for record in records] for table in tables])
+        logs = np.array([[log_likelihood(table, record, parents) for record in records] for table in tables])
         record = entry = 0.0
         for a, b in itertools.permutations(range(len(records)), 2):
-            cost = _worst_posterior(logs[:, a] - logs[:, b])
+            cost = worst_posterior(logs[:, a] - logs[:, b])
             record = max(record, cost)
             if sum(i != j for i, j in zip(records[a], records[b], strict=True)) == 1:
                 entry = max(entry, cost)
@@ -110,26 +111,6 @@ def _networks(out: Output) -> None:
         shown=sum(weights) > 1 and examples.discrete_network(parents=((), (0,), (1,)), cardinalities=(2, 2, 2), floor=0.1).diameter
               == sum(weights),
     )  # fmt: skip
-
-
-def _corners(sizes, parents, floor):
-    """Every choice of tables whose rows have one large probability and all others at the floor."""
-    places = [(k, above, size) for k, size in enumerate(sizes)
-              for above in itertools.product(*(range(sizes[j]) for j in parents[k]))]  # fmt: skip
-    for peaks in itertools.product(*(range(size) for _, _, size in places)):
-        yield {(k, above): [1 - (size - 1) * floor if value == peak else floor for value in range(size)]
-               for (k, above, size), peak in zip(places, peaks, strict=True)}  # fmt: skip
-
-
-def _log_likelihood(table, record, parents) -> float:
-    return sum(math.log(table[k, tuple(record[j] for j in parents[k])][value]) for k, value in enumerate(record))
-
-
-def _worst_posterior(gaps: np.ndarray) -> float:
-    """Largest log ratio of posteriors, over priors on two tables of which one is rare: the range of the log ratios."""
-    rare = 1e-9
-    top, bottom = float(gaps.max()), float(gaps.min())
-    return top - math.log(rare * math.exp(top) + (1 - rare) * math.exp(bottom))
 
 
 def _draw(out: Output, rows: list[tuple]) -> None:
