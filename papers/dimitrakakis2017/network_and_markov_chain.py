@@ -50,7 +50,7 @@ def _network(out: Output) -> None:
     true = max(worst_posterior(logs[:, 0] - logs[:, k]) for k in (1, 2))
     printed = 2 * max(_weights().values()) * math.log(1 / FLOOR)
     out.claim(
-        "Lemma 24", "the drawn network is 2 |v|_inf ln(1/eps)-private for a replaced record",
+        "After Lemma 24", "the drawn network is 2 |v|_inf ln(1/eps)-private for a replaced record",
         paper=f"{printed:.3f} (eps = {FLOOR})",
         here=f"a record costs {true:.3f}; the plan of this release says {plan.guarantee.epsilon(0.0):.3f}",
         verdict=FALSE, shown=printed < true <= plan.guarantee.epsilon(0.0) and float(cells.min()) >= FLOOR - 1e-9,
