@@ -169,10 +169,14 @@ def _one_data_set(out: Output) -> None:
         list(zip(range(n + 1), chances, losses, strict=True)),
         part="theorem_17",
     )
+    # No constant in the O(.) helps: rates 0.5 and 0.01, the second of prior mass 1e-6 and outside Theta_L, forty zeros.
+    odds = 1e-6 / (1 - 1e-6) * (0.99 / 0.5) ** 40
+    extreme = (odds - 1) / (odds + 1)
     out.claim(
         "Theorem 17(b)", "the loss is O([1 - xi*(Theta_L)] + sqrt(ln(1/delta)/N)) with probability 1 - delta",
-        paper=f"2 [1 - xi*(Theta_L)] plus sampling: {bound:.3f} at every x", here=f"{losses[0]:.3f} at x = fifty zeros",
-        verdict=FALSE, shown=losses[0] > bound + 0.2,
+        paper=f"2 [1 - xi*(Theta_L)] plus sampling: {bound:.3f} at every x",
+        here=f"{losses[0]:.3f} at x = fifty zeros; in another family {extreme:.4f} where 1 - xi*(Theta_L) is 1e-6",
+        verdict=FALSE, shown=losses[0] > bound and extreme > 0.99,
         why="The proof bounds |xi - xi*| of the priors; answers use the posteriors, where Theta_L may have almost no mass.",
     )  # fmt: skip
     out.claim(
@@ -192,7 +196,7 @@ def _draw(out: Output, rows: list[tuple]) -> None:
         axis.plot(n, [row[column] for row in rows], marker=".", label=name, **drawing.style(place))
     axis.set_xscale("log")
     axis.set_yscale("log")
-    axis.set_ylim(2e-6, 30)
+    axis.set_ylim(2e-7, 30)
     drawing.plain_numbers(axis.xaxis)
     drawing.plain_numbers(axis.yaxis)
     drawing.label(
