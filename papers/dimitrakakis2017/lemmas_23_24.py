@@ -94,9 +94,9 @@ def _networks(out: Output) -> None:
     free = rows[0]
     out.claim(
         "After Lemma 24", "networks are 2 |v|_inf ln(1/eps)-private under the classical definition",
-        paper=f"{free[1]:.3f} ({free[0]})", here=f"one replaced record costs {free[4]:.3f}; corrected {free[5]:.3f} = 2 sum_k ln((1-(c_k-1) eps)/eps)", verdict=FALSE,
-        shown=free[4] > free[1] and all(row[4] <= row[5] * (1 + 1e-9) for row in rows),
-        why="The formula prices one entry of a record.",
+        paper=f"{free[1]:.3f} ({free[0]})", here=f"a record costs {free[4]:.3f}; corrected {free[5]:.3f}",
+        verdict=FALSE, shown=free[4] > free[1] and all(row[4] <= row[5] * (1 + 1e-9) for row in rows),
+        why="The formula prices one entry; a record costs 2 sum_k ln((1-(c_k-1) eps)/eps).",
     )  # fmt: skip
     out.claim(
         "Lemma 24", "L = ln(1/eps) under v'delta, so 2 |v|_inf ln(1/eps) for one entry",
