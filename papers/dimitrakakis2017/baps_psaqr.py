@@ -26,7 +26,7 @@ def closeness(draws: np.ndarray, responses: list[float]) -> np.ndarray:
 def run(out: Output) -> None:
     """Measure the loss for N from 1 to 10,000 under the prior and under its restriction to Theta_L."""
     counts = out.sized((1, 10, 100, 1000), (1, 3, 10, 30, 100, 300, 1000, 3000, 10_000))
-    repeats = out.sized(40, 200)
+    repeats = out.sized(40, 100)
     rng = np.random.default_rng(17)
     ones = rng.binomial(RECORDS, rng.choice(RATES, size=(len(counts), repeats)))  # data that the prior expects
     rows: list[tuple] = []
