@@ -86,9 +86,11 @@ def drawn(shown: list[Panel], quantity: int, out: Output) -> Any:
             axis.set_xscale("log")
             plain_numbers(axis.xaxis)
             label(axis, f"{name}, lambda = {order:g}", "epsilon (Rényi)" if row == 2 else "", QUANTITIES[quantity])
-            for panel in shown:
-                if (panel.table, panel.order) == (name, order):
-                    _lines(axis, panel, quantity)
+            mine = [panel for panel in shown if (panel.table, panel.order) == (name, order)]
+            for panel in mine:
+                _lines(axis, panel, quantity)
+            if not mine:
+                axis.text(0.5, 0.5, "not in the quick form", transform=axis.transAxes, ha="center", color=GREY)
     handles, names = axes[1, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=len(METHODS), fontsize=9)
     return figure
