@@ -38,7 +38,13 @@ SAID: dict[str, list[str]] = {
         "shaped-path: moments_noise",
     ],
     "papers.md": ["sharp theorem", "Corollary 8(ii)", "must be"],
-    "plots.md": ["inches: [6. 4.]", "times that of the MLE", "intervals (privacy and sampling)", "128 steps, momentum"],
+    "plots.md": [
+        "inches: [6. 4.]",
+        "order 1: 0.02",
+        "times that of the MLE",
+        "intervals (privacy and sampling)",
+        "128 steps, momentum",
+    ],
     "queries.md": ["guesses this one right at most", "noisy totals", "10,000 answers", "worth", "log_ratio=", "misses"],
     "regression_intervals.md": [
         "robust half-widths",

@@ -103,7 +103,7 @@ def adverse(p: np.ndarray, q: np.ndarray, error: float) -> float:
         for law, masses in ((far, p), (near, q)):
             spare = 1 - law.sum()  # mended on the points whose bound leaves room, so that the law sums to 1
             room = masses * math.exp(error) - law if spare > 0 else law - masses * math.exp(-error)
-            law += spare * room / room.sum()
+            np.add(law, spare * room / room.sum(), out=law)
         best = max(best, float((far * np.log(far / near)).sum()))
     return best
 
