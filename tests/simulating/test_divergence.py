@@ -62,11 +62,14 @@ def mixture(true, posterior, total: float, top: float, deviation: float, low: fl
     return 0.5 * (high - low) * float(np.dot(weights, values))
 
 
-@pytest.mark.parametrize("epsilon", [0.001, 2.0])
-def test_noisy_counts_with_their_projection_against_sums(epsilon):
+@pytest.mark.parametrize(
+    ("total", "epsilon", "low", "high"), [(38, 0.001, 0.12, 0.68), (38, 2, 0.12, 0.68), (1, 0.01, 1e-3, 0.35)]
+)
+def test_noisy_counts_with_their_projection_against_sums(total, epsilon, low, high):
     plan = sf.plan(BETA, 100, target=sf.Renyi([2], [epsilon]), mechanism="noisy-statistics")
-    expected = mixture(stats.beta(44, 74), lambda t: stats.beta(6 + t, 112 - t), 38.0, 100.0, plan["noise"], 0.12, 0.68)
-    assert sf.posterior_divergence(plan, [38]) == pytest.approx([expected], rel=1e-5)
+    true = stats.beta(6 + total, 112 - total)
+    expected = mixture(true, lambda t: stats.beta(6 + t, 112 - t), total, 100.0, plan["noise"], low, high)
+    assert sf.posterior_divergence(plan, [total]) == pytest.approx([expected], rel=1e-5)
 
 
 def test_noisy_sums_of_counts_against_sums():

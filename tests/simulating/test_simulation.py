@@ -55,6 +55,16 @@ def test_simulated_draws_follow_the_masses_of_the_exact_sampler(name):
     assert p_value(draws, *grid_law(plan, total)) > LEVEL
 
 
+@pytest.mark.parametrize("name", ["beta, tempered", "beta, truncated", "counts, tempered", "durations, tempered"])
+def test_a_draw_is_rounded_to_the_middle_of_its_own_cell(name):
+    plan, total = PLANS[name]
+    geometry = plan.model.law([total], plan.n, plan["power"], plan["strength"]).geometry
+    grid = getattr(geometry, "rates", geometry)
+    values = np.random.default_rng(1).uniform(grid.middles[5], grid.middles[-5], 2000)
+    low, high = grid.ends(grid.rounded(values))
+    assert ((low <= values * (1 + 1e-12)) & (values <= high * (1 + 1e-12))).all()
+
+
 @pytest.mark.planted
 @pytest.mark.parametrize("name", PLANS)
 def test_another_law_is_rejected(name):
