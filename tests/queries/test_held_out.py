@@ -153,7 +153,7 @@ def refusals():
         (release(sf.losses.SmoothedHinge(radius=1.0, width=0.5), sf.Boolean(), YES), (X, YES), "hinge loss has none"),
         (
             sf.publish(
-                sf.plan(sf.families.BoundedMean(-3, 3), 30, 1.0, 1e-3),
+                sf.plan(sf.families.BoundedMean(-3, 3), 30, 1.0, 1e-3, goal="estimate"),
                 sf.Dataset.from_table({"x": SOME_NUMBERS * 10}, schema=NUMBER),
                 randomness=sf.seeded(1),
             ),
