@@ -21,7 +21,7 @@ SCALES = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 def renyi(p: tuple[float, float], q: tuple[float, float], order: float) -> float:
     """D_order of Beta(p) from Beta(q): the integral of P^a Q^(1-a) in log odds, by adaptive quadrature; infinite outside."""
     first, second = (order * x + (1 - order) * y for x, y in zip(p, q, strict=True))
-    if min(first, second) <= 0:
+    if min(first, second, *p, *q) <= 0:
         return math.inf
     mode = math.log(first / second)
 
@@ -29,9 +29,12 @@ def renyi(p: tuple[float, float], q: tuple[float, float], order: float) -> float
         return float(-first * np.logaddexp(0, -x) - second * np.logaddexp(0, x))
 
     top = log_integrand(mode)
+    # The integrand falls like a normal near its mode and like an exponential in its tails.
+    reach = 12 / math.sqrt(first * second / (first + second)) + 45 / min(first, second)
     value = quad(
-        lambda x: math.exp(log_integrand(x) - top), mode - 400, mode + 400, points=[mode], limit=400, epsabs=0
-    )[0]
+        lambda x: math.exp(log_integrand(x) - top), mode - reach, mode + reach,
+        points=[mode], limit=400, epsabs=0, epsrel=1e-12,
+    )[0]  # fmt: skip
     return float((math.log(value) + top - order * betaln(*p) - (1 - order) * betaln(*q)) / (order - 1))
 
 
