@@ -69,7 +69,7 @@ def run(out: Output) -> None:
     drawing.plain_numbers(axis.xaxis)
     drawing.plain_numbers(axis.yaxis)
     drawing.label(axis, "", "order λ", "ε (Rényi divergence, nats)")
-    drawing.legend(axis, loc="upper left")
+    drawing.legend(axis, loc="lower right")
     out.figure(
         drawn,
         "Rényi price of a posterior draw for three data sets against the order, with the pure prices of OPS; rings at 2n/ρ.",

@@ -58,7 +58,7 @@ def run(out: Output) -> None:
     axes[0, 0].plot(orders, exact, label="(5) with C in log Γ", **drawing.style(0))
     axes[0, 0].plot(orders[::4], integral[::4], "o", color="black", markersize=4, label="quadrature")
     axes[0, 0].plot(orders, printed, label="(5) with C as printed, in Γ", **drawing.style(1))
-    axes[0, 0].set_ylim(-3, 6)
+    axes[0, 0].set_ylim(0, 6)
     drawing.label(axes[0, 0], "", "order λ (λ* = 3)", "Rényi divergence (nats)")
     drawing.legend(axes[0, 0], loc="upper left")
     out.figure(
