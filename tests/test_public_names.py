@@ -15,10 +15,10 @@ NAMES = [
     "Assumption", "Boolean", "BoundedRange", "Category", "Dataset", "Gaussian", "Gibbs", "Guarantee", "Ledger",
     "Metric", "Number", "Plan", "PrivateHuberRegressor", "PrivateLinearRegression", "PrivateLinearSVC",
     "PrivateLogisticRegression", "PrivatePoissonRegressor", "PrivateQuantileRegressor", "Profile", "Pure",
-    "Release", "Renyi", "Schema", "__version__", "compare",
+    "Release", "Renyi", "Schema", "Simulation", "__version__", "compare",
     "errors", "expected_widths", "families", "grouped", "load", "losses", "networks", "plan",
-    "plan_for_width", "plots", "price_list", "priors", "private_quantile",
-    "publish", "regression", "rehearse", "seeded", "share",
+    "plan_for_width", "plots", "posterior_divergence", "price_list", "priors", "private_quantile",
+    "publish", "regression", "rehearse", "seeded", "share", "simulate",
     "theorems",
 ]  # fmt: skip
 

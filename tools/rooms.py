@@ -24,7 +24,7 @@ LAYERS = [
     ("procedures",),
     ("tune", "queries"),
     ("mechanisms",),
-    ("rehearsing",),
+    ("rehearsing", "simulating"),
     ("planning", "comparing", "wording", "release_file"),
     ("verifying",),
     ("release",),

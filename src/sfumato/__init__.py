@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from sfumato.schema import Category as Category
     from sfumato.schema import Number as Number
     from sfumato.schema import Schema as Schema
+    from sfumato.simulating import Simulation as Simulation
+    from sfumato.simulating import posterior_divergence as posterior_divergence
+    from sfumato.simulating import simulate as simulate
 
 # name -> (module, attribute); an empty attribute means the module itself.
 _PUBLIC = {
@@ -75,6 +78,7 @@ _PUBLIC = {
     "Release": ("sfumato.release", "Release"),
     "Renyi": ("sfumato.privacy.renyi", "Renyi"),
     "Schema": ("sfumato.schema", "Schema"),
+    "Simulation": ("sfumato.simulating", "Simulation"),
     "__version__": ("sfumato._version", "__version__"),
     "compare": ("sfumato.comparing", "compare"),
     "errors": ("sfumato.errors", ""),
@@ -87,6 +91,7 @@ _PUBLIC = {
     "plan": ("sfumato.planning", "plan"),
     "plan_for_width": ("sfumato.planning", "plan_for_width"),
     "plots": ("sfumato.plots", ""),
+    "posterior_divergence": ("sfumato.simulating", "posterior_divergence"),
     "price_list": ("sfumato.planning", "price_list"),
     "priors": ("sfumato.models.priors", ""),
     "private_quantile": ("sfumato.private_bounds", "private_quantile"),
@@ -95,6 +100,7 @@ _PUBLIC = {
     "rehearse": ("sfumato.rehearsing", "rehearse"),
     "seeded": ("sfumato.randomness", "seeded"),
     "share": ("sfumato.privacy.sharing", "share"),
+    "simulate": ("sfumato.simulating", "simulate"),
     "theorems": ("sfumato.theorems", ""),
 }
 

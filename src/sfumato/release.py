@@ -185,6 +185,16 @@ class Release(RegressionQuestions, NetworkQuestions):
         sample = _sample.read(self.draws, self.plan, self.kind)
         return sample if self.private else replace(sample, law=f"{sample.law} (NOT PRIVATE: from a seeded stream)")
 
+    def log_likelihood(self, records: Any, target: Any = None) -> Any:
+        """Log-likelihood of PUBLIC held-out records under each draw, with its mean and spread (`queries.held_out`).
+
+        `records` are a table as `Dataset.from_table` reads it, of a regression with its target column; of a regression on
+        vectors they are a matrix, and `target` its answers. A loss without a likelihood, such as the hinge, is refused.
+        """
+        from sfumato.queries import held_out
+
+        return held_out.log_likelihood(self.draws, self.plan, self.schema, records, target)
+
     def attacker(self, prior: float = 0.5, **options: Any) -> Any:
         """What an attacker who knows every other record can infer, as a sentence and numbers (`queries.attacker`)."""
         from sfumato.queries import attacker as attacking

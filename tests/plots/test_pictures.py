@@ -18,6 +18,7 @@ from sfumato.plots.privacy_curves import sampled
 from sfumato.theorems import metric
 
 LEVELS = ["north", "south", "east", "a name that is much too long for the margin of a figure", "$5 and $6", "_low"]
+BETA = sf.families.BetaBernoulli(6, 12)
 GIBBS = sf.Gibbs(sf.losses.Logistic(radius=1.0), sf.priors.Gaussian(precision=1.0), dimension=5)
 
 
@@ -65,6 +66,7 @@ def test_every_picture_can_be_read(chain, release, prices):
         "curves": sf.plots.privacy_curve(
             {"x" * 80: chain, "$a": guarantee(sf.Pure(8.0)), "_b": guarantee(sf.BoundedRange(0.1))}
         ),
+        "renyi": sf.plots.renyi_curve({"chain": chain, "draw": sf.plan(BETA, 100, mechanism="exact")}, orders=(1, 12)),
         "trade-off": sf.plots.trade_off(
             [guarantee(sf.Gaussian(0.5)), guarantee(sf.Gaussian(0.5)), guarantee(sf.Pure(1.0))]
         ),
@@ -392,6 +394,9 @@ FAMILY = sf.families.BetaBernoulli(1, 1)
     ("call", "said"),
     [
         (lambda: sf.plots.privacy_curve(3.0), "got float"),
+        (lambda: sf.plots.renyi_curve(guarantee(sf.Gaussian(1.0)), orders=(0.5, 3)), "1 <= first < last"),
+        (lambda: sf.plots.renyi_curve(guarantee(sf.Gaussian(1.0)), orders=(2, 3, 4)), "two numbers"),
+        (lambda: sf.plots.renyi_curve(guarantee(sf.Renyi([2], [1.0])), orders=(3, 9)), "no finite Renyi divergence"),
         (lambda: sf.plots.privacy_curve("plan"), "got str"),
         (lambda: sf.plots.privacy_curve([]), "got 0"),
         (lambda: sf.plots.privacy_curve([guarantee(sf.Pure(1.0))] * 7), "got 7"),

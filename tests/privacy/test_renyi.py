@@ -223,8 +223,8 @@ def test_orders_are_sorted_with_their_values():
     ("orders", "values", "says"),
     [
         ([], [], "at least one order"),
-        ([1.0], [0.1], "greater than 1"),
-        ([0.5], [0.1], "greater than 1"),
+        ([0.999999], [0.1], "1 or greater"),
+        ([0.5], [0.1], "1 or greater"),
         ([math.nan], [0.1], "orders must"),
         ([2.0], [-0.1], "0 or greater"),
         ([2.0], [math.nan], "values must"),
@@ -260,7 +260,7 @@ def test_json_both_ways_with_infinity():
         {"curve": "renyi", "orders": [2]},
         {"curve": "renyi", "orders": [2], "values": [1], "note": "x"},
         {"curve": "renyi", "orders": "23", "values": "12"},
-        {"curve": "renyi", "orders": [1], "values": [1]},
+        {"curve": "renyi", "orders": [0.5], "values": [1]},
     ],
 )
 def test_broken_documents_are_refused(document):

@@ -60,6 +60,14 @@ class PositiveGrid:
             return np.asarray(2 * np.log(place), dtype=np.float64)
         return np.asarray(0.5 * self.length * (2 * place - 1), dtype=np.float64)
 
+    def rounded(self, values: Array) -> Array:
+        """The middles of the cells that hold these values: what is released where an exact draw falls."""
+        if self.spacing == ROOT:
+            place = np.floor(np.sqrt(values / self.upper) * self.size)
+        else:
+            place = np.floor((np.log(values) - math.log(self.lower)) / self.length * self.size)
+        return np.asarray(self.middles[np.clip(place, 0, self.size - 1).astype(np.int64)])
+
     def ends(self, values: Array) -> tuple[Array, Array]:
         """Lower and upper ends of the cells that hold these values; the outer cells are open unless the grid is closed."""
         if self.spacing == ROOT:

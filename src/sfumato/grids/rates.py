@@ -62,6 +62,12 @@ class RateGrid:
         left = 2.0 * np.log(np.tan(phi))
         return np.concatenate([left, [0.0], -left[::-1]])
 
+    def rounded(self, values: Array) -> Array:
+        """The middles of the cells that hold these values: what is released where an exact draw falls."""
+        start, step = self._span
+        place = np.floor((np.arcsin(np.sqrt(np.clip(values, 0.0, 1.0))) - start) / step)
+        return self.middles[np.clip(place, 0, self.size - 1).astype(np.int64)]
+
     def ends(self, values: Array) -> tuple[Array, Array]:
         """Lower and upper ends, as rates, of the cells that hold these values."""
         start, step = self._span

@@ -58,6 +58,12 @@ class Terms:
                 f"order must be given exactly when currency is 'renyi' (one order, fixed for ever); "
                 f"got order={self.order!r} with currency {self.currency!r}."
             )
+        if self.order == 1:
+            raise ArgumentError(
+                "order must be greater than 1 in a ledger: a KL divergence (order 1) implies no epsilon at a small delta, "
+                "so no cap at order 1 keeps the promise (epsilon, delta). Register order 2, say; plans made for a target at "
+                "order 1 are charged there like all others."
+            )
         if self.order is not None:
             set_(self, "order", _validate.between("order", self.order, 1.0, math.inf))
 

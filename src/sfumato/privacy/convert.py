@@ -4,7 +4,8 @@ Renyi(alpha) = tau with alpha > 1 gives, for every delta in (0, 1],
 
     eps = max(0, tau + log(1 - 1/alpha) - log(delta alpha)/(alpha - 1))
 
-(Canonne, Kamath and Steinke 2020, Proposition 12), and the minimum over the orders at hand.
+(Canonne, Kamath and Steinke 2020, Proposition 12), and the minimum over the orders at hand. Order 1, the KL divergence,
+bounds the total variation alone: delta(eps) <= delta(0) <= sqrt(tau/2) (Pinsker).
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ def renyi_to_epsilon(order: float, value: float, delta: float) -> float:
     """Epsilon at `delta` implied by one Renyi bound, rounded up."""
     if order == math.inf:
         return value
-    if value == math.inf or delta <= 0 or order <= 1:
+    if order == 1:
+        return 0.0 if delta >= renyi_to_delta(1, value, 0.0) else math.inf
+    if value == math.inf or delta <= 0 or order < 1:
         return math.inf
     terms = (value, math.log1p(-1.0 / order), -(math.log(delta) + math.log(order)) / (order - 1.0))
     return max(0.0, sum(terms) + 8 * UNIT * sum(map(abs, terms)))
@@ -29,8 +32,10 @@ def renyi_to_epsilon(order: float, value: float, delta: float) -> float:
 
 def renyi_to_delta(order: float, value: float, epsilon: float) -> float:
     """Delta at `epsilon` implied by one Renyi bound, rounded up."""
-    if value == math.inf or order <= 1:
+    if value == math.inf or order < 1:
         return 1.0
+    if order == 1:
+        return min(1.0, math.sqrt(0.5) * math.sqrt(value) * (1 + 8 * UNIT))
     if order == math.inf:
         return 0.0 if epsilon >= value else 1.0
     scale = order - 1.0

@@ -2,7 +2,9 @@
 
 With mu a draw and N of them, delta(eps) is the Gaussian one of sqrt(N) mu, inflated by N times the error, and
 
-    D_alpha <= alpha N mu^2/2 + N error (2 alpha - 1)/(alpha - 1).
+    D_alpha <= alpha N mu^2/2 + N error (2 alpha - 1)/(alpha - 1);
+
+at order 1 the error adds what `inflation.renyi_extra` says for each draw.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import math
 from sfumato import _validate
 from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.gaussian_tail import UNIT, gaussian_delta
-from sfumato.privacy.inflation import inflated
+from sfumato.privacy.inflation import inflated, renyi_extra
 from sfumato.privacy.profiles import Parameters, Registered, number, takes
 
 
@@ -28,10 +30,14 @@ def _delta(parameters: Parameters, epsilon: float) -> float:
 
 
 def _renyi(parameters: Parameters, order: float) -> float:
-    mu, error = _totals(parameters)
-    if order == math.inf or (order == 1 and error > 0):
+    if order == math.inf:
         return math.inf
-    extra = 0.0 if error == 0 else error * (2 * order - 1) / (order - 1)
+    mu, error = _totals(parameters)
+    if order == 1:
+        each = Gaussian(number(parameters["mu"])).renyi(1.0)
+        extra = number(parameters["draws"]) * renyi_extra(number(parameters["error"]), 1.0, each)
+    else:
+        extra = renyi_extra(error, order)
     return (Gaussian(mu).renyi(order) + extra) * (1 + 8 * UNIT)
 
 

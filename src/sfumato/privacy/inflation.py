@@ -4,6 +4,12 @@ Then P'(S) - e^eps Q'(S) <= e^error [P(S) - e^(eps - 2 error) Q(S)] for every ev
 
     delta'(eps) <= exp(error) delta(eps - 2 error),    D'_alpha <= D_alpha + error (2 alpha - 1)/(alpha - 1).
 
+At order 1 (KL) the second bound is infinite. With L = log P/Q, P' <= exp(error) P and log P'/Q' <= L + 2 error give
+
+    KL' <= KL + 2 error + (exp(error) - 1) E_P|L|,    E_P|L| <= KL + 2 TV <= KL + min(2, sqrt(2 KL)),
+
+since E_P max(0, -L) <= E_P max(0, Q/P - 1) = TV, and TV <= sqrt(KL/2) (Pinsker).
+
 `tolerant` gives a registered profile an optional parameter "error", per draw.
 """
 
@@ -15,6 +21,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sfumato import _validate
+from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.pair_losses import Array
 from sfumato.privacy.profiles import Parameters, Registered, number
 
@@ -36,11 +43,17 @@ def _inflated_many(deltas: Callable[[Array], Array], error: float, epsilons: Arr
     return np.minimum(1.0, math.exp(error) * full * (1 + 1e-15))
 
 
-def renyi_extra(error: float, order: float) -> float:
-    """What a stated error adds to a Renyi divergence: error (2 a - 1)/(a - 1), twice the error in the limit."""
+def renyi_extra(error: float, order: float, divergence: float = math.inf) -> float:
+    """What a stated error adds to a Renyi divergence: error (2 a - 1)/(a - 1), twice the error in the limit.
+
+    At order 1 it depends on the KL divergence of the exact laws, `divergence`: see above.
+    """
     if error == 0:
         return 0.0
-    return 2 * error if order == math.inf else math.inf if order == 1 else error * (2 * order - 1) / (order - 1)
+    if order == 1:
+        mean_loss = divergence + min(2.0, math.sqrt(2 * divergence))
+        return (2 * error + math.expm1(error) * mean_loss) * (1 + 8 * UNIT)
+    return 2 * error if order == math.inf else error * (2 * order - 1) / (order - 1)
 
 
 def tolerant(exact: Registered) -> Registered:
@@ -73,7 +86,8 @@ def tolerant(exact: Registered) -> Registered:
 
     def renyi(parameters: Parameters, order: float) -> float:
         bare, error = parts(parameters)
-        return exact.renyi(bare, order) + number(bare["draws"]) * renyi_extra(error, order)
+        together, draws = exact.renyi(bare, order), number(bare["draws"])
+        return together + draws * renyi_extra(error, order, together / draws)
 
     many_at_once = None if exact.deltas is None else deltas
     return Registered(check, delta, renyi, lambda p: exact.sentence(parts(p)[0]), many_at_once, exact.floor)

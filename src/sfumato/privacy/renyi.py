@@ -18,6 +18,8 @@ from sfumato.privacy.gaussian_tail import UNIT
 class Renyi(Curve):
     """Renyi divergence at most `values[i]` at order `orders[i]`; nothing is claimed above the largest order.
 
+    Order 1 is the KL divergence. It adds under composition like every order (the chain rule), and alone it implies no
+    epsilon at a small delta: only delta(0) <= sqrt(KL/2), Pinsker's bound on the total variation.
     Between listed orders (alpha - 1) D_alpha is convex, so its chord is a bound; below the first, D is monotone.
     """
 
@@ -35,8 +37,8 @@ class Renyi(Curve):
         if not pairs:
             raise ArgumentError("orders must list at least one order; got none.")
         for order, value in pairs:
-            if not order > 1:
-                raise ArgumentError(f"orders must all be greater than 1; got {order!r}.")
+            if not order >= 1:
+                raise ArgumentError(f"orders must all be 1 or greater; got {order!r}.")
             if math.isnan(value) or value < 0:
                 raise ArgumentError(f"values must all be 0 or greater; got {value!r} at order {order:g}.")
         if len({order for order, _ in pairs}) < len(pairs):

@@ -1,0 +1,194 @@
+"""Renyi order 1, the KL divergence: curves against quadrature, the charge for a stated error, targets, and what it implies."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+import sfumato as sf
+from sfumato.privacy.convert import renyi_to_delta, renyi_to_epsilon
+from sfumato.privacy.curves import Curve
+from sfumato.privacy.inflation import renyi_extra
+
+# --- the curves at order 1 -------------------------------------------------------------------------------------------
+
+
+def kl(p, q, low: float, high: float) -> float:
+    """KL of two scipy laws by adaptive quadrature between two public ends."""
+    return integrate.quad(lambda x: math.exp(p.logpdf(x)) * (p.logpdf(x) - q.logpdf(x)), low, high, limit=400)[0]
+
+
+def larger(p, q, low: float, high: float) -> float:
+    return max(kl(p, q, low, high), kl(q, p, low, high))
+
+
+def worst_beta(alpha: float, beta: float, n: int, power: float) -> float:
+    """Largest KL over every ordered pair of neighbouring data sets of n bits."""
+    laws = [stats.beta(alpha + power * k, beta + power * (n - k)) for k in range(n + 1)]
+    return max(larger(laws[k], laws[k + 1], 1e-12, 1 - 1e-12) for k in range(n))
+
+
+def cases() -> list[tuple[str, Curve, float]]:
+    """(name, curve, largest KL by quadrature)."""
+    gamma = stats.gamma
+    return [
+        ("gaussian", sf.Gaussian(0.7), kl(stats.norm(0, 1), stats.norm(0.7, 1), -12, 12)),
+        ("randomised response", sf.Pure(1.3), 1.3 * math.tanh(0.65)),
+        (
+            "beta-bernoulli",
+            sf.Profile("beta-bernoulli", {"alpha": 2.0, "beta": 3.0, "n": 7, "power": 0.8, "draws": 1}),
+            worst_beta(2.0, 3.0, 7, 0.8),
+        ),
+        (
+            "beta-pair",
+            sf.Profile("beta-pair", {"a": 1.5, "b": 2.5, "power": 1.0, "draws": 1}),
+            larger(stats.beta(2.5, 2.5), stats.beta(1.5, 3.5), 0, 1),
+        ),
+        (
+            "gamma-shape",
+            sf.Profile("gamma-shape", {"shape": 3.0, "shift": 1.7, "draws": 1}),
+            larger(gamma(3.0), gamma(4.7), 1e-12, 80),
+        ),
+        (
+            "gamma-rate",
+            sf.Profile("gamma-rate", {"shape": 3.0, "rate": 2.0, "shift": 0.9, "draws": 1}),
+            larger(gamma(3.0, scale=1 / 2.0), gamma(3.0, scale=1 / 2.9), 1e-12, 60),
+        ),
+    ]
+
+
+CASES = cases()
+
+
+@pytest.mark.parametrize(("name", "curve", "exact"), CASES, ids=[case[0] for case in CASES])
+def test_order_one_is_the_larger_kl_divergence(name, curve, exact):
+    assert exact * (1 - 1e-9) <= curve.renyi(1) <= exact * (1 + 1e-7)
+
+
+@pytest.mark.parametrize(("name", "curve", "exact"), CASES, ids=[case[0] for case in CASES])
+def test_order_one_is_the_limit_of_the_orders_above(name, curve, exact):
+    assert curve.renyi(1) <= curve.renyi(1 + 1e-6) == pytest.approx(curve.renyi(1), rel=1e-4)
+
+
+def test_a_bounded_range_covers_every_two_point_law():
+    """The KL of laws on two points whose log ratios are 2 apart, over where the interval lies."""
+    top = np.linspace(1e-3, 2 - 1e-3, 400)
+    high = (1 - np.exp(top - 2)) / (np.exp(top) - np.exp(top - 2))  # the mass under Q where the log ratio is `top`
+    exact = float((high * np.exp(top) * top + (1 - high) * np.exp(top - 2) * (top - 2)).max())
+    assert exact <= sf.BoundedRange(2.0).renyi(1) <= exact * 1.001
+
+
+def test_kl_adds_under_composition():
+    listed = sf.Renyi([1, 4], [0.1, 0.5])
+    assert (3 * listed).renyi(1) == pytest.approx(0.3)
+    mixed = listed + sf.Gaussian(0.4)
+    assert mixed.renyi(1) == pytest.approx(0.1 + 0.08)
+    assert (sf.Renyi([1], [0.1]) + sf.Renyi([2], [0.3])).renyi(1) == pytest.approx(0.4)
+
+
+# --- a stated error of the drawn masses ------------------------------------------------------------------------------
+
+
+def adverse(p: np.ndarray, q: np.ndarray, error: float) -> float:
+    """A large KL of laws within factors exp(+-error): P gains mass where its log ratio is large, Q loses it there."""
+    best = 0.0
+    order = np.argsort(np.log(p / q))
+    for cut in range(1, len(p)):
+        factors = np.full(len(p), math.exp(-error))
+        factors[order[cut:]] = math.exp(error)
+        far, near = p * factors, q / factors
+        for law, masses in ((far, p), (near, q)):
+            spare = 1 - law.sum()  # mended on the points whose bound leaves room, so that the law sums to 1
+            room = masses * math.exp(error) - law if spare > 0 else law - masses * math.exp(-error)
+            np.add(law, spare * room / room.sum(), out=law)
+        best = max(best, float((far * np.log(far / near)).sum()))
+    return best
+
+
+def exceeded(extra) -> list[float]:
+    """Perturbed pairs whose KL is above the exact one plus `extra(error, KL)`, and how close the others come."""
+    rng = np.random.default_rng(11)
+    gaps = []
+    for _ in range(300):
+        p, q = (weights / weights.sum() for weights in rng.gamma(0.3, size=(2, 6)) + 1e-6)
+        error = float(10 ** rng.uniform(-4, -0.5))
+        exact = float((p * np.log(p / q)).sum())
+        gaps.append((adverse(p, q, error) - exact) / extra(error, exact))
+    return gaps
+
+
+def test_no_perturbation_within_the_error_adds_more_to_the_kl():
+    gaps = exceeded(lambda error, exact: renyi_extra(error, 1, exact))
+    assert max(gaps) <= 1 + 1e-9
+    assert max(gaps) > 0.5  # within a factor of two of what can happen
+
+
+@pytest.mark.planted
+def test_twice_the_error_alone_is_too_little():
+    assert max(exceeded(lambda error, exact: 2 * error)) > 1
+
+
+@pytest.mark.parametrize("draws", [1, 3])
+@pytest.mark.parametrize("name", ["beta-pair", "perturbed-gaussian"])
+def test_every_draw_adds_its_own_error(name, draws):
+    numbers = {"a": 2.0, "b": 3.0, "power": 0.4} if name == "beta-pair" else {"mu": 0.3}
+    one = sf.Profile(name, {**numbers, "draws": 1, "error": 0.0}).renyi(1)
+    rough = sf.Profile(name, {**numbers, "draws": draws, "error": 0.01}).renyi(1)
+    assert rough == pytest.approx(draws * (one + renyi_extra(0.01, 1, one)), rel=1e-12)
+    assert rough < math.inf
+
+
+# --- what it implies -------------------------------------------------------------------------------------------------
+
+
+def test_a_kl_bounds_the_total_variation_and_nothing_else():
+    rng = np.random.default_rng(3)
+    closest = 0.0
+    for _ in range(2000):
+        middle, step = rng.uniform(0.05, 0.95), rng.uniform(-0.05, 0.05)
+        p, q = np.array([middle, 1 - middle]), np.array([middle + step / 2, 1 - middle - step / 2])
+        total = abs(p - q).sum() / 2
+        bound = sf.Renyi([1], [float((p * np.log(p / q)).sum())]).delta(0.0)
+        assert total <= bound * (1 + 1e-9)
+        closest = max(closest, total / bound)
+    assert closest > 0.999  # Pinsker's constant cannot be better
+    curve = sf.Renyi([1], [0.02])
+    assert curve.delta(5.0) == renyi_to_delta(1, 0.02, 5.0) == pytest.approx(0.1)
+    assert (curve.epsilon(0.2), curve.epsilon(0.0999), renyi_to_epsilon(1, 0.02, 1e-6)) == (0.0, math.inf, math.inf)
+    assert sf.Renyi([1], [9.0]).delta(0.0) == 1
+
+
+def test_a_ledger_at_order_one_is_refused(tmp_path):
+    with (
+        sf.Ledger(tmp_path / "ledger.db") as ledger,
+        pytest.raises(sf.errors.ArgumentError, match=r"greater than 1.*KL"),
+    ):
+        ledger.register("people", epsilon=1, delta=1e-6, currency="renyi", order=1)
+
+
+# --- targets ---------------------------------------------------------------------------------------------------------
+
+GIBBS = sf.Gibbs(sf.losses.Logistic(radius=1.0), sf.priors.Gaussian(precision=1.0), dimension=3)
+
+
+@pytest.mark.parametrize(
+    ("model", "mechanism"),
+    [
+        (sf.families.BetaBernoulli(6, 12), "diffused"),
+        (sf.families.BetaBernoulli(6, 12), "concentrated"),
+        (sf.families.BetaBernoulli(6, 12), "noisy-statistics"),
+        (sf.families.DirichletCategorical(["a", "b", "c"]), "diffused"),
+        (sf.families.GammaPoisson(2, 1, bound=5), "diffused"),
+        (GIBBS, "auto"),
+        (GIBBS, "langevin"),
+    ],
+    ids=str,
+)
+def test_a_plan_meets_a_kl_target_and_uses_it(model, mechanism):
+    target = sf.Renyi([1], [0.01])
+    plan = sf.plan(model, 100, target=target, mechanism=mechanism)
+    assert 0.0099 <= plan.guarantee.renyi(1) <= 0.01
+    assert plan.target.curve == Curve.from_json(target.to_json())
