@@ -1,4 +1,4 @@
-"""Draws from tempered logistic posteriors, many at once: Hamiltonian Monte Carlo, and elliptical slices to compare it with.
+"""Draws from tempered logistic posteriors, many at once: Hamiltonian Monte Carlo, and a random walk to compare it with.
 
 Law of cell k: density proportional to exp(-power_k sum_i log(1 + exp(-y_i x_i.w)) - strength_k |w|^2/2) on |w| <= radius_k. All
 cells of a training set share its rows, so a step of all chains is two matrix products. The chains run in the eigenvectors of
@@ -8,7 +8,6 @@ corrections make the laws above invariant, whatever the scale. A simulation: not
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +22,10 @@ _FEWEST, _MOST = 5, 11
 _DESCENT = 60
 # Mean acceptance that step sizes are adapted to: between .65 and .9 the cost of a draw hardly changes.
 _ACCEPT = 0.8
+# The same for a random walk in many dimensions (Roberts, Gelman and Gilks 1997).
+_ACCEPT_WALK = 0.234
 # Reflections of one move; a trajectory with more is rejected, and so would be its reverse.
 _REFLECTIONS = 100
-# Shrinkages of one slice: each halves the bracket on average, so 100 would take it to 1e-30.
-_SHRINKS = 100
 
 
 @dataclass(frozen=True)
@@ -58,6 +57,12 @@ class Posterior:
         self.mode = self._mode()
         curved = 1.0 / (4.0 * xp.cosh(0.5 * (self.rows @ self.mode)) ** 2)
         self.variance = 1.0 / (cells.power * ((self.rows**2).T @ curved) + cells.strength)
+
+    def potential(self, w: Array) -> Array:
+        """Potential of every cell at w, one column for each."""
+        margins = self.rows @ w
+        losses = (self.xp.log1p(self.xp.exp(-self.xp.abs(margins))) + self.xp.maximum(-margins, 0.0)).sum(axis=0)
+        return self.cells.power * losses + 0.5 * self.cells.strength * (w * w).sum(axis=0)
 
     def gradient(self, w: Array) -> tuple[Array, Array]:
         """Potential and gradient of every cell at w, one column for each."""
@@ -142,61 +147,24 @@ def _move(target: Posterior, w: Array, p: Array, time: Array, left: Array) -> tu
     return w, p, left + time
 
 
-def elliptical(target: Posterior, rng: Any, sweeps: int) -> Array:
-    """The last point of chains that move by elliptical slices (Murray, Adams and MacKay 2010) about the start's normal law.
+def random_walk(target: Posterior, rng: Any, steps: int) -> Array:
+    """The last point of random-walk Metropolis chains of ONE cell, which use no gradient and start at 0.
 
-    The slice is of the density divided by that normal law, so it is nearly flat; points beyond the radius are outside it.
+    Proposals are normal with the inverse of the Hessian at the mode; their scale is adapted in the first half of the steps.
     """
-    deviations = target.xp.sqrt(target.variance)
-    return _slices(target, rng, sweeps, target.start(rng), target.mode, deviations, _excess(target))
-
-
-def spherical(target: Posterior, rng: Any, sweeps: int) -> Array:
-    """The same slices on a ball: w = radius g/|g| without its last two coordinates, g normal, is uniform on the ball."""
-    xp, d, k = target.xp, *target.mode.shape
-    radius = target.cells.radius
-
-    def log_density(g: Array) -> Array:
-        return -target.gradient(radius * g[:d] / xp.sqrt((g * g).sum(axis=0)))[0]
-
-    g = _slices(target, rng, sweeps, rng.standard_normal((d + 2, k)), xp.zeros((d + 2, k)), 1.0, log_density)
-    return radius * g[:d] / xp.sqrt((g * g).sum(axis=0))
-
-
-def _excess(target: Posterior) -> Callable[[Array], Array]:
-    """Log density less that of the normal law with the mode and the variances; -inf beyond the radius."""
-    xp = target.xp
-
-    def log_density(w: Array) -> Array:
-        normal = 0.5 * ((w - target.mode) ** 2 / target.variance).sum(axis=0)
-        outside = (w * w).sum(axis=0) > target.cells.radius**2
-        return xp.where(outside, -xp.inf, normal - target.gradient(w)[0])
-
-    return log_density
-
-
-def _slices(
-    target: Posterior, rng: Any, sweeps: int, w: Array, centre: Array, scale: Any, log_density: Callable[[Array], Array]
-) -> Array:
-    """Elliptical slices of exp(log_density) against the normal law with this centre and scale."""
-    xp = target.xp
-    level = log_density(w)
-    for _ in range(sweeps):
-        other = scale * rng.standard_normal(w.shape)
-        threshold = level + xp.log(rng.random(w.shape[1]))
-        angle = 2 * np.pi * rng.random(w.shape[1])
-        low, high = angle - 2 * np.pi, angle
-        point, reached = w, level
-        waiting = xp.ones(w.shape[1], dtype=bool)
-        for _ in range(_SHRINKS):
-            turned = centre + (w - centre) * xp.cos(angle) + other * xp.sin(angle)
-            height = log_density(turned)
-            taken = waiting & (height > threshold)
-            point, reached = xp.where(taken, turned, point), xp.where(taken, height, reached)
-            waiting = waiting & ~taken
-            if not bool(waiting.any()):
-                break
-            low, high = xp.where(angle < 0, angle, low), xp.where(angle >= 0, angle, high)
-            angle = low + (high - low) * rng.random(w.shape[1])
-        w, level = point, reached
+    xp, cells = target.xp, target.cells
+    d, count = target.mode.shape
+    curved = cells.power[0] / (4.0 * xp.cosh(0.5 * (target.rows @ target.mode[:, :1])) ** 2)
+    hessian = (target.rows * curved).T @ target.rows + cells.strength[0] * xp.eye(d)
+    root = xp.linalg.inv(xp.linalg.cholesky(hessian)).T
+    w = xp.zeros((d, count))
+    potential = target.potential(w)
+    scale = xp.full(count, 2.4 / np.sqrt(d))
+    for step in range(steps):
+        point = w + scale * (root @ rng.standard_normal((d, count)))
+        reached = xp.where((point * point).sum(axis=0) > cells.radius**2, xp.inf, target.potential(point))
+        kept = xp.log(rng.random(count)) < potential - reached
+        w, potential = xp.where(kept, point, w), xp.where(kept, reached, potential)
+        if step < steps // 2:
+            scale = scale * xp.exp((kept - _ACCEPT_WALK) / (step + 10.0) ** 0.6)
     return w
