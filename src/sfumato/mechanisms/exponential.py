@@ -2,8 +2,9 @@
 
 The largest power is searched. For a family it tempers a truncated or finite posterior, priced at the exact supremum of the
 log ratio. A Gibbs model on a ball or a box is drawn exactly on a public lattice: in one or two dimensions from all its
-points, kinks or not; beyond, for smooth losses, by rejection with a public number of trials, whose chance of failing is a
-total-variation slack. Models that neither serves are drawn only under trust="assumes converged".
+points, kinks or not; beyond, for smooth losses, by rejection with a public number of trials. Their chance of failing
+is a total-variation slack where the target has a delta; else one draw in a million is uniform on the lattice, which makes the
+release pure. Models that neither serves are drawn only under trust="assumes converged".
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ MAY_ASSUME = True
 STRENGTH = False
 # The slack of all draws together, at most; and the largest share of the target's delta that it may take.
 _SLACK, _SHARE = 1e-9, 0.01
+# Of a pure release: the share of uniform draws, and r of theorems.rejection.uniform_share, which adds log(1 + 2r) to a range.
+UNIFORM, _RATIO = 2.0**-20, 2.0**-30
 # Trials of a draw beyond which it would take hours.
 MOST_TRIALS = 1_000_000
 
@@ -50,7 +53,7 @@ def plan(request: Request[Any], procedure: PoweredProcedure[Any, Any]) -> Plan:
     """Search the power, up to 1; a utility has no 1 to stop at."""
     target = request.needed_target(NAME)
     if procedure.NAME == envelope.NAME:
-        return _plan_by_trials(request, procedure, target)
+        return (_plan_by_trials if target.delta else _plan_pure)(request, procedure, target)
     model = request.model
     price = request.price_of_power(procedure, model, None)
     power = largest(price, target, LOWEST_POWER, model.highest_power, "power")
@@ -60,12 +63,7 @@ def plan(request: Request[Any], procedure: PoweredProcedure[Any, Any]) -> Plan:
 def _plan_by_trials(request: Request[Gibbs], procedure: Any, target: Target) -> Plan:
     """The largest power at which the range and a slack of at most a hundredth of delta are admitted, and its trials."""
     model, n, draws = request.model, request.n, request.draws
-    if target.curve is not None or not target.delta:
-        raise MechanismRefused(
-            f"mechanism {NAME!r} in {model.dimension} dimensions has a total-variation slack, which the target {target} does "
-            "not admit: give epsilon and a delta above 0, or trust='assumes converged'."
-        )
-    slack = min(_SLACK, _SHARE * target.delta / (1 + math.exp(min(target.epsilon or 0.0, 700.0)))) / draws
+    slack = min(_SLACK, _SHARE * (target.delta or 0.0) / (1 + math.exp(min(target.epsilon or 0.0, 700.0)))) / draws
     # Two thirds for the trials that all fail; the rest covers what a trial errs.
     failure = slack * 2 / 3
 
@@ -76,6 +74,30 @@ def _plan_by_trials(request: Request[Gibbs], procedure: Any, target: Target) -> 
     power = largest(with_slack, target, LOWEST_POWER, model.highest_power, "power")
     trials = _trials(model, n, power, failure)
     return request.planned(NAME, procedure, envelope.Parameters(power, trials))
+
+
+def _plan_pure(request: Request[Gibbs], procedure: Any, target: Target) -> Plan:
+    """The largest power that the target admits with a share of uniform draws, and the trials whose failing that share covers."""
+    model, n, draws = request.model, request.n, request.draws
+
+    def with_share(power: float) -> Guarantee:
+        exact = envelope.exact_range(model, n, 1, power)
+        gamma = rejection.variation_paid(share=UNIFORM, points=1, ratio=_RATIO)
+        return draws * rejection.uniform_share(
+            exact, share=UNIFORM, points=1, total_variation=gamma, every_data_set=True
+        )
+
+    power = largest(with_share, target, LOWEST_POWER, model.highest_power, "power")
+    shape = envelope.envelope(model, n, power)
+    gamma = rejection.variation_paid(share=UNIFORM, points=math.prod(shape.sizes), ratio=_RATIO)
+    if MOST_TRIALS * shape.finest_error > gamma / 3:
+        raise MechanismRefused(
+            f"a pure draw in {model.dimension} dimensions would need trials that err by at most {gamma:.2g} together, since its "
+            f"lattice has {float(math.log10(math.prod(shape.sizes))):.0f} digits of points; they err by up to "
+            f"{MOST_TRIALS * shape.finest_error:.2g}. Use a smaller domain, a stronger prior, or a delta above 0."
+        )
+    trials = _trials(model, n, power, gamma * 2 / 3)
+    return request.planned(NAME, procedure, envelope.Parameters(power, trials, UNIFORM))
 
 
 def _trials(model: Gibbs, n: int, power: float, failure: float) -> int:

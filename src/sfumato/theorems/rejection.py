@@ -4,6 +4,9 @@ A trial proposes a point of a public lattice from an envelope of exp(-U_D) and k
 kept point an exact draw. K trials are all run and the first kept point is released, a public point if there is none. If
 every trial succeeds with probability at least p, whatever the data, the release is within (1 - p)^K of the exact draw.
 
+That distance is a slack of (epsilon, delta) (`bounded_trials`), or it is paid for by a public share of uniform draws on the
+same lattice (`uniform_share`): then the release is pure, with no delta at all.
+
 The envelope is built at a lattice point near the minimum of U_D, where the gradient is h + r: h points out of no side of
 the domain (h.t >= 0 for every t that stays inside), |r| is small. With t = theta - that point and any 0 < k < 1,
 
@@ -18,8 +21,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sfumato.privacy.curves import BoundedRange, Curve, Pure
 from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.statements import joined
 from sfumato.theorems._common import COUNT, NOT_NEGATIVE, POSITIVE
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 from sfumato.theorems.inexact import approximate_sampler
@@ -28,7 +33,9 @@ SOURCE = "von Neumann 1951; strong convexity and smoothness as in Minami et al. 
 _FINE = Hypothesis("", "a lattice finer than the narrowest posterior", "M g^2", "at most 1", "Use a finer lattice.")
 _FINER = Hypothesis("", "a lattice finer than the ball", "R - g sqrt(d)/2", "greater than 0", "Use a finer one.")
 # Roundings of the sums and special functions below, all relative, to the unfavourable side.
-_DOWN = 1 - 1e-9
+_DOWN, _UP = 1 - 1e-9, 1 + 1e-9
+# Probabilities that underflow are rounded up to this.
+_LEAST = 1e-300
 
 
 theorem(
@@ -56,6 +63,100 @@ def bounded_trials(
     gamma = min(1.0, (missed + k * e) * (1 + 1e-12))
     weakened = approximate_sampler(guarantee, total_variation=gamma, every_data_set=every_data_set)
     return replace(weakened, assumptions=weakened.assumptions + h.stated()[2])
+
+
+theorem(
+    "rejection.uniform_share", "rejection and a public share of uniform draws", SOURCE,
+    Hypothesis("every-data-set", "total variation bounded for every data set", "sup_D TV", "True",
+               "A diagnostic on the data at hand is no such bound.", "sampler"),
+    Hypothesis("share", "share of uniform draws", "eta", "in (0, 1)", "Choose a public share such as 2^-20."),
+    Hypothesis("points", "points of the public lattice", "N", COUNT, "Count all points that may be released."),
+    Hypothesis("total-variation", "total variation of one draw", "gamma", "in [0, 1]", "Give a distance in [0, 1]."),
+    Hypothesis("exact", "one draw of an exact mechanism", "exact", "one draw with a pure or bounded-range curve and no slack",
+               "Give the guarantee of one exact draw; several are composed afterwards."),
+    Hypothesis("small", "slack against the uniform share", "r = gamma N (1 - eta)/eta", "at most 1",
+               "Run more trials, or use a lattice of fewer points."),
+)  # fmt: skip
+
+
+def uniform_share(
+    guarantee: Guarantee, *, share: float, points: int, total_variation: float, every_data_set: bool
+) -> Guarantee:
+    """The guarantee of one exact draw, for (1 - eta) of a sampler within gamma of it and eta of a uniform draw.
+
+    The exact law lives on a public set of `points` N, the same for every data set, and so does what the sampler returns.
+    `share` is eta and `total_variation` gamma. With r = gamma N (1 - eta)/eta, one draw that is pure eps becomes pure
+
+        log max(e^eps, 1 + r (1 + e^eps)),     which is eps itself where r <= tanh(eps/2),
+
+    and one of bounded range eps gets the range eps + log(1 + 2 r) + max(0, log((1 + r) e^-eps + r)), whose last term is 0
+    under the same condition. Rounded up. Source: docs/proofs/rejection.md.
+    """
+    h = Hypotheses("rejection.uniform_share")
+    h.flag(every_data_set, "every-data-set")
+    eta, count = h.number(share, "share"), h.count(points, "points")
+    gamma = h.number(total_variation, "total-variation")
+    curve = guarantee.curve
+    exact = isinstance(curve, Pure | BoundedRange) and guarantee.slack == 0 and guarantee.draws == 1
+    h.holds(exact, "exact", given=f"{guarantee.draws} draw(s), slack {guarantee.slack:.3g}, {curve!r}")
+    log_ratio = math.log(max(gamma, _LEAST)) + math.log(count) + math.log1p(-eta) - math.log(eta)
+    h.holds(log_ratio <= 0, "small", given=math.exp(min(log_ratio, 700.0)))
+    # A sum of logarithms of up to 1e4 is off by less than 1e-11.
+    better = _shared(curve, math.exp(log_ratio) * _UP)
+    name, source, assumptions = h.stated()
+    return replace(
+        guarantee,
+        curve=better,
+        theorem=joined(guarantee.theorem, name),
+        source=joined(guarantee.source, source),
+        assumptions=guarantee.assumptions + assumptions,
+    )
+
+
+def _shared(curve: Curve, ratio: float) -> Curve:
+    """The curve of one draw after the mixture, at r = `ratio`."""
+    bound: float = curve.epsilon(0.0)
+    # log((1 + r) e^-eps + r): how far the mixture's log ratio may exceed eps, if positive.
+    beyond = max(0.0, math.log1p(ratio * (1 + math.exp(-bound)) + math.expm1(-bound)))
+    if isinstance(curve, BoundedRange):
+        return BoundedRange((bound + math.log1p(2 * ratio) * _UP + beyond * _UP) * (1 + 16 * UNIT))
+    return Pure((bound + beyond * _UP) * (1 + 16 * UNIT)) if beyond else curve
+
+
+def uniform_trials(
+    guarantee: Guarantee,
+    *,
+    share: float,
+    points: int,
+    acceptance: float,
+    trials: int,
+    trial_error: float,
+    every_data_set: bool,
+) -> Guarantee:
+    """`uniform_share` for a draw by `trials` K that each succeed with probability at least `acceptance` p.
+
+    gamma = (1 - p)^K + K e, as in `bounded_trials`, whose arguments have the same names; what underflows is rounded up to
+    1e-300. Source: docs/proofs/rejection.md.
+    """
+    h = Hypotheses("rejection.bounded_trials")
+    p, k, e = h.number(acceptance, "acceptance"), h.count(trials, "trials"), h.number(trial_error, "trial-error")
+    # The exponent may be off by a relative 1e-15, which its exponential multiplies by its size.
+    missed = max(math.exp(k * math.log1p(-p) * (1 - 1e-14)), _LEAST) if p < 1 else 0.0
+    gamma = min(1.0, (missed + k * e) * (1 + 1e-12))
+    pure = uniform_share(guarantee, share=share, points=points, total_variation=gamma, every_data_set=every_data_set)
+    return replace(pure, assumptions=pure.assumptions + h.stated()[2])
+
+
+def variation_paid(*, share: float, points: int, ratio: float) -> float:
+    """The total variation gamma = r eta/(N (1 - eta)) at which `uniform_share` has r = `ratio`, rounded down.
+
+    `share` is eta and `points` N. The answer is 0 where it is smaller than every float.
+    """
+    h = Hypotheses("rejection.uniform_share")
+    eta, count = h.number(share, "share"), h.count(points, "points")
+    h.holds(0 < ratio <= 1, "small", given=ratio)
+    logs = math.log(ratio) + math.log(eta) - math.log(count) - math.log1p(-eta)
+    return math.exp(logs) * _DOWN if logs > -680 else 0.0
 
 
 def trials_needed(*, acceptance: float, failure: float) -> int:
