@@ -33,8 +33,9 @@ STRENGTH = False
 _SLACK, _SHARE = 1e-9, 0.01
 # Of a pure release: the share of uniform draws, and r of theorems.rejection.uniform_share, which adds log(1 + 2r) to a range.
 UNIFORM, _RATIO = 2.0**-20, 2.0**-30
-# Trials of a draw beyond which it would take hours.
-MOST_TRIALS = 1_000_000
+# Trials of a draw beyond which it would take hours; those of a pure one, times records, at 35 ns each (benchmarks/ops_draws.py)
+# for at most an hour.
+MOST_TRIALS, MOST_WORK = 1_000_000, 100_000_000_000
 
 
 def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
@@ -89,21 +90,39 @@ def _plan_pure(request: Request[Gibbs], procedure: Any, target: Target) -> Plan:
 
     power = largest(with_share, target, LOWEST_POWER, model.highest_power, "power")
     shape = envelope.envelope(model, n, power)
-    gamma = rejection.variation_paid(share=UNIFORM, points=math.prod(shape.sizes), ratio=_RATIO)
-    if MOST_TRIALS * shape.finest_error > gamma / 3:
+    points = math.prod(shape.sizes)
+    gamma = rejection.variation_paid(share=UNIFORM, points=points, ratio=_RATIO)
+    most = max(MOST_TRIALS, MOST_WORK // n)
+    count = _count(shape.best_acceptance, gamma * 2 / 3)
+    if count > most:
         raise MechanismRefused(
-            f"a pure draw in {model.dimension} dimensions would need trials that err by at most {gamma:.2g} together, since its "
-            f"lattice has {float(math.log10(math.prod(shape.sizes))):.0f} digits of points; they err by up to "
-            f"{MOST_TRIALS * shape.finest_error:.2g}. Use a smaller domain, a stronger prior, or a delta above 0."
+            f"a pure draw in {model.dimension} dimensions would take {count:.3g} trials at power {power:.3g} (success of a "
+            f"trial on the worst data set {shape.best_acceptance:.2g}, a lattice of {_size(points)} points), more than "
+            f"{most:,} for {n:,} records. Use a stronger prior, a ball of larger radius than the mode's, or "
+            "trust='assumes converged'."
         )
-    trials = _trials(model, n, power, gamma * 2 / 3)
-    return request.planned(NAME, procedure, envelope.Parameters(power, trials, UNIFORM))
+    if count * shape.finest_error > gamma / 3:
+        raise MechanismRefused(
+            f"a pure draw in {model.dimension} dimensions, on a lattice of {_size(points)} points, needs trials that err by "
+            f"{gamma / 3:.2g} at most, all together; they err by {count * shape.finest_error:.2g}. Use fewer columns, a smaller "
+            "domain, a stronger prior, or a delta above 0."
+        )
+    return request.planned(NAME, procedure, envelope.Parameters(power, int(count), UNIFORM))
+
+
+def _size(points: int) -> str:
+    """The number of points as a power of ten."""
+    return f"10^{math.log10(points):.0f}"
+
+
+def _count(chance: float, failure: float) -> float:
+    """Trials that leave this probability of failure if each succeeds with this chance; infinite where either is 0."""
+    return rejection.trials_needed(acceptance=chance, failure=failure) if chance > 0 and failure > 0 else math.inf
 
 
 def _trials(model: Gibbs, n: int, power: float, failure: float) -> int:
     """How many trials leave this probability of failure on every data set, or refuse with what it would take."""
-    chance = envelope.envelope(model, n, power).acceptance
-    count = rejection.trials_needed(acceptance=chance, failure=failure) if chance > 0 else math.inf
+    count = _count(envelope.envelope(model, n, power).acceptance, failure)
     if count <= MOST_TRIALS:
         return int(count)
     m, big_m, d = model.strong_convexity(n, power), model.smoothness(n, power), model.dimension or 2

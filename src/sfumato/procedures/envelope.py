@@ -22,15 +22,16 @@ from sfumato.models.priors import Ball
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import chains, loss_values, protocol
 from sfumato.procedures.domains import inside, on_lattice, sides, untruncated
-from sfumato.procedures.modes import descent_steps, mode_distance
+from sfumato.procedures.modes import descent_steps
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.protocol import Task
+from sfumato.procedures.success import on_a_ball
 from sfumato.randomness import Randomness
 from sfumato.samplers import rejection
 from sfumato.samplers.langevin import Report, silent
 from sfumato.samplers.rejection import Places
 from sfumato.theorems.exponential import exponential_mechanism
-from sfumato.theorems.rejection import ball_acceptance, bounded_trials, box_acceptance, uniform_trials
+from sfumato.theorems.rejection import bounded_trials, box_acceptance, uniform_trials
 
 NAME = "envelope"
 NEEDS = ("values", "gradients")
@@ -61,7 +62,11 @@ class Parameters(protocol.Parameters):
 
 @dataclass(frozen=True)
 class Envelope:
-    """Public numbers of the sampler: curvature, lattice, descent, errors, and the least success of one trial."""
+    """Public numbers of the sampler: curvature, lattice, descent, errors, and the least success of one trial.
+
+    `acceptance` is the bound by which trials with a slack are priced. `best_acceptance` is the larger one of pure releases,
+    which also uses the trace of the Hessian.
+    """
 
     curvature: float
     lower: tuple[float, ...]
@@ -72,6 +77,7 @@ class Envelope:
     log_error: float
     trial_error: float
     acceptance: float
+    best_acceptance: float
     stretch: float
 
     @property
@@ -112,7 +118,7 @@ def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee
     if share is not None:
         return draws * uniform_trials(
             exact_range(model, n, 1, parameters.power), share=share, points=math.prod(shape.sizes),
-            acceptance=shape.acceptance, trials=parameters.trials, trial_error=shape.finest_error, every_data_set=True,
+            acceptance=shape.best_acceptance, trials=parameters.trials, trial_error=shape.finest_error, every_data_set=True,
         )  # fmt: skip
     exact = exact_range(model, n, draws, parameters.power)
     return bounded_trials(
@@ -155,20 +161,11 @@ def envelope(model: Gibbs, n: int, power: float) -> Envelope:
     soft, stiff, gap = (1 - share) * m, big_m + share * m, 2 * (_GAP + error)
     trial_error = sum((count + 1) * (_TAIL + 2.0**-126) for count in steps) + 2.0**-62
     if isinstance(model.prior, Ball):
-        away = mode_distance(model, n, power)
-        if away > model.prior.radius:
-            raise MechanismRefused(
-                f"beyond two dimensions the ball must hold the mode of every data set: radius {away:.6g} or more for this "
-                f"power ({power:.3g}); got {model.prior.radius:.6g}. Or use sf.priors.Box, which need not hold it."
-            )
-        distance = away + near + 0.5 * math.hypot(*spacing)
-        chance = ball_acceptance(
-            strong_convexity=soft, smoothness=stiff, spacing=spacing[0], dimension=d, radius=model.prior.radius,
-            distance=distance, gap=gap,
-        )  # fmt: skip
+        chance, best = on_a_ball(model, n, power, (soft, stiff, share * m), spacing, near, gap)
     else:
         chance = box_acceptance(strong_convexity=soft, smoothness=stiff, spacings=spacing, steps=steps, gap=gap)
-    return Envelope(soft, lower, spacing, steps, descent, _GAP + error, error, trial_error, chance, stretch)
+        best = chance
+    return Envelope(soft, lower, spacing, steps, descent, _GAP + error, error, trial_error, chance, best, stretch)
 
 
 def _residual(dimension: int, m: float) -> tuple[float, float]:

@@ -229,6 +229,48 @@ def ball_acceptance(
     return max(0.0, ratio**d * (mass - 1e-12) * math.exp(-exponent) * (1 - 1e-6))
 
 
+def traced_acceptance(
+    *,
+    strong_convexity: float,
+    smoothness: float,
+    common: float,
+    trace: float,
+    spacing: float,
+    dimension: int,
+    radius: float,
+    distance: float,
+    gap: float = 0.0,
+) -> float:
+    """Success of a trial on a ball, U - U(point) being at most t'Qt/2 with Q = q I + B, B >= 0 and tr B <= T.
+
+    With s = 1 + M g^2/6 and R' = R - g sqrt(d)/2 it is exp(-gap) [sqrt(2 pi/(s g^2 (q + T/d)))/(1 + sqrt(2 pi/(m g^2)))]^d
+    times the larger of F(s q (R' - |z|)^2) and F(s q (R'^2 - |z|^2))/2, F the chi-square law of d degrees of freedom.
+
+    `common` is q and `trace` T; `smoothness` M bounds the eigenvalues of Q, and the rest is as in `ball_acceptance`. The
+    determinant of Q is largest when B spreads its trace evenly: about (1 + T/(d q))^(-d/2), never below exp(-T/(2q)),
+    where a bound on the eigenvalues alone leaves (q/M)^(d/2). Rounded down.
+    """
+    from scipy import stats
+
+    m, big_m, exponent = _constants(strong_convexity, smoothness, gap)
+    h = Hypotheses("success of a trial on a ball", SOURCE)
+    q = h.number(common, "curvature common to all directions", "q", POSITIVE, "Give the prior a positive precision.")
+    h.holds(m <= q <= big_m, "common curvature between the two", "m <= q <= M", f"up to {big_m:.6g}", q, "Check them.")
+    total = h.number(trace, "trace of the remaining curvature", "T", NOT_NEGATIVE, "Use a smooth loss.")
+    g = h.number(spacing, "grid spacing", "g", POSITIVE, "Choose a public positive spacing.")
+    h.holds(big_m * g * g <= 1, _FINE, given=big_m * g * g)
+    d = h.count(dimension, "dimension", "d", 1, "State the number of coordinates.")
+    inside = h.number(radius, "radius of the ball", "R", POSITIVE, "Truncate the prior.") - g * math.sqrt(d) / 2
+    h.holds(inside > 0, _FINER, given=inside)
+    z = h.number(distance, "distance of the envelope's centre", "|z|", NOT_NEGATIVE, "Bound it.")
+    s = 1 + big_m * g * g / 6
+    ratio = math.sqrt(2 * math.pi / (s * g * g * (q + total / d))) / (1 + math.sqrt(2 * math.pi / (m * g * g)))
+    room = max(inside - z, 0.0)
+    whole = float(stats.chi2.cdf(s * q * room * room, d))
+    half = 0.5 * float(stats.chi2.cdf(s * q * room * (inside + z), d))
+    return max(0.0, ratio**d * (max(whole, half) - 1e-12) * math.exp(-exponent) * (1 - 1e-6))
+
+
 def _constants(strong_convexity: float, smoothness: float, gap: float) -> tuple[float, float, float]:
     """Check the two curvatures and the gap between the bounds."""
     h = Hypotheses("envelope of a strongly convex potential", SOURCE)
