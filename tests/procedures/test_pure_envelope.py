@@ -173,6 +173,25 @@ def test_draws_follow_the_posterior_and_their_share_of_the_uniform(share):
         assert (p > LEVEL) == (scale == 1.0 and abs(part - share) < 1e-4), (scale, part)
 
 
+@pytest.mark.planted
+def test_uniform_draws_cover_the_whole_ball_whatever_the_data():
+    """Of almost uniform draws every coordinate has the law of discs, though the mode lies to one side."""
+    n, radius, draws = 40, 3.0, 4_000
+    model = ball(radius=radius)
+    rows, _ = rows_of(n, 3.0)
+    engine = open_engine(labelled(rows, np.ones(n, int)), model, ("values",))
+    values = carried_out(envelope, model, n, draws, envelope.Parameters(0.3, 1, 0.999), engine, sf.seeded(6))
+    kept = values[np.linalg.norm(values, axis=1) > 0.02]  # less those at the centre, which stand for points outside
+    edges = np.linspace(-radius, radius, 13)
+    discs = np.diff(radius**2 * edges - edges**3 / 3)
+    assert len(kept) > 0.4 * draws
+    for column in kept.T:
+        observed = np.histogram(column, edges)[0]
+        assert chi_square_p(observed, len(kept) * discs / discs.sum()) > LEVEL
+        below = np.where(edges[1:] <= 1.0, discs, 0.0)
+        assert chi_square_p(observed, len(kept) * (0.999 * below / below.sum() + 0.001 / 12)) < LEVEL
+
+
 @pytest.mark.parametrize("model", [box(precision=20.0), ball(precision=20.0)], ids=["box", "ball"])
 @pytest.mark.parametrize(
     "target",
@@ -198,6 +217,8 @@ def test_draws_add_up_and_a_curve_is_met_too():
     one = sf.plan(ball(precision=20.0), 500, 0.3, 0.0, mechanism="exponential")
     assert three["power"] == pytest.approx(one["power"], rel=1e-6)
     assert three.guarantee.epsilon(0.0) <= 0.9
+    assert three.guarantee.epsilon(0.0) == pytest.approx(0.9, rel=1e-6)
+    assert three.guarantee.draws == 3
     curve = sf.plan(ball(precision=20.0), 500, target=sf.Gaussian(0.5), mechanism="exponential")
     assert curve.guarantee.curve.mu <= 0.5
 

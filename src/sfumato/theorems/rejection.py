@@ -213,12 +213,7 @@ def ball_acceptance(
 
     m, big_m, exponent = _constants(strong_convexity, smoothness, gap)
     h = Hypotheses("success of a trial on a ball", SOURCE)
-    g = h.number(spacing, "grid spacing", "g", POSITIVE, "Choose a public positive spacing.")
-    h.holds(big_m * g * g <= 1, _FINE, given=big_m * g * g)
-    d = h.count(dimension, "dimension", "d", 1, "State the number of coordinates.")
-    inside = h.number(radius, "radius of the ball", "R", POSITIVE, "Truncate the prior.") - g * math.sqrt(d) / 2
-    h.holds(inside > 0, _FINER, given=inside)
-    z = h.number(distance, "distance of the envelope's centre", "|z|", NOT_NEGATIVE, "Bound it.")
+    g, d, inside, z = _lattice_of_ball(h, big_m, spacing, dimension, radius, distance)
     a = big_m * (1 + big_m * g * g / 6)
     ratio = math.sqrt(2 * math.pi / (a * g * g)) / (1 + math.sqrt(2 * math.pi / (m * g * g)))
     if z > 0:
@@ -257,12 +252,7 @@ def traced_acceptance(
     q = h.number(common, "curvature common to all directions", "q", POSITIVE, "Give the prior a positive precision.")
     h.holds(m <= q <= big_m, "common curvature between the two", "m <= q <= M", f"up to {big_m:.6g}", q, "Check them.")
     total = h.number(trace, "trace of the remaining curvature", "T", NOT_NEGATIVE, "Use a smooth loss.")
-    g = h.number(spacing, "grid spacing", "g", POSITIVE, "Choose a public positive spacing.")
-    h.holds(big_m * g * g <= 1, _FINE, given=big_m * g * g)
-    d = h.count(dimension, "dimension", "d", 1, "State the number of coordinates.")
-    inside = h.number(radius, "radius of the ball", "R", POSITIVE, "Truncate the prior.") - g * math.sqrt(d) / 2
-    h.holds(inside > 0, _FINER, given=inside)
-    z = h.number(distance, "distance of the envelope's centre", "|z|", NOT_NEGATIVE, "Bound it.")
+    g, d, inside, z = _lattice_of_ball(h, big_m, spacing, dimension, radius, distance)
     s = 1 + big_m * g * g / 6
     ratio = math.sqrt(2 * math.pi / (s * g * g * (q + total / d))) / (1 + math.sqrt(2 * math.pi / (m * g * g)))
     room = max(inside - z, 0.0)
@@ -279,6 +269,19 @@ def _constants(strong_convexity: float, smoothness: float, gap: float) -> tuple[
     h.holds(m <= big_m, "smoothness at least strong convexity", "m <= M", f"at most M = {big_m:.6g}", m, "Check them.")
     constant = h.number(gap, "gap between the bounds", "gap", NOT_NEGATIVE, "Give a finite gap.")
     return m, big_m, constant * (1 + 4 * UNIT)
+
+
+def _lattice_of_ball(
+    h: Hypotheses, big_m: float, spacing: float, dimension: int, radius: float, distance: float
+) -> tuple[float, int, float, float]:
+    """Check a lattice of a ball: its spacing, dimension, the radius that its cells cover, and how far the centre is."""
+    g = h.number(spacing, "grid spacing", "g", POSITIVE, "Choose a public positive spacing.")
+    h.holds(big_m * g * g <= 1, _FINE, given=big_m * g * g)
+    d = h.count(dimension, "dimension", "d", 1, "State the number of coordinates.")
+    inside = h.number(radius, "radius of the ball", "R", POSITIVE, "Truncate the prior.") - g * math.sqrt(d) / 2
+    h.holds(inside > 0, _FINER, given=inside)
+    z = h.number(distance, "distance of the envelope's centre", "|z|", NOT_NEGATIVE, "Bound it.")
+    return g, d, inside, z
 
 
 def _half_sum(curvature: float, steps: int) -> float:
