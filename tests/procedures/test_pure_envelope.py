@@ -10,6 +10,7 @@ from fractions import Fraction
 import mpmath as mp
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import sfumato as sf
 from effort import sized
@@ -17,7 +18,9 @@ from goodness import LEVEL, chi_square_p
 from pricing import carried_out
 from sfumato.engines.opening import open_engine
 from sfumato.errors import FormatError, SfumatoError
+from sfumato.mechanisms.exponential import MOST_TRIALS
 from sfumato.procedures import envelope
+from sfumato.shells.cli import app
 from sfumato.theorems.rejection import uniform_trials
 from trial_models import ball, box, labelled, marginal, rows_of
 
@@ -232,6 +235,9 @@ def test_a_pure_release_verifies_and_edited_numbers_do_not(tmp_path):
     read = sf.load(tmp_path / "draw.sfumato")
     assert read.verify().draws.shape == (1, 2, 3)
     assert read.guarantee.epsilon(0.0) <= 1
+    shown = CliRunner().invoke(app, ["show", "--verify", str(tmp_path / "draw.sfumato")])
+    assert shown.exit_code == 0
+    assert "verified" in shown.output
     numbers = plan.parameters
     for forged in (
         dataclasses.replace(numbers, trials=numbers.trials // 2),
@@ -242,6 +248,18 @@ def test_a_pure_release_verifies_and_edited_numbers_do_not(tmp_path):
             sf.publish(dataclasses.replace(plan, parameters=forged), labelled(rows, labels))
     with pytest.raises(FormatError, match="uniform"):
         envelope.Parameters.from_json({"power": 0.1, "trials": 3, "uniform": 0.0})
+
+
+def test_where_a_slack_takes_too_many_trials_a_pure_draw_serves_a_target_with_a_delta():
+    """Eight dimensions, a prior 22 times weaker than the data: seven million trials by eigenvalues, 70,000 by the trace."""
+    model = ball(radius=5.85, precision=1.0, d=8)
+    plan = sf.plan(model, 1000, 1.0, 1e-6, mechanism="exponential")
+    shape = envelope.envelope(model, 1000, plan["power"])
+    assert 21 / shape.acceptance > MOST_TRIALS
+    assert plan["trials"] < MOST_TRIALS / 10
+    assert plan.guarantee.slack == 0
+    assert plan.guarantee.delta(1.0) <= 1e-6
+    assert "uniform" in dict(plan.parameters)
 
 
 def test_a_plan_with_a_delta_is_as_it_was():

@@ -3,8 +3,8 @@
 The largest power is searched. For a family it tempers a truncated or finite posterior, priced at the exact supremum of the
 log ratio. A Gibbs model on a ball or a box is drawn exactly on a public lattice: in one or two dimensions from all its
 points, kinks or not; beyond, for smooth losses, by rejection with a public number of trials. Their chance of failing
-is a total-variation slack where the target has a delta; else one draw in a million is uniform on the lattice, which makes the
-release pure. Models that neither serves are drawn only under trust="assumes converged".
+is a total-variation slack where the target has a delta; else, or where that takes too many, one draw in a million is uniform on
+the lattice, which makes the release pure. Models that neither serves are drawn only under trust="assumes converged".
 """
 
 from __future__ import annotations
@@ -54,11 +54,24 @@ def plan(request: Request[Any], procedure: PoweredProcedure[Any, Any]) -> Plan:
     """Search the power, up to 1; a utility has no 1 to stop at."""
     target = request.needed_target(NAME)
     if procedure.NAME == envelope.NAME:
-        return (_plan_by_trials if target.delta else _plan_pure)(request, procedure, target)
+        return _plan_on_lattice(request, procedure, target)
     model = request.model
     price = request.price_of_power(procedure, model, None)
     power = largest(price, target, LOWEST_POWER, model.highest_power, "power")
     return request.planned(NAME, procedure, request.numbers_at(procedure, model, power, None))
+
+
+def _plan_on_lattice(request: Request[Gibbs], procedure: Any, target: Target) -> Plan:
+    """With a delta, trials with a slack; without one, or where those are too many, trials with a share of uniform draws."""
+    if not target.delta:
+        return _plan_pure(request, procedure, target)
+    try:
+        return _plan_by_trials(request, procedure, target)
+    except MechanismRefused as refusal:
+        try:
+            return _plan_pure(request, procedure, target)
+        except MechanismRefused:
+            raise refusal from None
 
 
 def _plan_by_trials(request: Request[Gibbs], procedure: Any, target: Target) -> Plan:
@@ -82,6 +95,7 @@ def _plan_pure(request: Request[Gibbs], procedure: Any, target: Target) -> Plan:
     model, n, draws = request.model, request.n, request.draws
 
     def with_share(power: float) -> Guarantee:
+        # The price depends on r alone, whatever the lattice: here it is one of one point.
         exact = envelope.exact_range(model, n, 1, power)
         gamma = rejection.variation_paid(share=UNIFORM, points=1, ratio=_RATIO)
         return draws * rejection.uniform_share(
@@ -94,25 +108,22 @@ def _plan_pure(request: Request[Gibbs], procedure: Any, target: Target) -> Plan:
     gamma = rejection.variation_paid(share=UNIFORM, points=points, ratio=_RATIO)
     most = max(MOST_TRIALS, MOST_WORK // n)
     count = _count(shape.best_acceptance, gamma * 2 / 3)
+    digits = math.log10(points)
+    if min(count, most) * shape.finest_error > gamma / 3:
+        # A third of r eta = 2^-50 is 10^-15.5.
+        raise MechanismRefused(
+            f"a pure draw in {model.dimension} dimensions, on a lattice of 10^{digits:.0f} points, needs trials that err by less "
+            f"than 10^-{digits + 15.5:.0f}, all together; each errs by up to {shape.finest_error:.2g}. Use fewer columns, a "
+            "smaller domain, a stronger prior, or a delta above 0."
+        )
     if count > most:
         raise MechanismRefused(
             f"a pure draw in {model.dimension} dimensions would take {count:.3g} trials at power {power:.3g} (success of a "
-            f"trial on the worst data set {shape.best_acceptance:.2g}, a lattice of {_size(points)} points), more than "
+            f"trial on the worst data set {shape.best_acceptance:.2g}, a lattice of 10^{digits:.0f} points), more than "
             f"{most:,} for {n:,} records. Use a stronger prior, a ball of larger radius than the mode's, or "
             "trust='assumes converged'."
         )
-    if count * shape.finest_error > gamma / 3:
-        raise MechanismRefused(
-            f"a pure draw in {model.dimension} dimensions, on a lattice of {_size(points)} points, needs trials that err by "
-            f"{gamma / 3:.2g} at most, all together; they err by {count * shape.finest_error:.2g}. Use fewer columns, a smaller "
-            "domain, a stronger prior, or a delta above 0."
-        )
     return request.planned(NAME, procedure, envelope.Parameters(power, int(count), UNIFORM))
-
-
-def _size(points: int) -> str:
-    """The number of points as a power of ten."""
-    return f"10^{math.log10(points):.0f}"
 
 
 def _count(chance: float, failure: float) -> float:
