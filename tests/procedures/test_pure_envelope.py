@@ -154,6 +154,26 @@ def test_a_point_that_one_table_leaves_out_is_pure_only_by_the_uniform_share(mon
     assert worst(laws, 1 << 700, SHARE)[0] <= exact.curve.epsilon_value
 
 
+def test_what_a_table_leaves_out_and_rounds_off_is_within_the_charge():
+    """Total variation of one coordinate as it is picked from the law with every weight, the smallest ones by mpmath."""
+    logs = -0.5 * 2.0 * (np.arange(-30, 31) * 0.7) ** 2  # down to e^-441
+    assert logs.min() < envelope.rejection.SMALLEST < np.sort(logs)[-21]
+    ends = [0, *envelope.rejection.table(logs).ends]
+    with mp.workprec(PRECISION):
+        shares = [(mp.mpf(b) - a) / mp.mpf(2) ** 512 for a, b in itertools.pairwise(ends)]
+        floats = np.exp(np.maximum(logs, -600.0))
+        cut = logs < envelope.rejection.SMALLEST
+        meant = [
+            mp.exp(log) if far else mp.mpf(w) for log, w, far in zip(logs.tolist(), floats.tolist(), cut, strict=True)
+        ]
+        total = mp.fsum(meant)
+        distance = mp.fsum(abs(s - w / total) for s, w in zip(shares, meant, strict=True)) / 2
+        lost = mp.fsum(w for w, far in zip(meant, cut, strict=True) if far) / total
+    shape = dataclasses.replace(envelope.envelope(box(), 10, 0.3), steps=(len(logs) - 1,))
+    assert lost / 2 <= distance <= shape.finest_error
+    assert shape.finest_error <= 1e-102
+
+
 @pytest.mark.parametrize("share", [2.0**-20, 0.25])
 def test_draws_follow_the_posterior_and_their_share_of_the_uniform(share):
     """A quarter of uniform draws on the cube around the ball shows; those outside the ball become its centre."""

@@ -135,8 +135,9 @@ def uniform_trials(
 ) -> Guarantee:
     """`uniform_share` for a draw by `trials` K that each succeed with probability at least `acceptance` p.
 
-    gamma = (1 - p)^K + K e, as in `bounded_trials`, whose arguments have the same names; what underflows is rounded up to
-    1e-300. Source: docs/proofs/rejection.md.
+    gamma = (1 - p)^K + K e, as in `bounded_trials`, where `trial_error` e bounds the total variation of one trial; what
+    underflows is rounded up to 1e-300. `share` is eta, `points` N, and `every_data_set` declares that p holds for each.
+    Source: docs/proofs/rejection.md.
     """
     h = Hypotheses("rejection.bounded_trials")
     p, k, e = h.number(acceptance, "acceptance"), h.count(trials, "trials"), h.number(trial_error, "trial-error")
@@ -150,7 +151,9 @@ def uniform_trials(
 def variation_paid(*, share: float, points: int, ratio: float) -> float:
     """The total variation gamma = r eta/(N (1 - eta)) at which `uniform_share` has r = `ratio`, rounded down.
 
-    `share` is eta and `points` N. The answer is 0 where it is smaller than every float.
+    `share` is eta and `points` N; a sampler within gamma of the exact law, on every data set, then adds log(1 + 2 r) to a
+    bounded range. The answer is 0 where it would be smaller than every float.
+    Source: docs/proofs/rejection.md.
     """
     h = Hypotheses("rejection.uniform_share")
     eta, count = h.number(share, "share"), h.count(points, "points")
