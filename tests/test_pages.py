@@ -43,6 +43,8 @@ SAID: dict[str, list[str]] = {
         "no posterior to draw from",
         "0.09224  1.000",
         "shaped-path: moments_noise",
+        "trials; BoundedRange(epsilon=",
+        "slack 0.0",
     ],
     "papers.md": ["sharp theorem", "Corollary 8(ii)", "must be"],
     "plots.md": [

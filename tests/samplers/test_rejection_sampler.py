@@ -25,16 +25,16 @@ def law(logs: np.ndarray) -> np.ndarray:
 
 def test_shares_are_the_weights_to_a_float_and_fill_everything():
     logs = -0.5 * T * T
-    ends = np.array([end / 2.0**128 for end in rejection.table(logs).ends])
+    ends = np.array([end / 2.0**512 for end in rejection.table(logs).ends])
     np.testing.assert_allclose(np.diff(ends, prepend=0.0), law(logs), rtol=1e-12, atol=1e-15)
-    assert rejection.table(logs).ends[-1] == 1 << 128
+    assert rejection.table(logs).ends[-1] == 1 << 512
 
 
 def test_places_far_out_are_never_picked():
     ends = rejection.table(np.array([-800.0, 0.0, -1e9])).ends
-    assert ends == [0, 1 << 128, 1 << 128]
+    assert ends == [0, 1 << 512, 1 << 512]
     found = rejection.table(np.array([-800.0, 0.0, -1e9]))
-    assert rejection.places(found, 1, Fixed((1 << 64) - 1, (1 << 64) - 1)).tolist() == [1]
+    assert rejection.places(found, 1, Fixed((1 << 64) - 1, (1 << 448) - 1)).tolist() == [1]
     assert set(rejection.places(found, 1_000, sf.seeded(1))) == {1}
 
 
@@ -49,8 +49,8 @@ class Fixed:
 
 
 def test_a_word_that_does_not_decide_is_continued():
-    found = rejection.table(np.log(np.array([1.0, 2.0])))  # the first end is 2^128/3, within a float of it
-    upper, lower = found.ends[0] >> 64, found.ends[0] & ((1 << 64) - 1)
+    found = rejection.table(np.log(np.array([1.0, 2.0])))  # the first end is 2^512/3, within a float of it
+    upper, lower = found.ends[0] >> 448, found.ends[0] & ((1 << 448) - 1)
     assert rejection.places(found, 1, Fixed(upper, lower - 1)).tolist() == [0]
     assert rejection.places(found, 1, Fixed(upper, lower)).tolist() == [1]
     assert rejection.places(found, 1, Fixed(upper - 1)).tolist() == [0]
@@ -112,12 +112,41 @@ def test_every_trial_is_run_whatever_is_kept():
 
 
 def test_a_table_keeps_every_weight_that_is_not_charged_as_lost():
-    """Weights down to e^-60 of the largest are there, each to a relative 2e-13: what lies below is charged absolutely."""
-    logs = np.array([0.0, -0.5, -7.0, -19.0, -25.0, -40.0, -59.9])
+    """Weights down to e^-240 of the largest are there, each to a relative 2e-13: what lies below is charged absolutely."""
+    logs = np.array([0.0, -0.5, -7.0, -19.0, -25.0, -40.0, -59.9, -119.0, -180.0, -239.9])
+    assert rejection.SMALLEST == -240
     assert math.exp(-60) == envelope._TAIL
     ends = [0, *rejection.table(logs).ends]
-    assert ends[-1] == 1 << 128
-    shares = [Fraction(high - low, 1 << 128) for low, high in itertools.pairwise(ends)]
+    assert ends[-1] == 1 << 512
+    shares = [Fraction(high - low, 1 << 512) for low, high in itertools.pairwise(ends)]
     exact = np.exp(logs) / np.exp(logs).sum()
     for share, wanted in zip(shares, exact, strict=True):
-        assert abs(float(share) / wanted - 1) <= envelope._WEIGHT_ERROR + 2.0**-128 / wanted
+        assert abs(float(share) / wanted - 1) <= envelope._WEIGHT_ERROR + 2.0**-512 / wanted
+
+
+@pytest.mark.parametrize("chance", [0.3, 1 - 2.0**-53, 2.0**-70 * 1.25, 5e-324, 1.0, 0.0])
+def test_a_coin_compares_its_bits_with_every_digit_of_the_float(chance):
+    """The bits of a uniform number just below the chance make the coin true, those of the chance itself do not."""
+
+    def said(number: Fraction) -> bool:
+        pieces = []
+        for _ in range(20):  # 20 times 63 bits: more digits than a float can have
+            whole, number = divmod(number * 2**63, 1)
+            pieces.append(int(whole) << 1)
+        return bool(rejection.coins(np.array([chance]), Fixed(*pieces))[0])
+
+    exact = Fraction(chance)
+    if chance > 0:
+        assert said(exact - Fraction(1, 2**1260))
+    if chance < 1:
+        assert not said(exact)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_a_mixture_has_its_share_of_uniform_places_and_no_other(share):
+    count, sizes = 20_000, (3, 5)
+    picked = rejection.mixed(np.tile([1, 2], (count, 1)), 0.3, sizes, sf.seeded(4))
+    observed = np.bincount(picked[:, 0] * 5 + picked[:, 1], minlength=15)
+    wanted = np.full(15, share / 15)
+    wanted[7] += 1 - share
+    assert (chi_square_p(observed, count * wanted) > LEVEL) == (share == 0.3)

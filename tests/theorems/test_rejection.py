@@ -169,3 +169,71 @@ def test_the_success_on_a_ball_is_not_above_that_of_the_steepest_quadratic(finen
         strong_convexity=m, smoothness=big_m, spacing=g, dimension=d, radius=radius, distance=0.0
     )
     assert 0 < found <= success
+
+
+TRACED = {"strong_convexity": 1.9, "common": 2.1, "spacing": 0.1, "dimension": 2, "radius": 3.0, "distance": 1.0}
+
+
+@pytest.mark.parametrize("trace", [0.0, 3.0, 12.0])
+@pytest.mark.parametrize("distance", [0.0, 1.0, 2.4])
+def test_no_hessian_of_this_trace_succeeds_less_often_than_the_bound(trace, distance):
+    """Brute force on the lattice: U = t'(q I + B)t/2 for B of every split of the trace and several directions."""
+    g, radius, q, m = 0.1, 3.0, 2.1, 1.9
+    bound = rejection.traced_acceptance(**{**TRACED, "distance": distance}, smoothness=q + trace, trace=trace)
+    centre = np.round(np.array([0.8, 0.6]) * distance / g) * g
+    places = np.rint((np.array([-radius, -radius]) - centre) / g)
+    axes = [g * np.arange(start, start + 61) for start in places]
+    x, y = np.meshgrid(*axes, indexing="ij")
+    inside = np.hypot(x + centre[0], y + centre[1]) <= radius
+    proposed = np.exp(-0.5 * m * (x * x + y * y)).sum()
+    least = math.inf
+    for split, angle in itertools.product((0.0, 0.2, 0.5), np.linspace(0, math.pi, 7)):
+        along, across = math.cos(angle) * x + math.sin(angle) * y, math.sin(angle) * x - math.cos(angle) * y
+        bent = trace * (split * along**2 + (1 - split) * across**2)
+        least = min(least, np.exp(-0.5 * (q * (x * x + y * y) + bent))[inside].sum() / proposed)
+    assert 0 < bound <= least
+    assert least <= bound * (1.5 if distance == 0 else 4)  # of a mode away from the centre half may be given away
+
+
+@pytest.mark.planted
+def test_the_trace_must_count_every_direction():
+    """Where all directions are as steep as the trace allows one, the bound does not hold."""
+    q, m, trace, g = 2.1, 1.9, 12.0, 0.1
+    bound = rejection.traced_acceptance(**{**TRACED, "distance": 0.0}, smoothness=q + trace, trace=trace)
+    t = g * np.arange(-30, 31)
+    one = np.exp(-0.5 * (q + trace) * t * t).sum() / np.exp(-0.5 * m * t * t).sum()
+    assert one**2 < bound
+
+
+@pytest.mark.parametrize(("distance", "half"), [(0.0, False), (2.7, True)])
+def test_the_success_by_the_trace_is_its_formula(distance, half):
+    from scipy import stats
+
+    m, q, trace, g, d, radius, gap = 1.9, 2.1, 9.0, 0.1, 3, 3.0, 0.05
+    s, inside = 1 + (q + trace) * g * g / 6, radius - g * math.sqrt(d) / 2
+    ratio = math.sqrt(2 * math.pi / (s * g * g * (q + trace / d))) / (1 + math.sqrt(2 * math.pi / (m * g * g)))
+    whole = stats.chi2.cdf(s * q * (inside - distance) ** 2, d)
+    mass = 0.5 * stats.chi2.cdf(s * q * (inside**2 - distance**2), d) if half else whole
+    assert (mass == whole) != half
+    exact = math.exp(-gap) * ratio**d * mass
+    numbers = {**TRACED, "dimension": d, "distance": distance, "smoothness": q + trace, "trace": trace, "gap": gap}
+    assert exact * (1 - 1e-5) <= rejection.traced_acceptance(**numbers) <= exact
+    # It never falls below exp(-T/(2q)) of the smooth case, however many dimensions there are.
+    assert (q / (q + trace / d)) ** (d / 2) >= math.exp(-trace / (2 * q))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"common": 0.5}, "common curvature"),
+        ({"common": 50.0}, "common curvature"),
+        ({"trace": -1.0}, "trace"),
+        ({"spacing": 1.0}, "finer than the narrowest"),
+        ({"radius": 0.05}, "finer than the ball"),
+        ({"distance": math.inf}, "distance"),
+    ],
+)
+def test_each_dropped_hypothesis_of_the_trace_is_named(changed, said):
+    with pytest.raises(AssumptionError, match=said):
+        rejection.traced_acceptance(**{**TRACED, "smoothness": 11.0, "trace": 9.0, **changed})
+    assert rejection.traced_acceptance(**{**TRACED, "distance": 3.5}, smoothness=11.0, trace=9.0) == 0

@@ -29,6 +29,15 @@ def corners(prior: Any, dimension: int) -> tuple[Array, Array]:
     return np.array(prior.lower), np.array(prior.upper)
 
 
+def sides(model: Gibbs) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Lower corner and widths of the box, or of the cube around the ball."""
+    prior = model.prior
+    lower, upper = (tuple(side.tolist()) for side in corners(prior, model.dimension or 1))
+    if isinstance(prior, Ball):
+        return lower, (2 * prior.radius,) * len(lower)
+    return lower, tuple(high - low for low, high in zip(lower, upper, strict=True))
+
+
 def on_lattice(values: Array, lower: Array, spacing: Array, last: Array) -> bool:
     """Whether every value is lower + k spacing for a whole k from 0 to last, up to rounding errors."""
     places = (values - lower) / spacing

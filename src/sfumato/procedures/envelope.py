@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,40 +21,52 @@ from sfumato.models.gibbs import Gibbs
 from sfumato.models.priors import Ball
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import chains, loss_values, protocol
-from sfumato.procedures.domains import corners, inside, on_lattice, untruncated
+from sfumato.procedures.domains import inside, on_lattice, sides, untruncated
+from sfumato.procedures.modes import descent_steps
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.protocol import Task
+from sfumato.procedures.success import on_a_ball
 from sfumato.randomness import Randomness
 from sfumato.samplers import rejection
 from sfumato.samplers.langevin import Report, silent
 from sfumato.samplers.rejection import Places
 from sfumato.theorems.exponential import exponential_mechanism
-from sfumato.theorems.rejection import ball_acceptance, bounded_trials, box_acceptance
+from sfumato.theorems.rejection import bounded_trials, box_acceptance, uniform_trials
 
 NAME = "envelope"
 NEEDS = ("values", "gradients")
 KEEPS: tuple[str, ...] = ()
-# Steps of the descent and points of a side beyond which a draw would take hours or not fit in memory.
-_MOST_STEPS, _MOST_POINTS = 1_000_000, 1 << 20
+# Points of a side beyond which the table of a coordinate would not fit in memory.
+_MOST_POINTS = 1 << 20
 # A dot product of more terms would round by more than is charged for a value.
 _MOST_DIMENSIONS = 1000
 # |r|^2/(2 k m) of docs/proofs/rejection.md: it lowers the success of a trial by 4 %.
 _GAP = 0.02
-# Relative error of a proposal's weight, and the weights below e^-60 of the largest, which are charged absolutely.
-_WEIGHT_ERROR, _TAIL = 2e-13, math.exp(-60)
+# Relative error of a proposal's weight: five roundings of a logarithm of at most 240, and of its exponential.
+_WEIGHT_ERROR = 2e-13
+# With a slack, weights below e^-60 of the largest are charged absolutely.
+_TAIL = math.exp(-60)
+# Exponents above this are charged absolutely: their floats lose digits from e^-708 on.
+_STEEPEST = 700.0
 
 
 @dataclass(frozen=True)
 class Parameters(protocol.Parameters):
-    """The power, and the trials of a draw."""
+    """The power, the trials of a draw and, for a pure price, the share of draws that are uniform on the lattice."""
 
+    positive: ClassVar[tuple[str, ...]] = ("uniform",)
     power: float
     trials: int
+    uniform: float | None = None
 
 
 @dataclass(frozen=True)
 class Envelope:
-    """Public numbers of the sampler: curvature, lattice, descent, errors, and the least success of one trial."""
+    """Public numbers of the sampler: curvature, lattice, descent, errors, and the least success of one trial.
+
+    `acceptance` is the bound by which trials with a slack are priced. `best_acceptance` is the larger one of pure releases,
+    which also uses the trace of the Hessian.
+    """
 
     curvature: float
     lower: tuple[float, ...]
@@ -64,7 +77,19 @@ class Envelope:
     log_error: float
     trial_error: float
     acceptance: float
+    best_acceptance: float
     stretch: float
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Points of each side of the lattice."""
+        return tuple(count + 1 for count in self.steps)
+
+    @property
+    def finest_error(self) -> float:
+        """Total variation of one trial as it runs: what the tables leave out and round off, and the steepest exponents."""
+        rounded = math.exp(rejection.SMALLEST) + 2.0**-rejection.BITS
+        return (sum(self.sizes) * rounded + math.exp(-_STEEPEST)) * (1 + 1e-9)
 
 
 def refuses(model: Gibbs) -> str | None:
@@ -87,9 +112,14 @@ def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee
 
     Delta is the loss's bound on the domain and e bounds the rounding error of an exponent. A trial succeeds with probability
     p or more on every data set, so all trials of a draw fail with probability (1 - p)^trials at most; that, and the error of a
-    trial, is a total-variation slack (theorems.rejection).
+    trial, is a total-variation slack, or is paid for by a share of uniform draws (theorems.rejection).
     """
-    shape = envelope(model, n, parameters.power)
+    shape, share = envelope(model, n, parameters.power), parameters.uniform
+    if share is not None:
+        return draws * uniform_trials(
+            exact_range(model, n, 1, parameters.power), share=share, points=math.prod(shape.sizes),
+            acceptance=shape.best_acceptance, trials=parameters.trials, trial_error=shape.finest_error, every_data_set=True,
+        )  # fmt: skip
     exact = exact_range(model, n, draws, parameters.power)
     return bounded_trials(
         exact, acceptance=shape.acceptance, trials=parameters.trials, trial_error=shape.trial_error, every_data_set=True
@@ -118,7 +148,7 @@ def envelope(model: Gibbs, n: int, power: float) -> Envelope:
     m, big_m = model.strong_convexity(n, power), model.smoothness(n, power)
     share, residual = _residual(d, m)
     finest = 1.4 * residual / (big_m * math.sqrt(d))
-    lower, widths = _sides(model)
+    lower, widths = sides(model)
     steps = tuple(max(1, math.ceil(width / finest)) for width in widths)
     if max(steps) > _MOST_POINTS:
         raise MechanismRefused(
@@ -126,62 +156,16 @@ def envelope(model: Gibbs, n: int, power: float) -> Envelope:
             "prior, a smaller domain or 'langevin'."
         )
     spacing = tuple(width / count for width, count in zip(widths, steps, strict=True))
-    descent, near = _descent(model, n, power, m, big_m, math.hypot(*widths), 0.3 * residual)
+    descent, near = descent_steps(model, n, power, m, big_m, math.hypot(*widths), 0.3 * residual)
     error, stretch = log_error(model, n, power), _stretch(model, n, power)
     soft, stiff, gap = (1 - share) * m, big_m + share * m, 2 * (_GAP + error)
     trial_error = sum((count + 1) * (_TAIL + 2.0**-126) for count in steps) + 2.0**-62
     if isinstance(model.prior, Ball):
-        away = _mode_distance(model, n, power)
-        if away > model.prior.radius:
-            raise MechanismRefused(
-                f"beyond two dimensions the ball must hold the mode of every data set: radius {away:.6g} or more for this "
-                f"power ({power:.3g}); got {model.prior.radius:.6g}. Or use sf.priors.Box, which need not hold it."
-            )
-        distance = away + near + 0.5 * math.hypot(*spacing)
-        chance = ball_acceptance(
-            strong_convexity=soft, smoothness=stiff, spacing=spacing[0], dimension=d, radius=model.prior.radius,
-            distance=distance, gap=gap,
-        )  # fmt: skip
+        chance, best = on_a_ball(model, n, power, (soft, stiff, share * m), spacing, near, gap)
     else:
         chance = box_acceptance(strong_convexity=soft, smoothness=stiff, spacings=spacing, steps=steps, gap=gap)
-    return Envelope(soft, lower, spacing, steps, descent, _GAP + error, error, trial_error, chance, stretch)
-
-
-def _sides(model: Gibbs) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Lower corner and widths of the box, or of the cube around the ball."""
-    prior = model.prior
-    lower, upper = (tuple(side.tolist()) for side in corners(prior, model.dimension or 1))
-    if isinstance(prior, Ball):
-        return lower, (2 * prior.radius,) * len(lower)
-    return lower, tuple(high - low for low, high in zip(lower, upper, strict=True))
-
-
-def _descent(
-    model: Gibbs, n: int, power: float, m: float, big_m: float, diameter: float, allowed: float
-) -> tuple[int, float]:
-    """Steps of projected descent after which 4 M a + 3 M e is at most `allowed`, and a, the distance from the minimum."""
-    error = chains.step_error(model, n, power, 1.0 / big_m)
-    near = (allowed - 3 * big_m * error) / (4 * big_m)
-    start = near - error * big_m / m
-    if start <= 0:
-        raise MechanismRefused("float64 cannot find the mode closely enough at this n and power; use 'langevin'.")
-    rate = -math.log1p(-m / big_m) if m < big_m else math.inf
-    count = max(1, math.ceil(math.log(max(diameter / start, 1.0)) / rate)) + 1
-    if count > _MOST_STEPS:
-        raise MechanismRefused(f"the mode would take {count:,} steps of descent; use a stronger prior or 'langevin'.")
-    return count, near
-
-
-def _mode_distance(model: Gibbs, n: int, power: float) -> float:
-    """Bound on how far the unconstrained mode of any data set is from the ball's centre."""
-    nowhere = (0.0,) * (model.dimension or 1)
-    mean = untruncated(model).start or nowhere
-    centre = getattr(model.prior, "centre", None) or nowhere
-    size = math.hypot(*mean)
-    bound = power * n * chains.steepest(model, size) / model.strong_convexity(n, power)
-    known = model.loss.mode_bound(power, n, model.prior.strong_convexity) if size == 0 else None
-    bound = bound if known is None else min(bound, known)
-    return (bound + math.dist(mean, centre)) * (1 + 1e-12)
+        best = chance
+    return Envelope(soft, lower, spacing, steps, descent, _GAP + error, error, trial_error, chance, best, stretch)
 
 
 def _residual(dimension: int, m: float) -> tuple[float, float]:
@@ -255,7 +239,11 @@ def _centre(potential: _Potential, shape: Envelope) -> tuple[Places, Array]:
 def carry_out(
     task: Task[Gibbs, Parameters], engine: ValuesEngine, randomness: Randomness, report: Report = silent
 ) -> Draws:
-    """Independent points of the lattice, each the first of its trials that is kept."""
+    """Independent points of the lattice, each the first of its trials that is kept, or a uniform one.
+
+    A uniform point of the cube around a ball may lie outside it. It is then replaced by the public point that also stands for
+    no kept trial: a function of what is released, which costs nothing.
+    """
     model, n, power = task.model, task.n, task.parameters.power
     shape = envelope(model, n, power)
     potential = _Potential(model, n, power, engine, shape)
@@ -279,6 +267,9 @@ def carry_out(
         np.int64
     )
     kept = rejection.first_kept(propose, exponent, task.parameters.trials, task.draws, otherwise, randomness, report)
+    if task.parameters.uniform is not None:
+        kept = rejection.mixed(kept, task.parameters.uniform, shape.sizes, randomness)
+        kept = np.where(_in_domain(model, potential.points(kept))[:, None], kept, otherwise)
     return Draws(potential.points(kept)[None], engine.labels)
 
 
