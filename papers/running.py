@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import traceback
@@ -13,6 +14,8 @@ from benchmarks import tables
 from papers.reporting import Output
 
 ROOT = Path(__file__).resolve().parent
+# Results that docs/papers.md is written from.
+KEPT = ROOT.parent / "docs" / "papers"
 PAPERS = ("minami2016", "dimitrakakis2017", "geumlek2017")
 # Repetitions of an experiment on data: in full, and in the quick form.
 RUNS, QUICK_RUNS = 10, 2
@@ -48,8 +51,16 @@ def missing(name: str) -> list[str]:
     return [each for each in getattr(module(name), "NEEDS", ()) if not tables.is_there(each)]
 
 
+def kept_verdicts(name: str) -> list[tuple[str, str]] | None:
+    """(place, verdict) of the claims that docs/papers.md shows for a script, or None where it shows none yet."""
+    path = KEPT / f"{name}.json"
+    if not path.exists():
+        return None
+    return [(claim["place"], claim["verdict"]) for claim in json.loads(path.read_text(encoding="utf-8"))["claims"]]
+
+
 def run_all(wanted: str | None = None, *, quick: bool = False, runs: int | None = None, folder: Path) -> int:
-    """Run the chosen scripts; return how many failed: an error, or a verdict that its computed condition does not bear out."""
+    """Run the chosen scripts; return how many failed: an error, a verdict whose condition does not hold, another than the page's."""
     failed, lacking = [], set()
     repeated = runs or int(os.environ.get("RUNS", "0")) or (QUICK_RUNS if quick else RUNS)
     listed = chosen(wanted)
@@ -69,7 +80,7 @@ def run_all(wanted: str | None = None, *, quick: bool = False, runs: int | None 
 
 
 def _run(name: str, out: Output) -> bool:
-    """Run one script and save its results; whether every claim is borne out."""
+    """Run one script and save its results; whether every claim is shown and as on the page."""
     start = time.monotonic()
     try:
         module(name).run(out)
@@ -79,4 +90,10 @@ def _run(name: str, out: Output) -> bool:
     seconds = time.monotonic() - start
     out.save(title(name), module(name).PLACE, seconds)
     print(f"  {seconds:.1f} s; {', '.join(out.tables + [each['file'] for each in out.figures])}", flush=True)
+    page = kept_verdicts(name)
+    if page is not None and page != [(claim.place, claim.verdict) for claim in out.claims]:
+        print(
+            "  places or verdicts differ from docs/papers.md: run 'make papers' and 'python -m papers.page build/papers'"
+        )
+        return False
     return all(claim.shown for claim in out.claims)
