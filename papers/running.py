@@ -60,7 +60,7 @@ def kept_verdicts(name: str) -> list[tuple[str, str]] | None:
 
 
 def run_all(wanted: str | None = None, *, quick: bool = False, runs: int | None = None, folder: Path) -> int:
-    """Run the chosen scripts; return how many failed: an error, a verdict whose condition does not hold, another than the page's."""
+    """Run the chosen scripts; return how many fail: an error, a condition that does not hold, a verdict other than the page's."""
     failed, lacking = [], set()
     repeated = runs or int(os.environ.get("RUNS", "0")) or (QUICK_RUNS if quick else RUNS)
     listed = chosen(wanted)

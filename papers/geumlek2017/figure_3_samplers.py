@@ -15,9 +15,9 @@ PLACE = "Figure 3, the sampler"
 NEEDS = tuple(name for names in _tables.FILES.values() for name in names)
 QUANTITIES = ("test error", "log-likelihood", "squared norm")
 # Cells that are compared (every so many), chains of a cell, and steps of the walk: in the quick form and in full.
-EVERY = {"Abalone": (8, 2), "Adult": (60, 8), "MNIST 3v8": (0, 24)}
-CHAINS = {"Abalone": (40, 200), "Adult": (6, 16), "MNIST 3v8": (0, 12)}
-STEPS = {"Abalone": (1000, 2000), "Adult": (2000, 4000), "MNIST 3v8": (0, 12000)}
+EVERY = {"Abalone": (8, 4), "Adult": (60, 12), "MNIST 3v8": (0, 30)}
+CHAINS = {"Abalone": (40, 100), "Adult": (6, 12), "MNIST 3v8": (0, 8)}
+STEPS = {"Abalone": (1000, 2000), "Adult": (2000, 3000), "MNIST 3v8": (0, 8000)}
 
 
 def run(out: Output) -> None:

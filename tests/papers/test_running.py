@@ -74,7 +74,7 @@ def test_without_the_tables_the_rest_runs_and_says_how_to_get_them(monkeypatch, 
 def test_the_command_lists_the_scripts_and_names_them_when_asked_for_another():
     listed = CliRunner().invoke(app, ["papers", "--list"]).output
     assert [line.split()[0] for line in listed.splitlines()] == running.names()
-    with pytest.raises(ArgumentError, match="there is no script 'shannon1948'.*minami2016/figure_1"):
+    with pytest.raises(ArgumentError, match=r"there is no script 'shannon1948'.*minami2016/figure_1"):
         CliRunner().invoke(app, ["papers", "shannon1948"], catch_exceptions=False)
 
 
