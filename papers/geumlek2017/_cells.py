@@ -136,7 +136,9 @@ class Results:
     def add(self, run: int, cells: list[Cell], results: Iterable[tuple[float, float]]) -> None:
         """Keep these results."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        torn = self.path.exists() and not self.path.read_bytes().endswith(b"\n")
         with self.path.open("a") as file:
+            file.write("\n" if torn else "")
             for each, (error, likelihood) in zip(cells, results, strict=True):
                 self.known[run, each.key] = (error, likelihood)
                 file.write(json.dumps([run, each.key, error, likelihood]) + "\n")
