@@ -110,6 +110,12 @@ def test_a_release_verifies_and_fewer_trials_are_another_price():
         (box(precision=0.02, half=4.0, d=8), {"epsilon": 3.0, "n": 3000}, "trials at power.*Proposition 13"),
         (box(loss=sf.losses.Hinge(1.0)), {}, "smooth convex loss"),
         (box(precision=0.02, half=4.0, d=8), {"delta": 0.0, "epsilon": 3.0, "n": 3000}, "pure draw.*trials at power"),
+        (
+            # A few records: then the proposals themselves take the time.
+            box(precision=0.02, half=2.0, d=12),
+            {"delta": 0.0, "epsilon": 5.0, "n": 20},
+            r"3\.11e\+09 trials.*more than 833,333,333 for 20 records",
+        ),
         (ball(precision=30.0, d=40), {"delta": 0.0, "epsilon": 0.1}, "10.* points.*err.*delta above 0"),
         (
             sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Box(sf.priors.Flat(), [-1.0] * 3, [1.0] * 3)),

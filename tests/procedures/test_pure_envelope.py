@@ -266,7 +266,7 @@ def test_a_pure_release_verifies_and_edited_numbers_do_not(tmp_path):
     ):
         with pytest.raises(SfumatoError):
             sf.publish(dataclasses.replace(plan, parameters=forged), labelled(rows, labels))
-    with pytest.raises(FormatError, match="uniform"):
+    with pytest.raises(FormatError, match="uniform of a plan must be a finite number greater than 0"):
         envelope.Parameters.from_json({"power": 0.1, "trials": 3, "uniform": 0.0})
 
 

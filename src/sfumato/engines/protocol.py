@@ -67,8 +67,12 @@ class GradientEngine(Engine, Protocol):
 class ValuesEngine(GradientEngine, Protocol):
     """Exact sums of rounded loss values at public points, for draws on grids and by rejection."""
 
-    def values(self, points: Array, unit: float, bound: float) -> list[int]:
-        """Sum over the records of round(clip(l(theta, x) - l(0, x), -bound, bound)/unit) at each of (points, d)."""
+    def values(self, points: Array, unit: float, bound: float, reach: float | None = None) -> list[int]:
+        """Sum over the records of round(clip(l(theta, x) - l(0, x), -bound, bound)/unit) at each of (points, d).
+
+        `reach` is a public bound on the norm of every point that is ever asked for. With it the sum at a point does not depend,
+        not even by a rounding, on the points that are asked for together with it; without it the largest of these is taken.
+        """
 
 
 @dataclass(frozen=True)

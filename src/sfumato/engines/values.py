@@ -26,9 +26,13 @@ _HELD, _ROWS = 1 << 18, 2 * PART_ROWS
 class ValuesEngine(ReferenceEngine):
     """The reference engine, which also sums bounded whole numbers per record and point."""
 
-    def values(self, points: Array, unit: float, bound: float) -> list[int]:
-        """Sum over the records of round(clip(l(theta, x) - l(0, x), -bound, bound)/unit) at each of (points, d)."""
-        totals, limit = [0] * len(points), self._label_limit(points)
+    def values(self, points: Array, unit: float, bound: float, reach: float | None = None) -> list[int]:
+        """Sum over the records of round(clip(l(theta, x) - l(0, x), -bound, bound)/unit) at each of (points, d).
+
+        Labels are limited by the public `reach`, a bound on |theta| at all points, or else by the farthest of these points.
+        """
+        farthest = float(np.linalg.norm(points, axis=1).max(initial=0.0)) if reach is None else reach
+        totals, limit = [0] * len(points), self._label_limit(farthest)
         with np.errstate(all="ignore"):
             for rows, labels in self._blocks:
                 for start in range(0, rows.shape[0], _ROWS):
@@ -36,10 +40,10 @@ class ValuesEngine(ReferenceEngine):
                     self._add(totals, rows[start : start + _ROWS], near, points, unit, bound)
         return totals
 
-    def _label_limit(self, points: Array) -> float:
-        """Labels beyond this size add the same as at it, at each of these points; infinite if the loss states no limit."""
+    def _label_limit(self, farthest: float) -> float:
+        """Labels beyond this size add the same as at it where |theta| <= farthest; infinite if the loss states no limit."""
         # A little more than the largest score, so that its own rounding cannot matter.
-        largest = self._model.loss.radius * float(np.linalg.norm(points, axis=1).max(initial=0.0)) * (1 + 1e-9)
+        largest = self._model.loss.radius * farthest * (1 + 1e-9)
         limit = self._model.loss.label_limit(largest)
         return np.inf if limit is None else limit
 

@@ -34,8 +34,9 @@ _SLACK, _SHARE = 1e-9, 0.01
 # Of a pure release: the share of uniform draws, and r of theorems.rejection.uniform_share, which adds log(1 + 2r) to a range.
 UNIFORM, _RATIO = 2.0**-20, 2.0**-30
 # Trials of a draw beyond which it would take hours; those of a pure one, times records, at 35 ns each (benchmarks/ops_draws.py)
-# for at most an hour.
+# for at most an hour. A proposal and its coin take as long as this many records.
 MOST_TRIALS, MOST_WORK = 1_000_000, 100_000_000_000
+_PROPOSAL = 100
 
 
 def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
@@ -106,7 +107,7 @@ def _plan_pure(request: Request[Gibbs], procedure: Any, target: Target) -> Plan:
     shape = envelope.envelope(model, n, power)
     points = math.prod(shape.sizes)
     gamma = rejection.variation_paid(share=UNIFORM, points=points, ratio=_RATIO)
-    most = max(MOST_TRIALS, MOST_WORK // n)
+    most = max(MOST_TRIALS, MOST_WORK // (n + _PROPOSAL))
     count = _count(shape.best_acceptance, gamma * 2 / 3)
     digits = math.log10(points)
     if min(count, most) * shape.finest_error > gamma / 3:

@@ -209,6 +209,9 @@ class _Potential:
         self.model, self.n, self.power, self.engine = model, n, power, engine
         self.lower, self.spacing = np.array(shape.lower), np.array(shape.spacing)
         self.bound = loss_values.value_bound(model) * shape.stretch * (1 + 1e-9)
+        # The farthest corner of the lattice: trials are independent, so no value may depend on what else is proposed.
+        last = self.points(np.array(shape.steps))
+        self.reach = math.hypot(*np.maximum(np.abs(self.lower), np.abs(last)).tolist()) * (1 + 1e-9)
 
     def points(self, places: Places) -> Array:
         """The lattice points at these places."""
@@ -216,7 +219,7 @@ class _Potential:
 
     def __call__(self, points: Array) -> Array:
         """U_D at each of (points, d)."""
-        return loss_values.potential(self.model, self.n, self.power, points, self.engine, self.bound)
+        return loss_values.potential(self.model, self.n, self.power, points, self.engine, self.bound, self.reach)
 
 
 def _centre(potential: _Potential, shape: Envelope) -> tuple[Places, Array]:

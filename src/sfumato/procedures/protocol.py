@@ -45,9 +45,8 @@ class Parameters:
             value = document[field.name]
             number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
             if not number or value < 0 or (value == 0 and field.name in cls.positive):
-                raise FormatError(
-                    f"{field.name} of a plan must be a finite number of 0 or more; the record has {value!r}."
-                )
+                least = "greater than 0" if field.name in cls.positive else "of 0 or more"
+                raise FormatError(f"{field.name} of a plan must be a finite number {least}; the record has {value!r}.")
             if field.type in ("int", "int | None") and not isinstance(value, int):
                 raise FormatError(f"{field.name} of a plan must be a whole number; the record has {value!r}.")
         return cls(**document)
