@@ -221,7 +221,7 @@ CASES = (
          GLM + "test_last_line_of_theorem_17_corrected"),
     Case("G", "5.1, baseline", LOOSE, "λΔ²/σ²", "λΔ²/(2σ²)", gaussian_baseline,
          GLM + "test_gaussian_baseline_is_half_of_what_is_printed"),
-    Case("G", "5.2, OPS", LOOSE, "4c²ρ/β, so Alg 5 is better up to λ = 2n/ρ", "2c²ρ/β, so up to n/ρ", ops,
+    Case("G", "5.2, OPS", LOOSE, "4c²ρ/β", "2c²ρ/β; with it Alg 5 is better up to λ = n/ρ, with the printed price up to 2n/ρ", ops,
          "tests/theorems/test_exponential.py::test_ops_on_a_segment_is_exactly_this_bounded_range"),
     Case("G", "5.2, ball", LOOSE, "c/β (1000) is the smallest ball that holds the MAP", "16.687 at β = 1e-3, c = 1",
          smallest_ball, "tests/theorems/test_exponential.py::test_the_smallest_ball_holds_every_map_and_is_attained"),

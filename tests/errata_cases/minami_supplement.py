@@ -30,6 +30,16 @@ def _mean_delta(power: float, n: int, epsilon: float = EPSILON) -> float:
     return gaussian_delta(epsilon, 2 * power / math.sqrt(n * power))
 
 
+def prior_mass() -> Evidence:
+    """Mass of (B.1) in the plane, by polar coordinates."""
+    lam, d = 3.0, 2
+    mass = integrate.quad(lambda r: r * math.exp(-lam * r**2 / 2), 0, 20, points=[0.5, 2])[
+        0
+    ]  # times 2 pi / (2 pi)^(d/2)
+    shows = f"λ = 3, d = 2: (B.1) has mass {mass:.4f} = λ^(−d/2)"
+    return Reading(shows, printed=[mass], meant=[lam ** (d / 2) * mass], truth=[1.0])
+
+
 def overtakes() -> Evidence:
     value = lambda n: n * _eta(EPSILON, DELTA) / 2
     first = next(n for n in range(1, 200) if value(n) >= EPSILON / 8)
@@ -222,6 +232,7 @@ def largest_exponent() -> Evidence:
 
 
 CASES = (
+    Case("M", "(B.1)", NOTATION, "(2π)^(−d/2) exp(−λ‖θ‖²/2)", "times λ^(d/2), which cancels in (B.2)", prior_mass),
     Case("M", "supplement B", FALSE, "(B.8) exceeds ε/8 from n ≥ 15", "n ≥ 70", overtakes,
          SOBOLEV + "test_supplement_b_numbers"),
     Case("M", "supplement B", LOOSE, "β = 1 is (0.1, 0.001) from n > 5600", "n ≥ 1212, exact", enough_records,
