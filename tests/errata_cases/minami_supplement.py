@@ -257,6 +257,6 @@ CASES = (
     Case("M", "Example 19, f", FALSE, "β²/4n − ½ log(1 − r²β²/(4λn²))", "β²/4n − (d/2) log(1 − r²β²/(2λn²)) is proved",
          example_19,
          PAC + "test_corrected_f_holds_on_a_grid_where_the_printed_one_fails"),
-    Case("M", "Example 19, β*", NOTATION, "2√(λn)/r", "2n√λ/r, as its last display; may be the text's extraction",
+    Case("M", "Example 19, β*", NOTATION, "2√(λn)/r", "2n√λ/r, as its last display; may be extraction. The corrected f ends at n√(2λ)/r",
          largest_exponent),
 )  # fmt: skip
