@@ -176,7 +176,7 @@ def start() -> Evidence:
     off = far * math.exp(steps * math.log1p(-step * m))
     apart = 2 * stats.norm.cdf(off / math.sqrt(variance) / 2) - 1  # total variation of normal laws of one variance
     shows = (f"m = 0.05, M = 1, γ = 0.1: from 10⁴ away the chain ends {off:.2f} off, total variation {apart:.2f}; "
-             f"E θ² is {variance + off**2:.1f}, {variance:.1f} from Thm 21's start")  # fmt: skip
+             f"E θ² = {variance + off**2:.1f}, from Thm 21's start {variance:.1f} = 1/m")  # fmt: skip
     return Reading(shows, printed=[variance + off**2], meant=[variance], truth=[1 / m], tolerance=1e-5)
 
 
@@ -189,12 +189,14 @@ def covariance() -> Evidence:
 
 
 CASES = (
-    Case("M", "3.3", FALSE, "with an intercept the logistic loss is r-Lipschitz", "√(r²+1)", intercept,
+    Case("M", "3.3", FALSE, "with an intercept the logistic loss is r-Lipschitz",
+         "√(r²+1)-Lipschitz: the loss sees (z, 1)", intercept,
          "tests/models/test_losses.py::test_the_intercept_belongs_to_the_radius"),
-    Case("M", "(13)", FALSE, "β ≤ ε/(2r) √(nλ/(1+2 log 1/δ)) is (ε, δ)", "√(r²+1) for r", logistic_power,
+    Case("M", "(13)", FALSE, "β ≤ ε/(2r) √(nλ/(1+2 log 1/δ)) is (ε, δ)",
+         "√(r²+1) for r; right without an intercept", logistic_power,
          SOBOLEV + "test_logistic_with_intercept_is_not_r_lipschitz"),
     Case("M", "3.3", NOTATION, "−log φ(·, (nλ⁻¹)I) is nλ-strongly convex", "covariance (nλ)⁻¹I, as in (12)", covariance),
-    Case("M", "Cor 8(ii)", FALSE, "every ε",
+    Case("M", "Cor 8(ii)", FALSE, "the power (7) is (ε, δ) for every ε",
          "follows from Thm 7 up to ε ≈ 1.01; false from 6.5, 8.08, 8.99, 9.34, 10.4 at δ = 1e-1, 1e-3, 1e-5, 1e-6, 1e-10",
          corollary_8, SOBOLEV + "test_printed_corollary_8_is_false_for_large_epsilon"),
     Case("M", "Cor 8(i), workshop", FALSE, "(ε, e^(−(1+ε)/4)) for every ε", "false from ε = 3.11", corollary_8_workshop,
@@ -206,7 +208,8 @@ CASES = (
          proposition_12, INEXACT + "test_proposition_12_is_attained"),
     Case("M", "(D.8)", NOTATION, "ρ_D(A) + γ ≤ e^ε ρ_D'(A) + δ", "+ γ on the right; the last line is right", display_d_8,
          INEXACT + "test_proposition_12_is_attained"),
-    Case("M", "Prop 13 (17)", FALSE, "T with m_π", "m_π², as its own Thm 21 gives (whose start is used here)", proposition_13,
+    Case("M", "Prop 13 (17)", FALSE, "m_π in the denominator of T",
+         "m_π², as its own Thm 21 gives (whose start is used here)", proposition_13,
          INEXACT + "test_the_schedule_reaches_its_distance_and_the_printed_one_does_not"),
     Case("M", "Prop 13, start", NOTATION, "an initial point in R^d", "drawn from N(argmin U, M⁻¹I), as its Thm 21 says", start),
     Case("M", "(23)", NOTATION, "KL = E[F log F] − E[F] E[log F]", "− E[F] log E[F], as (18), which the proof uses", entropy),
