@@ -27,11 +27,13 @@ Each row is computed: `tests/errata_cases` holds a function for each, `python to
 `tests/test_errata.py` checks that the computation supports the label, and no other label. Labels:
 
 - **false**: the statement fails at a setting that its hypotheses allow, and holds with the correction.
-- **loose but valid**: the statement holds; a better constant is proved.
+- **loose but valid**: the statement holds; its constant is larger than it needs to be, by a twentieth or more.
 - **notation**: a slip of the pen, or of the text at hand; what is meant is clear and right.
 - **proof**: a step of the printed proof fails; the statement holds by another proof.
 
-The texts are extractions of the published files. Where an extraction may be at fault, the row says so.
+The texts are extractions of the published files. Where an extraction may be at fault, the row says so. Most of what the papers
+state is right; [The three papers as code](papers.md) has every statement. Theorems that hold and that this library improves are
+no errata. `tests/papers/test_labels_agree.py` checks that a statement has the same label there and here.
 """
 TAIL = """## No errata
 

@@ -66,7 +66,7 @@ def run(out: Output) -> None:
         verdict=REPRODUCED, shown=all(agree),
     )  # fmt: skip
     out.claim(
-        "Lemma 11", "the loss is of order sqrt(ln(1/delta)/N) (one query, 1,001 responses)",
+        "Lemma 11, order in N", "the loss is of order sqrt(ln(1/delta)/N) for one query and 1,001 responses",
         paper=f"{rows[-1][5]:.4f} at N = {rows[-1][0]}",
         here=f"95 % quantile {rows[-1][2]:.2g}; with the union bound {rows[-1][6]:.4f}", verdict=REPRODUCED,
         shown=all(row[2] <= min(row[5], row[6]) for row in rows),

@@ -9,7 +9,7 @@ from scipy import integrate
 
 from papers import drawing
 from papers.dimitrakakis2017 import _brute_force as brute
-from papers.reporting import FALSE, LOOSE, REPRODUCED, TIGHTER, Output
+from papers.reporting import FALSE, REPRODUCED, TIGHTER, Output
 from sfumato.theorems import metric, metric_finite
 
 PLACE = "Theorem 7, (9), (12), Theorem 25"
@@ -83,7 +83,7 @@ def _one_family(out: Output, family: brute.Family, l: np.ndarray) -> None:
 
 def _random_families(out: Output) -> None:
     worst = {"part 1": 0.0, "quadratic": 0.0, "part 2": 0.0, "here": 0.0, "(12)": 0.0, "Theorem 25": 0.0}
-    small = count = 0
+    small = count = broken = 0
     for family in brute.random_families(out.sized(120, 600), 7):
         posterior, l, logs = family.posteriors(), family.constants, np.log(family.p)
         start = float(np.sort(l)[len(l) // 3])
@@ -91,6 +91,8 @@ def _random_families(out: Output) -> None:
         if not math.isfinite(c):
             continue
         count, small = count + 1, small + (c < 1)
+        below = float(family.prior[l <= start].sum())  # xi(Theta_L0)
+        broken += float(family.prior @ l) > start * below + (1 - below) / c
         worst["(12)"] = max(worst["(12)"], float(family.prior @ l) / (start + 1 / c))
         mean = family.prior @ logs
         for x, y in family.pairs():
@@ -113,11 +115,13 @@ def _random_families(out: Output) -> None:
     out.claim(
         "Theorem 25, (12)", "the prior mean of log p is E l-Lipschitz, and E l is at most L0 + 1/c", paper="L0 + 1/c",
         here=f"at most {worst['Theorem 25']:.3f} and {worst['(12)']:.3f} of the claims", verdict=REPRODUCED,
-        shown=max(worst["Theorem 25"], worst["(12)"]) <= 1 + 1e-9,
+        shown=max(worst["Theorem 25"], worst["(12)"]) <= 1 + 1e-9 and broken > 0,
+        why=f"A step of the proof fails: the middle of (12) has L0 xi(Theta_L0) for L0, and is below the mean in {broken} of "
+            f"{count} families. Its end is right.",
     )  # fmt: skip
     out.claim(
         "Theorem 7(1)", "2 L rho on random families", paper="2 L rho", here=f"KL is at most {worst['part 1']:.3f} of it",
-        verdict=LOOSE, shown=worst["quadratic"] <= 1 + 1e-9 and worst["part 1"] < 1,
+        verdict=TIGHTER, shown=worst["quadratic"] <= 1 + 1e-9 and worst["part 1"] < 1,
     )  # fmt: skip
 
 

@@ -123,9 +123,12 @@ def _numbers(out: Output) -> None:
 def _b7(out: Output) -> None:
     value = by_b7(EPSILON, DELTA)
     library = log_sobolev.gaussian_mechanism_power(**TARGET, n=10**6) / 1e6
-    out.claim("(B.7)", "at (0.1, 0.001) it is 1.26e-4 n", paper="1.26e-4", here=f"{value:.2e}", verdict=FALSE,
-              shown=abs(library / value - 1) < 1e-9 and not _exact.rounds_to(value, "1.26e-4"),
-              why=f"1.26e-4 is the formula at δ = 1e-4 ({by_b7(EPSILON, 1e-4):.4e}). As a power it is safe.")  # fmt: skip
+    cost = _exact.normal_delta(EPSILON, 2 * math.sqrt(1.26e-4))  # mu of the power 1.26e-4 n
+    out.claim("(B.7), its number", "at (0.1, 0.001) the power is 1.26e-4 n", paper="1.26e-4", here=f"{value:.2e}", verdict=LOOSE,
+              shown=abs(library / value - 1) < 1e-9 and value > 1.3e-4 and cost < DELTA
+              and _exact.rounds_to(by_b7(EPSILON, 1e-4), "1.26e-4"),
+              why=f"A slip of evaluation: 1.26e-4 is the formula at δ = 1e-4. The power is safe, with δ = {cost:.1e}, and both "
+              "numbers are below the 1.79e-4 n of (B.8), to which the text compares it.")  # fmt: skip
     starts = [b7_false_from(d) for d in (1e-3, 1e-6)]
     out.claim("(B.7)", "sufficient for (ε, δ) at every ε", paper="every ε",
               here=f"false from ε = {starts[0]:.2f} at δ = 1e-3, {starts[1]:.2f} at 1e-6; proved up to 4 log 2 = 2.77",

@@ -15,6 +15,26 @@ SAMPLING = "tests/theorems/test_sampling_error.py::"
 DISTINGUISH = "tests/theorems/test_distinguish.py::"
 
 
+def theorem_4() -> Evidence:
+    """Pairs of random laws on two to four points: every event of the product, and the factor that the last step drops."""
+    rng = np.random.default_rng(4)
+    factors, claimed, actual = [], [], []
+    excess = lambda p, q, epsilon: max(
+        float(np.maximum(a - math.exp(epsilon) * b, 0).sum()) for a, b in ((p, q), (q, p))
+    )
+    for _ in range(200):
+        pairs = [rng.dirichlet(np.ones(int(rng.integers(2, 5))), 2) for _ in range(2)]
+        epsilons = [0.6 * float(np.max(np.abs(np.log(p / q)))) for p, q in pairs]
+        deltas = [excess(p, q, e) for (p, q), e in zip(pairs, epsilons, strict=True)]
+        both = [np.outer(pairs[0][k], pairs[1][k]).ravel() for k in range(2)]
+        factors.append(math.exp(epsilons[0]) * float(pairs[0].max()))
+        claimed.append(sum(deltas))
+        actual.append(excess(*both, sum(epsilons)))
+    shows = (f"200 random pairs, ρ = 1: e^(ερ) P(B|y) up to {max(factors):.3g}; δ of the product at most "
+             f"{max(a / c for a, c in zip(actual, claimed, strict=True)):.2f} of δ + δ'")  # fmt: skip
+    return Gap(shows, step_claimed=np.ones(200).tolist(), step_actual=factors, claimed=claimed, actual=actual)
+
+
 def theorem_6() -> Evidence:
     """Two parameters for which both logarithms of (6) are ln 4 at one pair (x, y)."""
     p, prior = np.array([[0.8, 0.2], [0.1, 0.9]]), np.array([1 / 7, 6 / 7])
@@ -195,6 +215,8 @@ def theorem_17() -> Evidence:
 
 
 CASES = (
+    Case("D", "Thm 4, proof", PROOF, "e^(ερ) P(B|y) δ'ρ ≤ δ'ρ (last step)",
+         "P(B|x) ≤ min(1, e^(ερ) P(B|y)) + δρ, and the minimum is at most 1", theorem_4),
     Case("D", "Thm 6, proof", NOTATION, "“not L-differentially private”", "2L, as the display before it", theorem_6,
          "tests/theorems/test_metric_finite.py::"
          "test_every_pair_reported_by_theorem_6_refutes_2l_privacy_and_an_empty_list_proves_nothing"),
@@ -205,9 +227,10 @@ CASES = (
     Case("D", "Thm 8(2), proof", NOTATION, "1 + 2L₀c⁻¹", "1 + 2L₀ + c⁻¹, as (8); may be the text's extraction",
          theorem_8_proof),
     Case("D", "Cor 9", FALSE, "the posterior is (2L, 0)-private with prior probability 1 − e^(−c(L−L₀))",
-         "it is or it is not; only the prior restricted to Θ_L gives (2L, 0)", corollary_9,
+         "the event does not depend on θ: its probability is 0 or 1; the prior restricted to Θ_L gives (2L, 0)", corollary_9,
          METRIC + "test_corollary_9_is_false_and_restriction_repairs_it"),
-    Case("D", "Lemma 11", FALSE, "all responses and queries with ln(2/δ)", "ln(2·responses·queries/δ): a union bound", lemma_11,
+    Case("D", "Lemma 11", FALSE, "one bound for all responses and queries, with ln(2/δ)",
+         "ln(2·responses·queries/δ), a union bound; the order in N and δ stands for a fixed number of them", lemma_11,
          SAMPLING + "test_printed_bound_fails_for_many_responses_and_for_many_queries"),
     Case("D", "Thm 13", FALSE, "the adversary can distinguish if ρ ≥ …", "only if: its proof shows a necessary condition",
          theorem_13_sufficient, DISTINGUISH + "test_theorem_13_is_no_sufficient_condition"),

@@ -30,6 +30,16 @@ def _mean_delta(power: float, n: int, epsilon: float = EPSILON) -> float:
     return gaussian_delta(epsilon, 2 * power / math.sqrt(n * power))
 
 
+def prior_mass() -> Evidence:
+    """Mass of (B.1) in the plane, by polar coordinates."""
+    lam, d = 3.0, 2
+    mass = integrate.quad(lambda r: r * math.exp(-lam * r**2 / 2), 0, 20, points=[0.5, 2])[
+        0
+    ]  # times 2 pi / (2 pi)^(d/2)
+    shows = f"λ = 3, d = 2: (B.1) has mass {mass:.4f} = λ^(−d/2)"
+    return Reading(shows, printed=[mass], meant=[lam ** (d / 2) * mass], truth=[1.0])
+
+
 def overtakes() -> Evidence:
     value = lambda n: n * _eta(EPSILON, DELTA) / 2
     first = next(n for n in range(1, 200) if value(n) >= EPSILON / 8)
@@ -222,21 +232,26 @@ def largest_exponent() -> Evidence:
 
 
 CASES = (
+    Case("M", "(B.1)", NOTATION, "(2π)^(−d/2) exp(−λ‖θ‖²/2)", "times λ^(d/2), which cancels in (B.2)", prior_mass),
     Case("M", "supplement B", FALSE, "(B.8) exceeds ε/8 from n ≥ 15", "n ≥ 70", overtakes,
          SOBOLEV + "test_supplement_b_numbers"),
     Case("M", "supplement B", LOOSE, "β = 1 is (0.1, 0.001) from n > 5600", "n ≥ 1212, exact", enough_records,
          SOBOLEV + "test_supplement_b_numbers"),
     Case("M", "(B.7), its number", LOOSE, "1.26e-4 n", "a slip of evaluation: its formula gives 1.64e-4 n; exact 8.25e-4 n",
          number_b_7, SOBOLEV + "test_supplement_b_numbers"),
-    Case("M", "(B.7)", FALSE, "every ε (cited)", "proved for ε ≤ 4 log 2 ≈ 2.77; false only from 8.51 (δ = 1e-3), 9.73 (1e-6)",
+    Case("M", "(B.7)", FALSE, "sufficient for every ε (cited from another work)",
+         "proved for ε ≤ 4 log 2 ≈ 2.77; false only from 8.51 (δ = 1e-3), 9.73 (1e-6)",
          formula_b_7, SOBOLEV + "test_printed_gaussian_mechanism_is_false_for_large_epsilon"),
-    Case("M", "(B.8), leading term", NOTATION, "ε²n/(8r² log 2/δ), the same as (B.7)", "log 1/δ", leading_term),
+    Case("M", "(B.8), leading term", NOTATION, "ε²n/(8r² log 2/δ), the same as (B.7)",
+         "log 1/δ, as two lines above it", leading_term),
     Case("M", "Thm 15, proof", NOTATION, "LSI constant σ̄⁻¹ = nβ+λ", "σ̄² = 1/(nβ+λ), as Lemma 14; may be extraction",
          sobolev_constant),
     Case("M", "Thm 16(iii)", NOTATION, "I₀ = −E ∇²ℓ with ℓ = −log p", "+E ∇²ℓ", information_sign),
-    Case("M", "(C.3)", FALSE, "centred at θ₀", "at the maximum-likelihood estimate; from θ₀ the mean distance tends to 0.295",
+    Case("M", "(C.3)", FALSE, "the limit law is centred at θ₀",
+         "at the maximum-likelihood estimate; from θ₀ the mean distance tends to 0.295",
          centre, ASYMPTOTICS + "test_the_limit_is_centred_at_the_estimate_and_not_at_the_truth"),
-    Case("M", "LAN display before (C.3)", NOTATION, "log ratio − (β/2) hᵀI₀h → 0", "log ratio − hᵀΔₙ + ½ hᵀI₀h → 0",
+    Case("M", "local asymptotic normality, before (C.3)", NOTATION, "log ratio − (β/2) hᵀI₀h → 0",
+         "log ratio − hᵀΔₙ + ½ hᵀI₀h → 0",
          linear_term),
     Case("M", "Example 17", LOOSE, "β = 0.012, variance 83 times", "β = 0.0575, 17.4 times (the losses differ by θ, not 2θ)",
          example_17, ASYMPTOTICS + "test_example_17"),
@@ -246,6 +261,7 @@ CASES = (
     Case("M", "Example 19, f", FALSE, "β²/4n − ½ log(1 − r²β²/(4λn²))", "β²/4n − (d/2) log(1 − r²β²/(2λn²)) is proved",
          example_19,
          PAC + "test_corrected_f_holds_on_a_grid_where_the_printed_one_fails"),
-    Case("M", "Example 19, β*", NOTATION, "2√(λn)/r", "2n√λ/r, as its last display; may be the text's extraction",
+    Case("M", "Example 19, β*", NOTATION, "2√(λn)/r",
+         "2n√λ/r, as its last display; may be extraction. The corrected f ends at n√(2λ)/r",
          largest_exponent),
 )  # fmt: skip
