@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -167,6 +168,43 @@ def test_a_ledger_at_order_one_is_refused(tmp_path):
         pytest.raises(sf.errors.ArgumentError, match=r"greater than 1.*KL"),
     ):
         ledger.register("people", epsilon=1, delta=1e-6, currency="renyi", order=1)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, 1e-6), (0.1, 1e-9), (20, 1e-3), (5, 1e-5)])
+def test_the_order_that_the_refusal_suggests_can_be_registered(tmp_path, epsilon, delta):
+    with sf.Ledger(tmp_path / "ledger.db") as ledger:
+        with pytest.raises(sf.errors.ArgumentError) as refused:
+            ledger.register("people", epsilon=epsilon, delta=delta, currency="renyi", order=1)
+        suggested = re.search(r"Register order (\d+)", str(refused.value))
+        ledger.register("people", epsilon=epsilon, delta=delta, currency="renyi", order=int(suggested[1]))
+        assert ledger.remaining("people").renyi(int(suggested[1])) > epsilon / 4
+
+
+def test_a_promise_of_a_kl_alone_states_it_and_no_infinite_epsilon():
+    promise = str(sf.Guarantee(sf.Renyi([1], [0.02]), "replace-one", "theorem", "source"))
+    assert promise.startswith("KL divergence at most 0.02 (total variation at most 0.1")
+    assert "no epsilon is promised at a smaller delta" in promise
+    assert "infinity" not in promise
+    assert "(epsilon, delta) = (" in str(
+        sf.Guarantee(sf.Renyi([1, 2], [0.02, 0.1]), "replace-one", "theorem", "source")
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("perturbed-gaussian", {"mu": 0.1, "error": 1e6}),
+        ("beta-pair", {"a": 1.0, "b": 1.0, "power": 0.1, "error": 1e6}),
+        ("gamma-shape", {"shape": 1.0, "shift": 0.1, "error": 1e300}),
+        ("gamma-rate", {"shape": 1.0, "rate": 1e-300, "shift": 1e300}),
+    ],
+)
+def test_numbers_beyond_float64_promise_nothing_instead_of_failing(name, numbers):
+    """A file may state them; 1e300/1e-300 and e^(10^6) overflow."""
+    curve = sf.Profile(name, {**numbers, "draws": 1})
+    assert curve.renyi(1) == math.inf
+    if "error" in numbers:
+        assert curve.delta(1.0) == curve.deltas(np.array([1.0]))[0] == 1
 
 
 # --- targets ---------------------------------------------------------------------------------------------------------

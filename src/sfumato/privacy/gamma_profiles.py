@@ -64,6 +64,8 @@ def gamma_shape_renyi(shape: float, shift: float, order: float) -> float:
 def gamma_rate_renyi(shape: float, rate: float, shift: float, order: float) -> float:
     """Larger Renyi divergence of Gamma(shape, rate) and Gamma(shape, rate + shift) over both directions."""
     x = shift / rate
+    if x == math.inf:
+        return math.inf
     if order == 1:
         return shape * (max(x - math.log1p(x), math.log1p(x) - x / (1 + x)) + 2.0**-50 * x)
     order = safe_order(order, x, 1.0)
