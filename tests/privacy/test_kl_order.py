@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 import re
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
 import sfumato as sf
+from effort import sized
 from sfumato.privacy.convert import renyi_to_delta, renyi_to_epsilon
 from sfumato.privacy.curves import Curve
+from sfumato.privacy.gamma_profiles import gamma_rate_renyi, gamma_shape_renyi
 from sfumato.privacy.inflation import renyi_extra
+from sfumato.privacy.posterior_profiles import beta_renyi
 
 # --- the curves at order 1 -------------------------------------------------------------------------------------------
 
@@ -72,6 +76,21 @@ def test_order_one_is_the_larger_kl_divergence(name, curve, exact):
 @pytest.mark.parametrize(("name", "curve", "exact"), CASES, ids=[case[0] for case in CASES])
 def test_order_one_is_the_limit_of_the_orders_above(name, curve, exact):
     assert curve.renyi(1) <= curve.renyi(1 + 1e-6) == pytest.approx(curve.renyi(1), rel=1e-4)
+
+
+def test_order_one_of_small_and_large_numbers_is_never_below_fifty_digits():
+    """Shifts down to 1e-9, where the two logarithms of the Gamma function nearly cancel."""
+    rng = np.random.default_rng(4)
+    with mpmath.workdps(50):
+        for first, second, shift in 10.0 ** rng.uniform([-6, -6, -9], [7, 7, 3], (sized(200, 2000), 3)):
+            a, b, s = mpmath.mpf(first), mpmath.mpf(second), mpmath.mpf(shift)
+            rise, fall = (mpmath.loggamma(x + s) - mpmath.loggamma(x) for x in (a, b))
+            beta = fall - rise + s * (mpmath.digamma(a + s) - mpmath.digamma(b))
+            shape = max(s * mpmath.digamma(a + s) - rise, rise - s * mpmath.digamma(a))
+            rate = a * max(s / b - mpmath.log1p(s / b), mpmath.log1p(s / b) - s / (b + s))
+            assert beta_renyi(first, second, shift, 1.0) >= beta
+            assert gamma_shape_renyi(first, shift, 1.0) >= shape
+            assert gamma_rate_renyi(first, second, shift, 1.0) >= rate
 
 
 def test_a_bounded_range_covers_every_two_point_law():
