@@ -48,3 +48,9 @@ def test_orders_and_epsilons_that_were_asked_for_are_marked():
 def test_the_height_can_be_given():
     figure = sf.plots.renyi_curve(guarantee(sf.Pure(1.0)), epsilon=3.0)
     assert figure.axes[0].get_ylim() == (0, 3.0)
+
+
+def test_a_curve_known_at_the_first_order_alone_is_drawn_up_to_it():
+    figure = sf.plots.renyi_curve({"kl": guarantee(sf.Renyi([1], [0.02]))})
+    assert figure.axes[0].get_ylim() == (0, pytest.approx(0.021))
+    assert legend(figure) == ["kl"]

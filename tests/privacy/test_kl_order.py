@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
 import sfumato as sf
+from effort import sized
 from sfumato.privacy.convert import renyi_to_delta, renyi_to_epsilon
 from sfumato.privacy.curves import Curve
+from sfumato.privacy.gamma_profiles import gamma_rate_renyi, gamma_shape_renyi
 from sfumato.privacy.inflation import renyi_extra
+from sfumato.privacy.posterior_profiles import beta_renyi
 
 # --- the curves at order 1 -------------------------------------------------------------------------------------------
 
@@ -71,6 +76,21 @@ def test_order_one_is_the_larger_kl_divergence(name, curve, exact):
 @pytest.mark.parametrize(("name", "curve", "exact"), CASES, ids=[case[0] for case in CASES])
 def test_order_one_is_the_limit_of_the_orders_above(name, curve, exact):
     assert curve.renyi(1) <= curve.renyi(1 + 1e-6) == pytest.approx(curve.renyi(1), rel=1e-4)
+
+
+def test_order_one_of_small_and_large_numbers_is_never_below_fifty_digits():
+    """Shifts down to 1e-9, where the two logarithms of the Gamma function nearly cancel."""
+    rng = np.random.default_rng(4)
+    with mpmath.workdps(50):
+        for first, second, shift in 10.0 ** rng.uniform([-6, -6, -9], [7, 7, 3], (sized(200, 2000), 3)):
+            a, b, s = mpmath.mpf(first), mpmath.mpf(second), mpmath.mpf(shift)
+            rise, fall = (mpmath.loggamma(x + s) - mpmath.loggamma(x) for x in (a, b))
+            beta = fall - rise + s * (mpmath.digamma(a + s) - mpmath.digamma(b))
+            shape = max(s * mpmath.digamma(a + s) - rise, rise - s * mpmath.digamma(a))
+            rate = a * max(s / b - mpmath.log1p(s / b), mpmath.log1p(s / b) - s / (b + s))
+            assert beta_renyi(first, second, shift, 1.0) >= beta
+            assert gamma_shape_renyi(first, shift, 1.0) >= shape
+            assert gamma_rate_renyi(first, second, shift, 1.0) >= rate
 
 
 def test_a_bounded_range_covers_every_two_point_law():
@@ -167,6 +187,43 @@ def test_a_ledger_at_order_one_is_refused(tmp_path):
         pytest.raises(sf.errors.ArgumentError, match=r"greater than 1.*KL"),
     ):
         ledger.register("people", epsilon=1, delta=1e-6, currency="renyi", order=1)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, 1e-6), (0.1, 1e-9), (20, 1e-3), (5, 1e-5)])
+def test_the_order_that_the_refusal_suggests_can_be_registered(tmp_path, epsilon, delta):
+    with sf.Ledger(tmp_path / "ledger.db") as ledger:
+        with pytest.raises(sf.errors.ArgumentError) as refused:
+            ledger.register("people", epsilon=epsilon, delta=delta, currency="renyi", order=1)
+        suggested = re.search(r"Register order (\d+)", str(refused.value))
+        ledger.register("people", epsilon=epsilon, delta=delta, currency="renyi", order=int(suggested[1]))
+        assert ledger.remaining("people").renyi(int(suggested[1])) > epsilon / 4
+
+
+def test_a_promise_of_a_kl_alone_states_it_and_no_infinite_epsilon():
+    promise = str(sf.Guarantee(sf.Renyi([1], [0.02]), "replace-one", "theorem", "source"))
+    assert promise.startswith("KL divergence at most 0.02 (total variation at most 0.1")
+    assert "no epsilon is promised at a smaller delta" in promise
+    assert "infinity" not in promise
+    assert "(epsilon, delta) = (" in str(
+        sf.Guarantee(sf.Renyi([1, 2], [0.02, 0.1]), "replace-one", "theorem", "source")
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("perturbed-gaussian", {"mu": 0.1, "error": 1e6}),
+        ("beta-pair", {"a": 1.0, "b": 1.0, "power": 0.1, "error": 1e6}),
+        ("gamma-shape", {"shape": 1.0, "shift": 0.1, "error": 1e300}),
+        ("gamma-rate", {"shape": 1.0, "rate": 1e-300, "shift": 1e300}),
+    ],
+)
+def test_numbers_beyond_float64_promise_nothing_instead_of_failing(name, numbers):
+    """A file may state them; 1e300/1e-300 and e^(10^6) overflow."""
+    curve = sf.Profile(name, {**numbers, "draws": 1})
+    assert curve.renyi(1) == math.inf
+    if "error" in numbers:
+        assert curve.delta(1.0) == curve.deltas(np.array([1.0]))[0] == 1
 
 
 # --- targets ---------------------------------------------------------------------------------------------------------

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 from test_predict import RNG, YES, X, clipped, release
 
 import sfumato as sf
 from sfumato.errors import ArgumentError
+from sfumato.queries import held_out as held_out_module
 
 NUMBER = sf.Schema({"x": sf.Number(-3, 3)}, name="numbers")
 COUNT = sf.Schema({"x": sf.Number(0, 5, integer=True)}, name="counts")
@@ -132,18 +134,87 @@ def test_several_classes_and_counts_against_their_laws():
     assert poisson.log_likelihood(ROWS, target=counts[:30]).values == pytest.approx(expected)
 
 
-def test_the_target_of_a_table_is_one_of_its_columns():
+def table_release() -> sf.Release:
     schema = sf.Schema({"age": sf.Number(0, 100), "ill": sf.Boolean()}, target="ill")
-    age = RNG.uniform(0, 100, 500)
-    data = sf.Dataset.from_table({"age": age, "ill": RNG.random(500) < age / 100}, schema=schema)
+    age = np.linspace(0, 100, 500)
+    data = sf.Dataset.from_table({"age": age, "ill": np.arange(500) % 7 < age / 20}, schema=schema)
     model = sf.Gibbs(sf.losses.Logistic(radius=1.2), sf.priors.Gaussian(1.0))
-    made = sf.publish(sf.plan(model, 500, 5.0, 1e-3, mechanism="langevin"), data, randomness=sf.seeded(1))
+    return sf.publish(sf.plan(model, 500, 5.0, 1e-3, mechanism="langevin"), data, randomness=sf.seeded(1))
+
+
+def vector_release() -> sf.Release:
+    data = sf.Dataset.from_arrays(X[:50, :2], schema=sf.Schema.vector(2, data_norm=1.0))
+    plan = sf.plan(sf.families.GaussianMean(2, 1.0, 1.0), 50, 9.0, 1e-3, draws=2)
+    return sf.publish(plan, data, randomness=sf.seeded(1))
+
+
+def test_the_target_of_a_table_is_one_of_its_columns():
+    made = table_release()
     proba = made.predict_proba({"age": [20, 120]})
     held_out = made.log_likelihood({"age": [20, 120], "ill": [False, True]})
     assert held_out.mean == pytest.approx(np.log(proba[0, 0]) + np.log(proba[1, 1]))
     assert "1 cell of age" in held_out.note
     with pytest.raises(ArgumentError, match="ill"):
         made.log_likelihood({"age": [20, 30]})
+
+
+def test_a_stream_is_read_once():
+    table = pa.table({"age": [20.0, 120.0], "ill": [False, True]})
+    stream = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    made = table_release()
+    assert made.log_likelihood(stream).mean == made.log_likelihood(table).mean
+
+
+@pytest.mark.parametrize("wrap", [np.array, sparse.csr_array, lambda rows: rows.tolist()])
+def test_vectors_may_be_sparse_or_lists_and_shortened_ones_are_noted(wrap):
+    made = vector_release()
+    rows = np.array([[0.3, 0.4], [3.0, 4.0]])
+    held_out = made.log_likelihood(wrap(rows))
+    expected = [stats.multivariate_normal.logpdf(clipped(rows), m).sum() for m in made.draws.pooled()]
+    assert held_out.values == pytest.approx(expected)
+    assert held_out.note == "1 row is longer than data_norm 1 and was shortened"
+
+
+def test_numbers_of_vectors_that_are_not_finite_are_noted_and_texts_refused():
+    made = vector_release()
+    held_out = made.log_likelihood(np.array([[np.nan, 0.5], [np.inf, 0.0]]))
+    assert held_out.note == "2 numbers are not finite and count as 0"
+    assert held_out.values == pytest.approx(made.log_likelihood([[0.0, 0.5], [0.0, 0.0]]).values)
+    with pytest.raises(ArgumentError, match="'a' is no finite number"):
+        made.log_likelihood([["a", 0.5], [0.0, 0.0]])
+
+
+def test_answers_that_were_clipped_or_empty_are_noted():
+    made = table_release()
+    assert made.log_likelihood({"age": [20, 30], "ill": [None, True]}).note == "1 empty cell of ill counts as no"
+    counts = RNG.poisson(2.0, 400).clip(0, 9)
+    loss = sf.losses.ClippedPoisson(radius=1.0, clip=9.0, label_bound=9.0)
+    poisson = release(loss, sf.Number(0, 9), counts, draws=1)
+    rows = 0.5 * clipped(ROWS[:2])
+    rates = np.exp(rows @ poisson.draws.pooled()[0])
+    held_out = poisson.log_likelihood(rows, target=[3, 40])
+    assert held_out.mean == pytest.approx(stats.poisson.logpmf([3, 9], rates).sum())
+    assert held_out.note == "1 cell of target lies outside 0 to 9 and was clipped"
+    for answers, says in ((["a", 1], "'a' is no finite number"), (np.ones((1, 2)), "one-dimensional")):
+        with pytest.raises(ArgumentError, match=says):
+            poisson.log_likelihood(rows, target=answers)
+
+
+def test_counts_of_an_estimator_are_in_its_own_units():
+    rows, counts = RNG.uniform(0, 10, (300, 1)), RNG.poisson(3.0, 300).clip(0, 20)
+    fitted = sf.PrivatePoissonRegressor(50.0, 1e-3, bounds=[(0, 10)], bounds_y=(0, 20), random_state=1).fit(
+        rows, counts
+    )
+    held_out = fitted.release_.log_likelihood(rows[:3], target=[0, 15, 90])
+    assert held_out.mean == pytest.approx(stats.poisson.logpmf([0, 15, 20], fitted.predict(rows[:3])).sum())
+    assert "outside 0 to 20" in held_out.note
+
+
+def test_a_hazard_too_small_for_float64_keeps_its_logarithm():
+    likelihood = held_out_module.LIKELIHOODS[sf.losses.ClippedCloglog]
+    scores = np.array([-800.0, -39.0, -41.0, 2.0])[:, None, None]
+    exact = [-800.0, -39.0, -41.0, math.log(-math.expm1(-math.exp(2.0)))]
+    assert likelihood(scores, np.ones((4, 1)), None)[:, 0] == pytest.approx(exact, rel=1e-14)
 
 
 def refusals():

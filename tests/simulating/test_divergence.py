@@ -42,6 +42,30 @@ def test_tempered_gammas_and_a_dirichlet_against_quadrature():
     assert abs(sf.posterior_divergence(shares, [[2, 3, 4]])[0] - ratio.mean()) < 5 * error
 
 
+def test_groups_are_added_up_to_one_number_for_each_data_set():
+    groups = sf.grouped(sf.families.BetaBernoulli(2, 3), "site", ["a", "b"])
+    plan = sf.plan(groups, 20, target=sf.Renyi([2], [0.1]), mechanism="diffused")
+    r = plan["power"]
+    expected = [
+        sum(kl(stats.beta(2 + k, 3 + m), stats.beta(2 + k * r, 3 + m * r).logpdf, 1e-9, 1 - 1e-9) for k, m in cells)
+        for cells in ([(3, 7), (4, 6)], [(1, 9), (8, 2)])
+    ]
+    assert sf.posterior_divergence(plan, [[3, 7, 4, 6], [1, 9, 8, 2]]) == pytest.approx(expected, rel=1e-7)
+
+
+def test_totals_of_a_normal_mean_are_sums_above_the_lower_bound():
+    model = sf.families.NormalMean(2.0, -1, 3, mean=0.5, precision=0.7)
+    plan = sf.plan(model, 10, target=sf.Renyi([2], [0.1]), mechanism="diffused")
+    records = np.linspace(-1, 2, 10)
+
+    def posterior(power: float):
+        precision = 0.7 + 10 * power / 2
+        return stats.norm((0.35 + power * records.sum() / 2) / precision, precision**-0.5)
+
+    expected = kl(posterior(1.0), posterior(plan["power"]).logpdf, -5, 6)
+    assert sf.posterior_divergence(plan, [(records + 1).sum()]) == pytest.approx([expected], rel=1e-6)
+
+
 def test_the_direct_draw_is_the_posterior():
     assert sf.posterior_divergence(sf.plan(BETA, 100, mechanism="exact"), [0, 38, 100]).tolist() == [0, 0, 0]
 
@@ -84,6 +108,9 @@ def test_what_has_no_divergence_is_refused():
     noisy = sf.plan(sf.families.DirichletCategorical(3), 9, 1.0, 1e-6, mechanism="noisy-statistics")
     with pytest.raises(ArgumentError, match="untruncated Beta and Gamma"):
         sf.posterior_divergence(noisy, [[3, 3, 3]])
+    truncated = sf.networks.BayesianNetwork({"a": []}, {"a": 2}, alpha=2.0, floor=0.3)
+    with pytest.raises(ArgumentError, match="without a floor"):
+        sf.posterior_divergence(sf.plan(truncated, 10, 0.5, 0), [[1, 9]])
     with pytest.raises(ArgumentError, match=r"what sf\.plan returned"):
         sf.posterior_divergence("plan", [1])
     with pytest.raises(ArgumentError, match="100 records can have"):

@@ -117,6 +117,24 @@ def test_a_simulation_says_that_it_is_not_private_and_is_no_release(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("name", "records", "says"),
+    [
+        ("beta, tempered", [2], "whole numbers from 0 to 1; got 2 to 2"),
+        ("beta, tempered", [0.5], "whole numbers from 0 to 1"),
+        ("beta, tempered", [np.nan], "finite numbers"),
+        ("beta, tempered", [], "at least one"),
+        ("beta, tempered", ["yes"], "must be numbers"),
+        ("counts, tempered", [-1, 3], "whole numbers of at least 0; got -1 to 3"),
+        ("durations, tempered", [-0.5], "numbers of at least 0"),
+    ],
+)
+def test_records_that_the_model_cannot_have_are_refused(name, records, says):
+    plan, total = PLANS[name]
+    with pytest.raises(ArgumentError, match=says):
+        sf.simulate(plan, [total], seed=1).log_likelihood(records)
+
+
+@pytest.mark.parametrize(
     ("call", "says"),
     [
         (lambda: sf.simulate(sf.families.BetaBernoulli(1, 1), [1], seed=0), "what sf.plan returned"),

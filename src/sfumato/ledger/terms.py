@@ -59,10 +59,12 @@ class Terms:
                 f"got order={self.order!r} with currency {self.currency!r}."
             )
         if self.order == 1:
+            # At this order a free release costs less than epsilon/2 of the promise: -log(delta)/(order - 1) = epsilon/2.
+            usable = math.ceil(1 + 2 * math.log(1 / self.delta) / self.epsilon)
             raise ArgumentError(
                 "order must be greater than 1 in a ledger: a KL divergence (order 1) implies no epsilon at a small delta, "
-                "so no cap at order 1 keeps the promise (epsilon, delta). Register order 2, say; plans made for a target at "
-                "order 1 are charged there like all others."
+                f"so no cap at order 1 keeps the promise (epsilon, delta). Register order {usable}, say; plans made for a target "
+                "at order 1 are charged there like all others."
             )
         if self.order is not None:
             set_(self, "order", _validate.between("order", self.order, 1.0, math.inf))

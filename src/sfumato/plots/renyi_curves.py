@@ -45,6 +45,8 @@ def renyi_curve(
         promise.guarantee.renyi(low + _SHOWN * (end - low) if end < high else high)
         for promise, end in zip(shown, ends, strict=True)
     ]
+    # A curve known at few orders may be infinite at every order shown but the first, whose value is then its top.
+    tops = [tip if tip < math.inf else promise.guarantee.renyi(low) for tip, promise in zip(tops, shown, strict=True)]
     top = 1.05 * max(*tops, 1e-9) if epsilon is None else _validate.positive("epsilon", epsilon)
     made, (axis,) = _drawing.figure(f"Renyi curve: {change(shown[0].guarantee, distance)}")
     lines: list[Any] = []

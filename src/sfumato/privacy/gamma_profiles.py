@@ -10,7 +10,7 @@ import numpy as np
 from sfumato._validate import positive, whole
 from sfumato.privacy.loss_distribution import ComposedLoss
 from sfumato.privacy.pair_losses import FINE, Array, Direction, composed_pair, one, safe_order
-from sfumato.privacy.pairs import gamma_rate_delta, gamma_shape_delta, log_gamma_ratio
+from sfumato.privacy.pairs import RATIO_ERROR, gamma_rate_delta, gamma_shape_delta, log_gamma_ratio
 from sfumato.privacy.profiles import Parameters, Registered, number, takes
 
 
@@ -49,7 +49,8 @@ def gamma_shape_renyi(shape: float, shift: float, order: float) -> float:
 
         ratio = float(log_gamma_ratio(one(shape), one(shift))[0])
         above, below = shift * float(digamma(shape + shift)), shift * float(digamma(shape))
-        return max(0.0, above - ratio, ratio - below) + 2.0**-48 * (shift + abs(ratio) + abs(above) + abs(below))
+        error = 2.0**-48 * (shift + abs(ratio) + abs(above) + abs(below)) + 2 * RATIO_ERROR
+        return max(0.0, above - ratio, ratio - below) + error
     order = safe_order(order, shift, shape)
     if order == math.inf:
         return math.inf
@@ -64,6 +65,8 @@ def gamma_shape_renyi(shape: float, shift: float, order: float) -> float:
 def gamma_rate_renyi(shape: float, rate: float, shift: float, order: float) -> float:
     """Larger Renyi divergence of Gamma(shape, rate) and Gamma(shape, rate + shift) over both directions."""
     x = shift / rate
+    if x == math.inf:
+        return math.inf
     if order == 1:
         return shape * (max(x - math.log1p(x), math.log1p(x) - x / (1 + x)) + 2.0**-50 * x)
     order = safe_order(order, x, 1.0)

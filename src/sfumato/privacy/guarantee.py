@@ -14,6 +14,7 @@ from sfumato.privacy.codec import curve_from_json, refuse_unknown
 from sfumato.privacy.curves import BoundedRange, Curve, Gaussian, Pure
 from sfumato.privacy.gaussian_tail import bisect_down
 from sfumato.privacy.metric import Metric
+from sfumato.privacy.renyi import Renyi
 from sfumato.privacy.statements import Assumption as Assumption
 from sfumato.privacy.statements import assumption, id_of, in_words, joined
 
@@ -162,6 +163,11 @@ class Guarantee:
             head = f"Pure {_short(curve.epsilon_value)}-differential privacy"
         elif isinstance(curve, BoundedRange):
             head = f"Pure {_short(curve.epsilon_value)}-differential privacy (bounded range)"
+        elif isinstance(curve, Renyi) and curve.orders == (1.0,) and not self.slack:
+            bounds = (
+                f"KL divergence at most {_short(curve.values[0])} (total variation at most {_short(curve.delta(0.0))})"
+            )
+            return f"{bounds}; no epsilon is promised at a smaller delta. {self._who()}"
         else:
             head = "Differential privacy"
         points = ", ".join(f"({_short(self.epsilon(d))}, {d:.0e})" for d in (1e-5, 1e-6))

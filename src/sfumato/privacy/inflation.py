@@ -25,17 +25,24 @@ from sfumato.privacy.gaussian_tail import UNIT
 from sfumato.privacy.pair_losses import Array
 from sfumato.privacy.profiles import Parameters, Registered, number
 
+# e^709 overflows a float64: laws known to within larger factors promise nothing.
+_LARGEST_ERROR = 700.0
+
 
 def inflated(delta: Callable[[float], float], error: float, epsilon: float) -> float:
     """Delta of laws whose every mass is off by a factor within exp(+-error): exp(error) delta(eps - 2 error)."""
     if error == 0:
         return delta(epsilon)
+    if error > _LARGEST_ERROR:
+        return 1.0
     moved = epsilon - 2 * error
     inner = delta(moved) if moved >= 0 else -math.expm1(moved) + math.exp(moved) * delta(-moved)
     return min(1.0, math.exp(error) * inner * (1 + 1e-15))
 
 
 def _inflated_many(deltas: Callable[[Array], Array], error: float, epsilons: Array) -> Array:
+    if error > _LARGEST_ERROR:
+        return np.ones_like(epsilons)
     moved = epsilons - 2 * error
     inner = deltas(np.abs(moved))
     # A negative eps by delta(-eps) = 1 - e^-eps + e^-eps delta(eps) of the mirrored pair; profiles here are symmetric maxima.
@@ -51,6 +58,8 @@ def renyi_extra(error: float, order: float, divergence: float = math.inf) -> flo
     if error == 0:
         return 0.0
     if order == 1:
+        if error > _LARGEST_ERROR:
+            return math.inf
         mean_loss = divergence + min(2.0, math.sqrt(2 * divergence))
         return (2 * error + math.expm1(error) * mean_loss) * (1 + 8 * UNIT)
     return 2 * error if order == math.inf else error * (2 * order - 1) / (order - 1)

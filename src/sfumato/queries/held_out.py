@@ -9,6 +9,7 @@ the declared missing value, a number outside its bounds as the nearest bound.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,9 +24,9 @@ from sfumato.models.families.densities import log_density
 from sfumato.models.losses.protocol import Loss
 from sfumato.models.model import LOSSES
 from sfumato.models.reading import model_from_json
-from sfumato.queries import predict
+from sfumato.queries import predict, public_rows
 from sfumato.queries.predict import Regression
-from sfumato.schema import Schema
+from sfumato.schema import Number, Schema
 from sfumato.schema.public_cells import PublicTally
 from sfumato.schema.reading import open_source
 from sfumato.schema.vector_units import VectorUnits
@@ -65,7 +66,7 @@ class HeldOut:
         )
         note = f" {self.note}." if self.note else ""
         return (
-            f"log-likelihood of {self.records:,} held-out records: {self.mean:.6g} nats{spread}, "
+            f"log-likelihood of {self.records:,} held-out record{'s' * (self.records > 1)}: {self.mean:.6g} nats{spread}, "
             f"{self.per_record:.4g} a record.{note}"
         )
 
@@ -80,16 +81,15 @@ def log_likelihood(
     if target is not None:
         raise ArgumentError("target is for regressions on vectors; this model reads a table of records alone.")
     declared = Schema.from_json(schema["document"])
-    tally = PublicTally()
     if declared.dimension is not None:
-        (values,) = _joined(records, None, declared, tally, ("matrix",))
-        values = np.asarray(values if isinstance(values, np.ndarray) else values.toarray())
+        rows = public_rows.read_vectors(declared.without_target(), records, declared.dimension)
+        matrix, note = rows.columns["matrix"], rows.note
+        values = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
     else:
         (name,) = model.columns(declared)[:1]
-        (values,) = _joined(records, None, declared.only([name]), tally, (name,))
-        tally.refuse(declared.columns)
+        values, note = _column(records, Schema({name: declared.columns[name]}, name=declared.name))
     theta = draws.pooled().reshape(len(draws.pooled()), -1)
-    return HeldOut(_summed(model, theta, values), len(values), tally.sentence(declared.columns))
+    return HeldOut(_summed(model, theta, values), len(values), note)
 
 
 def _summed(model: Any, theta: Array, records: Array) -> Array:
@@ -103,12 +103,14 @@ def _summed(model: Any, theta: Array, records: Array) -> Array:
     return np.concatenate(parts)
 
 
-def _joined(records: Any, target: Any, schema: Schema, tally: PublicTally, names: tuple[str, ...]) -> list[Any]:
-    """The encoded columns of all chunks of a public table."""
-    chunks = list(open_source(records, target, schema, tally))
-    if not chunks or not chunks[0][names[0]].shape[0]:
+def _column(records: Any, declared: Schema) -> tuple[Array, str]:
+    """The one declared column of a public table, encoded, and a sentence on its cells that were clipped or empty."""
+    tally, (name,) = PublicTally(), declared.columns
+    chunks = [chunk[name] for chunk in open_source(records, None, declared, tally)]
+    if not sum(map(len, chunks)):
         raise ArgumentError("held-out records must hold at least one row; got none.")
-    return [np.concatenate([chunk[name] for chunk in chunks]) for name in names]
+    tally.refuse(declared.columns)
+    return np.concatenate(chunks), tally.sentence(declared.columns)
 
 
 # --- regressions -----------------------------------------------------------------------------------------------------
@@ -133,13 +135,14 @@ def _probit(scores: Array, labels: Array, units: VectorUnits | None) -> Array:
 
 
 def _cloglog(scores: Array, labels: Array, units: VectorUnits | None) -> Array:
-    hazard = np.exp(np.minimum(scores[..., 0], 700.0))  # e^709 overflows
-    with np.errstate(divide="ignore"):
-        return np.where(labels == 1, np.log(-np.expm1(-hazard)), -hazard)
+    hazard = np.exp(np.clip(scores[..., 0], -40.0, 700.0))  # e^709 overflows
+    # log(1 - exp(-h)) = log h - h/2 + ..., and below h = e^-40 all but log h, the score, is lost in rounding.
+    yes = np.where(scores[..., 0] < -40.0, scores[..., 0], np.log(-np.expm1(-hazard)))
+    return np.where(labels == 1, yes, -hazard)
 
 
 def _poisson(scores: Array, labels: Array, units: VectorUnits | None) -> Array:
-    """Poisson, y s - e^s - log y!, the score of an estimator in the units of its labels."""
+    """Poisson, y s - e^s - log y!, the score of an estimator in the units of its labels; y! is Gamma(y + 1) for every y."""
     from scipy.special import gammaln
 
     log_rate = scores[..., 0] if units is None else units.shift + units.factor * scores[..., 0]
@@ -168,9 +171,10 @@ def _likelihood_of(loss: Loss) -> Likelihood:
 
 
 def _of_regression(likelihood: Likelihood, regression: Regression, records: Any, target: Any) -> HeldOut:
-    rows = predict.read_public(regression, records)
+    source = _readable_twice(records) if target is None else records
+    rows = predict.read_public(regression, source)
     features = predict.features_of(regression, rows.columns)
-    labels = _labels(regression, records if target is None else target, target is not None)
+    labels, note = _labels(regression, source if target is None else target, target is not None)
     if len(labels) != len(features):
         raise ArgumentError(f"target must have one answer for each of the {len(features):,} rows; got {len(labels):,}.")
     draws, outputs, width = regression.draws.shape
@@ -181,18 +185,30 @@ def _of_regression(likelihood: Likelihood, regression: Regression, records: Any,
         part = slice(start, start + size)
         scores = np.asarray(features[part] @ flat).reshape(-1, draws, outputs)
         total += likelihood(scores, np.broadcast_to(labels[part, None], scores.shape[:2]), units).sum(axis=0)
-    return HeldOut(total, len(features), rows.note)
+    return HeldOut(total, len(features), "; ".join(filter(None, (rows.note, note))))
 
 
-def _labels(regression: Regression, given: Any, apart: bool) -> Array:
-    """Answers as numbers: positions of levels, or counts. Of a table they are its target column."""
+def _readable_twice(records: Any) -> Any:
+    """The table itself; a stream, which is empty once it was read, as a table in memory."""
+    if not hasattr(records, "__arrow_c_stream__") or hasattr(records, "columns"):
+        return records
+    import pyarrow as pa
+
+    stream = records if isinstance(records, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(records)
+    return stream.read_all()
+
+
+def _labels(regression: Regression, given: Any, apart: bool) -> tuple[Array, str]:
+    """Answers as numbers, positions of levels or counts, and what was clipped or empty. Of a table they are its target column."""
     schema = regression.schema
     name = schema.target or ""
     if not apart and schema.dimension is not None:
         raise ArgumentError("rows that are vectors need their answers: release.log_likelihood(X, target=y).")
-    if apart and regression.classes is None:
-        return np.asarray(given, dtype=np.float64).ravel()
-    tally, column = PublicTally(), Schema({name: schema.columns[name]})
-    (values,) = _joined({name: given} if apart else given, None, column, tally, (name,))
-    tally.refuse(column.columns)
-    return np.asarray(values, dtype=np.float64)
+    column = schema.columns[name]
+    if schema.units is not None and isinstance(column, Number):
+        # An estimator's release declares counts divided by e^shift; 12 digits undo the rounding of that product.
+        unit = math.exp(schema.units.shift)
+        low, high = (float(f"{unit * bound:.12g}") for bound in (column.lower, column.upper))
+        column = Number(low, high)
+    values, note = _column({name: given} if apart else given, Schema({name: column}, name=schema.name))
+    return np.asarray(values, dtype=np.float64), note

@@ -48,20 +48,24 @@ def design_of(model: Gibbs, schema: Schema) -> Design:
 def read_rows(model: Gibbs, schema: Schema, X: Any) -> PublicRows:
     """Read and encode public rows; none at all, and cells that no declaration allows, are refused."""
     wanted = design_of(model, schema).schema
-    if wanted.dimension is None:
-        return _table(wanted, X)
+    return _table(wanted, X) if wanted.dimension is None else read_vectors(wanted, X, wanted.dimension)
+
+
+def read_vectors(wanted: Schema, X: Any, dimension: int) -> PublicRows:
+    """Read public vectors of a schema without a target: a matrix, sparse or not, or a list of rows."""
     if wanted.units is not None and not _is_sparse(X):
         return _scaled(wanted, wanted.units, X)
     if (
         isinstance(X, list | tuple) or getattr(getattr(X, "dtype", None), "kind", "") == "O"
     ):  # cells may be texts: each is looked at
-        return _scaled(wanted, VectorUnits(default_names(wanted.dimension)), X)
+        return _scaled(wanted, VectorUnits(default_names(dimension)), X)
     if wanted.units is not None and is_scaled(wanted.units):
         raise ArgumentError("rows of this release are scaled by bounds, which fills a sparse X: give X.toarray().")
     tally = PublicTally()
     columns = _joined(wanted, X, tally)
-    shortened = tally.result().columns["matrix"].clipped if wanted.rows == "clip" else 0
-    return PublicRows(columns, _shortened(shortened, wanted))
+    counts = tally.result().columns["matrix"]
+    parts = [_unusable(counts.missing), _shortened(counts.clipped if wanted.rows == "clip" else 0, wanted)]
+    return PublicRows(columns, "; ".join(part for part in parts if part))
 
 
 def is_scaled(units: VectorUnits) -> bool:
@@ -107,6 +111,12 @@ def _refuse_appended(schema: Schema, units: VectorUnits) -> None:
             'an estimator with rows="normalise" and an intercept appended a constant to every row before scaling it, and this '
             "release does not hold that constant: use the estimator's own predict."
         )
+
+
+def _unusable(count: int) -> str:
+    if not count:
+        return ""
+    return f"{count:,} number{'s are' if count > 1 else ' is'} not finite and count{'s' * (count == 1)} as 0"
 
 
 def _shortened(count: int, schema: Schema) -> str:

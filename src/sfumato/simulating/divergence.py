@@ -19,6 +19,7 @@ from sfumato._quadrature import Array, gauss_legendre
 from sfumato.errors import ArgumentError
 from sfumato.mechanisms.plan import Plan
 from sfumato.models.families._rate import Rate
+from sfumato.models.networks._tables import Tables
 from sfumato.simulating import laws
 
 # Noise beyond this many standard deviations has a probability below 1e-33 and is left out.
@@ -36,8 +37,13 @@ def posterior_divergence(plan: Plan, totals: Any) -> Array:
 
     The true posterior is that of the plan's model at power 1 and strength 1. Grid rounding, a fraction of the posterior's
     width, is left out. The result is computed from totals of records without any noise: use public or simulated
-    totals, and do not publish it for private data. Closed forms for every conjugate family that is drawn exactly;
-    from noisy statistics by numerical integration, for Beta posteriors without a floor and Gamma posteriors without bounds.
+    totals, and do not publish it for private data.
+
+    `totals` are what the family sums: ones, events, counts of cells or durations; the vectors of GaussianMean and
+    MultivariateNormal; x - lower for NormalMean, |x - centre| for LaplaceScale, (x - centre)^2/2 for NormalPrecision. Groups
+    are added up. Posteriors that are drawn exactly have closed forms, but for truncated ones and LogitNormal, which are
+    integrated (LogitNormal to about 1e-4 of the divergence); truncated networks are refused. From noisy statistics the
+    mixture is integrated for Beta posteriors without a floor and Gamma posteriors without bounds.
     Source: Geumlek et al. 2017, section 5.1 (KL(P || A)).
     """
     planned = laws.check_plan(plan, "divergences from the true posterior")
@@ -46,7 +52,13 @@ def posterior_divergence(plan: Plan, totals: Any) -> Array:
     true = model.natural(rows, planned.n)
     deviation = laws.noise_deviation(planned)
     if deviation == 0:
-        return np.asarray(model.divergence(true, laws.natural(planned, rows)), dtype=np.float64)
+        if isinstance(model, Tables) and model.bounded:
+            raise ArgumentError(
+                f"the divergence of truncated tables is not computed: give a network without a floor; got {model}."
+            )
+        # A grouped model has one posterior for each group: rows of the same data set are next to each other.
+        gaps = np.asarray(model.divergence(true, laws.natural(planned, rows)), dtype=np.float64)
+        return np.asarray(gaps.reshape(len(rows), -1).sum(axis=1))
     if not laws.one_number(model) or model.bounded:
         raise ArgumentError(
             f"the divergence from draws of noisy statistics is integrated for untruncated Beta and Gamma posteriors; got {model}."

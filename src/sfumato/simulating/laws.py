@@ -11,6 +11,7 @@ from sfumato.errors import ArgumentError
 from sfumato.mechanisms.plan import Plan
 from sfumato.models.families._gamma_rate import GammaRate
 from sfumato.models.families._rate import Rate
+from sfumato.models.families.exponential_rate import ExponentialRate
 from sfumato.models.families.family import Family
 from sfumato.models.families.gamma_poisson import GammaPoisson
 from sfumato.procedures import law, noisy_totals
@@ -51,6 +52,24 @@ def read_totals(model: Family, totals: Any, n: int) -> Array:
     if not np.isfinite(rows).all() or not np.allclose(model.feasible(rows, n), rows, rtol=1e-9, atol=1e-9):
         raise ArgumentError(f"totals must be sums that {n:,} records can have.")
     return rows
+
+
+def read_records(model: Any, records: Any) -> Array:
+    """Held-out records as numbers that the model can have: successes of its trials, counts, durations or other numbers."""
+    try:
+        values = np.asarray(records, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError("records must be numbers.") from error
+    if not values.size or not np.isfinite(values).all():
+        raise ArgumentError("records must be finite numbers, at least one; got none, or a number that is not finite.")
+    counted = isinstance(model, Rate | GammaPoisson)
+    least = 0.0 if counted or isinstance(model, ExponentialRate) else -np.inf
+    most = float(model.trials) if isinstance(model, Rate) else np.inf
+    if (values < least).any() or (values > most).any() or (counted and (values != np.rint(values)).any()):
+        kind = "whole numbers" if counted else "numbers"
+        limit = f"from 0 to {most:g}" if most < np.inf else "of at least 0"
+        raise ArgumentError(f"records of {model} must be {kind} {limit}; got {values.min():g} to {values.max():g}.")
+    return values
 
 
 def noise_deviation(plan: Plan) -> float:

@@ -30,7 +30,7 @@ class Simulation:
 
     def log_likelihood(self, records: Any) -> Array:
         """Return log p(held-out records | draw) for each data set: records (m,), or (data sets, m) where each has its own."""
-        values = np.asarray(records, dtype=np.float64)
+        values = laws.read_records(self.plan.model, records)
         if values.ndim not in (1, 2) or (values.ndim == 2 and len(values) != len(self.draws)):
             raise ArgumentError(
                 f"records must be shaped (m,), or ({len(self.draws)}, m) with a row for each data set; got {values.shape}."
