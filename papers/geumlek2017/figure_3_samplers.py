@@ -58,17 +58,17 @@ def compared(name: str, out: Output) -> list[list[Any]]:
         cells = [each for each in cells if each.radius >= _cells.RADIUS / _cells.PRECISION]
     rows = []
     for number, each in enumerate(cells[::every]):
-        rows += _both(name, each, (training, test), chains, steps)
+        rows += _both(name, each, (training, test), chains, steps, number)
         out.progress(number + 1, len(cells[::every]), f"{name}, cells")
     return rows
 
 
 def _both(
-    name: str, cell: _cells.Cell, parts: tuple[_tables.Table, _tables.Table], chains: int, steps: int
+    name: str, cell: _cells.Cell, parts: tuple[_tables.Table, _tables.Table], chains: int, steps: int, number: int
 ) -> list[list[Any]]:
     """Rows of the comparison for this cell, by both samplers."""
     target = _cells.posterior(parts[0], [cell] * chains)
-    rng = target.xp.random.default_rng([3, len(parts[1][0])])
+    rng = target.xp.random.default_rng([number, len(parts[1][0])])  # each cell its own numbers
     first = measured(target, _chains.hamiltonian(target, rng)[0], parts[1])
     other = measured(target, _chains.random_walk(target, rng, steps), parts[1])
     spread = np.sqrt((first.var(axis=0, ddof=1) + other.var(axis=0, ddof=1)) / chains)
