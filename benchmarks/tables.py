@@ -23,9 +23,10 @@ HERE = Path(__file__).resolve().parent
 
 # Where the tables come from, for whoever has not got them.
 HOW_TO_GET = (
-    "Set SFUMATO_DATA to a folder that holds them: adult.data and adult.test from https://archive.ics.uci.edu/dataset/2/adult, "
+    "Set SFUMATO_DATA to a folder that holds them, as they are or compressed with gzip: "
+    "adult.data and adult.test from https://archive.ics.uci.edu/dataset/2/adult, "
     "abalone.data from https://archive.ics.uci.edu/dataset/1/abalone, and mnist_3v8.npz with `images` (rows x 784, 0 to 255) and "
-    "`labels` (3 or 8) of MNIST's training set."
+    "`labels` (3 or 8) of MNIST's training set, http://yann.lecun.com/exdb/mnist/."
 )
 
 

@@ -144,7 +144,13 @@ number that they print is computed by a script of the folder `papers`: `make pap
 `make papers-quick` with little simulation (minutes), `sfumato papers NAME` one of them. A script prints lines
 "paper / here / verdict"; it fails where the condition that a verdict rests on does not hold, and where a verdict differs from
 this page's. What is printed wrongly has a row of its own [with a test that computes it](errata.md). This page is written by
-`python -m papers.page build/papers`. Some scripts need Adult, Abalone or MNIST; without them they say how to get them.
+`python -m papers.page build/papers`. Some scripts need Adult, Abalone or MNIST; without them they say how to get them. Figure 3
+keeps the results of every run and cell in build/papers/geumlek2017/cells, so that a run that was stopped goes on where it was;
+delete that folder to compute them again.
+
+How to read the tables: the column *paper* has what is printed, evaluated at the numbers of the row where the paper gives a formula.
+A verdict in a table of statements is that of the whole statement, with exceptions in its text; claims take it part by part. A step
+of a proof that fails is *false* here and *proof* among the errata; a statement about experiments on data (Figure 3) has no erratum.
 
 The claims by verdict:
 """

@@ -60,23 +60,30 @@ def kept_verdicts(name: str) -> list[tuple[str, str]] | None:
 
 
 def run_all(wanted: str | None = None, *, quick: bool = False, runs: int | None = None, folder: Path) -> int:
-    """Run the chosen scripts; return how many fail: an error, a condition that does not hold, a verdict other than the page's."""
-    failed, lacking = [], set()
+    """Run the chosen scripts; return how many fail: an error, a condition that does not hold, a verdict other than the page's.
+
+    Scripts whose data are not there count as failures only where no script ran.
+    """
+    failed, idle, lacking = [], [], set()
     repeated = runs or int(os.environ.get("RUNS", "0")) or (QUICK_RUNS if quick else RUNS)
     listed = chosen(wanted)
     for number, name in enumerate(listed, 1):
         print(f"[{number}/{len(listed)}] {name}: {module(name).PLACE}. {title(name)}", flush=True)
         if absent := missing(name):
             lacking.update(absent)
+            idle.append(name)
             print(f"  not run: it needs {', '.join(absent)}", flush=True)
         elif not _run(name, Output(folder / name.split("/")[0], name.split("/")[1], quick, repeated)):
             failed.append(name)
     if lacking:
         print(f"Data that were not there: {', '.join(sorted(lacking))}. {tables.HOW_TO_GET}")
-    print(f"{len(listed) - len(failed)} of {len(listed)} scripts without a fault; results in {folder}")
+    waiting = f", {len(idle)} not run for want of data" if idle else ""
+    print(
+        f"{len(listed) - len(failed) - len(idle)} of {len(listed)} scripts without a fault{waiting}; results in {folder}"
+    )
     for name in failed:
         print(f"FAILED: {name}")
-    return len(failed)
+    return len(failed) or int(idle == listed)
 
 
 def _run(name: str, out: Output) -> bool:

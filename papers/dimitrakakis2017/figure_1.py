@@ -28,7 +28,7 @@ def run(out: Output) -> None:
             rows += [(step, rate, *each) for each in zip(LEVELS, mass, bounds[step, rate][1], strict=True)]
     out.table(["step", "rate of the prior", "L", "prior mass of l <= L", "bound"], rows)
     out.figure(
-        sf.plots.theta_mass(STEPS, rates=(0.0, 1.0)),
+        sf.plots.theta_mass(STEPS[::-1], rates=(0.0, 1.0)),
         "Prior mass of the L-Lipschitz parameters of two Bernoulli grids and its best exponential lower bounds.",
     )
     _marks(out, constants)

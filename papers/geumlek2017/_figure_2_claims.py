@@ -30,7 +30,7 @@ def peaks(deviation: float) -> list[float]:
     noise = np.linspace(-8, 8, 4001)
     shares = np.exp(-0.5 * noise**2)
     counts = np.clip(ONES + deviation * noise, 0, N)
-    places = np.linspace(0.005, 0.995, 199)
+    places = np.linspace(0.001, 0.999, 999)
     height = (shares / shares.sum()) @ stats.beta.pdf(places, ALPHA + counts[:, None], BETA + N - counts[:, None])
     inner = (height[1:-1] > height[:-2]) & (height[1:-1] > height[2:]) & (height[1:-1] > 0.1 * height.max())
     return places[1:-1][inner].tolist()

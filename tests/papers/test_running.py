@@ -68,14 +68,19 @@ def test_without_the_tables_the_rest_runs_and_says_how_to_get_them(monkeypatch, 
     said = capsys.readouterr().out
     assert "not run: it needs abalone.data, adult.data, adult.test, mnist_3v8.npz" in said
     assert "archive.ics.uci.edu/dataset/1/abalone" in said
+    assert "1 of 2 scripts without a fault, 1 not run for want of data" in said
     assert (tmp_path / "minami2016" / "figure_1.png").stat().st_size > 1000
+    monkeypatch.setattr(running, "chosen", lambda wanted: ["geumlek2017/figure_3"])
+    assert running.run_all(quick=True, folder=tmp_path) == 1
 
 
 def test_the_command_lists_the_scripts_and_names_them_when_asked_for_another():
     listed = CliRunner().invoke(app, ["papers", "--list"]).output
     assert [line.split()[0] for line in listed.splitlines()] == running.names()
-    with pytest.raises(ArgumentError, match=r"there is no script 'shannon1948'.*minami2016/figure_1"):
-        CliRunner().invoke(app, ["papers", "shannon1948"], catch_exceptions=False)
+    with pytest.raises(
+        ArgumentError, match=r"there is no script 'figur_3'. Did you mean .*geumlek2017/figure_3.*--list"
+    ):
+        CliRunner().invoke(app, ["papers", "figur_3"], catch_exceptions=False)
 
 
 def test_installed_without_a_clone_the_command_says_so(monkeypatch, tmp_path):

@@ -28,6 +28,9 @@ class Renyi(Curve):
     kind = "renyi"
 
     def __init__(self, orders: Iterable[float], values: Iterable[float]) -> None:
+        for name, given in (("orders", orders), ("values", values)):
+            if not isinstance(given, Iterable):
+                raise ArgumentError(f"{name} must be a list of numbers, such as [2.0]; got {given!r}.")
         listed, bounds = (
             [_validate.real(name, x) for x in xs] for name, xs in (("orders", orders), ("values", values))
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,7 +34,10 @@ def papers(
     running = _scripts()
     known = running.chosen(name)
     if not known:
-        raise ArgumentError(f"there is no script {name!r}. The scripts: {', '.join(running.names())}.")
+        scripts = running.names()
+        near = [each for each in scripts if name in each] or get_close_matches(str(name), scripts, 3, 0.5)
+        meant = f" Did you mean {' or '.join(near[:3])}?" if near else ""
+        raise ArgumentError(f"there is no script {name!r}.{meant} 'sfumato papers --list' names all {len(scripts)}.")
     if listed:
         for each in known:
             typer.echo(f"{each}  {running.module(each).PLACE}. {running.title(each)}")
