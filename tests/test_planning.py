@@ -331,3 +331,11 @@ def test_a_guarantee_names_the_float_noise_of_a_chain_and_of_nothing_else(mechan
     assumed = [a.value for a in plan.guarantee.assumptions if a.origin == "assumed"]
     assert assumed == ["float64 normals (53 bits)"] * (mechanism != "exponential")
     assert sf.Guarantee.from_json(plan.guarantee.to_json()) == plan.guarantee
+
+
+def test_a_pure_target_that_no_power_meets_says_what_would_help():
+    model = sf.Gibbs(sf.losses.Logistic(radius=1.0), sf.priors.Gaussian(precision=10.0), dimension=3)
+    with pytest.raises(sf.errors.CalibrationError, match=r"needs a bounded log ratio: truncate .*sf\.priors\.Ball"):
+        sf.plan(model, 1000, 1.0, 0.0)
+    truncated = sf.Gibbs(model.loss, sf.priors.Ball(model.prior, radius=8.0), dimension=3)
+    assert sf.plan(truncated, 1000, 1.0, 0.0).guarantee.epsilon(0.0) <= 1.0

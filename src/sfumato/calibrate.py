@@ -118,6 +118,13 @@ def _log_ratio(price: float, allowed: float) -> float:
     return math.inf if allowed == 0 or price == math.inf else max(_ABOVE, math.log(price) - math.log(allowed))
 
 
+# A draw whose log ratio is unbounded has no epsilon at delta = 0, whatever its power.
+_PURE = (
+    "A pure target (delta = 0) needs a bounded log ratio: truncate the prior or the family, as sf.priors.Ball(prior, radius=...) "
+    "does, or give a delta above 0."
+)
+
+
 def largest_admitted(
     excess: Callable[[float], float], lower: float, upper: float, what: str, target: Target, tolerance: float = 1e-10
 ) -> float:
@@ -127,9 +134,10 @@ def largest_admitted(
         return upper
     bottom = excess(lower)
     if bottom > 0:
+        pure = target.delta == 0 and bottom == math.inf
         raise CalibrationError(
             f"no {what} in [{lower:.3g}, {upper:.3g}] meets the target {target}. "
-            "Ask for a larger epsilon or delta, fewer draws, or a stronger prior."
+            + (_PURE if pure else "Ask for a larger epsilon or delta, fewer draws, or a stronger prior.")
         )
     return math.exp(_search(lambda x: excess(math.exp(x)), math.log(lower), math.log(upper), bottom, top, tolerance))
 

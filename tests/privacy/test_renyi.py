@@ -266,3 +266,8 @@ def test_json_both_ways_with_infinity():
 def test_broken_documents_are_refused(document):
     with pytest.raises(sf.errors.FormatError):
         Curve.from_json(document)
+
+
+def test_a_single_number_for_the_orders_is_refused_in_a_sentence():
+    with pytest.raises(sf.errors.ArgumentError, match=r"orders must be a list of numbers, such as \[2.0\]; got 1"):
+        sf.Renyi(1, 0.1)
