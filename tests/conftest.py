@@ -19,7 +19,7 @@ from effort import LONG, THINNED
 if not LONG:
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
-settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=100 if LONG else 50)
+settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=100 if LONG else 40)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
