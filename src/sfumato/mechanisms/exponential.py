@@ -96,7 +96,7 @@ def _plan_pure(request: Request[Gibbs], procedure: Any, target: Target) -> Plan:
     model, n, draws = request.model, request.n, request.draws
 
     def with_share(power: float) -> Guarantee:
-        # The price depends on r alone, whatever the lattice: here it is one of one point.
+        """The price of all draws at this power: it depends on r alone, so a lattice of one point stands for every lattice."""
         exact = envelope.exact_range(model, n, 1, power)
         gamma = rejection.variation_paid(share=UNIFORM, points=1, ratio=_RATIO)
         return draws * rejection.uniform_share(
