@@ -29,6 +29,7 @@ LAYERS = [
     ("verifying",),
     ("release",),
     ("publishing",),
+    ("auditing",),
     ("private_bounds", "estimators", "plots"),
     ("shells",),
     ("__main__",),
