@@ -83,14 +83,23 @@ def spacing(deviation: float) -> Fraction:
     return Fraction(2) ** (math.frexp(deviation / _STEPS)[1] - 1)
 
 
+def deviation_of(task: Task[Family, Parameters]) -> Fraction:
+    """The standard deviation of the noise, in the totals' own units."""
+    return Fraction(float(task.parameters.noise)) * Fraction(task.model.sensitivity)
+
+
+def noisy_totals(task: Task[Family, Parameters], engine: TotalsEngine, randomness: Randomness) -> list[Fraction]:
+    """The exact totals with exact rounded normal noise: all that the rest of the procedure sees of the data."""
+    deviation = deviation_of(task)
+    return rounded_normals(randomness, law.exact_totals(task.model, engine), deviation, spacing(float(deviation)))
+
+
 def carry_out(
     task: Task[Family, Parameters], engine: TotalsEngine, randomness: Randomness, report: Report = silent
 ) -> Draws:
     """Add exact rounded normal noise to the exact totals; what follows is post-processing."""
     model, n = task.model, task.n
-    totals = law.exact_totals(model, engine)
-    deviation = Fraction(float(task.parameters.noise)) * Fraction(model.sensitivity)
-    noisy = rounded_normals(randomness, totals, deviation, spacing(float(deviation)))
+    noisy = noisy_totals(task, engine, randomness)
     if not model.drawn:
         estimates = np.array(model.estimate(noisy, n)).reshape(model.draw_shape)
         return Draws(np.broadcast_to(estimates, (1, task.draws, *model.draw_shape)), model.labels)

@@ -1,0 +1,54 @@
+"""The log likelihood ratio of a release whose noisy numbers are all published: the best test there is.
+
+Each published number p is a number of the data plus normal noise of a known deviation s. Under either data set, after the same
+published history, that number is known: v under the first and w under the second. The logarithm of the ratio of the densities,
+second over first, is then the sum over all numbers of (|p - v|^2 - |p - w|^2)/(2 s^2). Rounding to a public grid is ignored:
+it is a millionth of the noise, and any function of a release is a valid test.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.auditing.error_rates import Array
+from sfumato.auditing.runs import Trial
+from sfumato.draws import Draws
+from sfumato.procedures import law, noisy_totals
+from sfumato.samplers.langevin import Recursion
+
+
+def ratio_is_known(trial: Trial) -> bool:
+    """Whether all noisy numbers of this trial are published."""
+    return trial.inside or trial.procedure.NAME == "path"
+
+
+def likelihood_ratios(trials: tuple[Trial, Trial], made: list[Draws]) -> Array:
+    """One ratio for each run."""
+    if trials[0].inside:
+        return _of_totals(trials, np.stack([np.asarray(draws.totals) for draws in made]))
+    return np.concatenate([_of_paths(trials, draws) for draws in made])
+
+
+def _of_totals(trials: tuple[Trial, Trial], totals: Array) -> Array:
+    """Of noisy totals (runs, totals): linear in them."""
+    task = trials[0].task
+    first, second = (np.array(law.exact_totals(task.model, trial.engine), dtype=np.float64) for trial in trials)
+    shift = second - first
+    return np.asarray((totals - 0.5 * (first + second)) @ shift / float(noisy_totals.deviation_of(task)) ** 2)
+
+
+def _of_paths(trials: tuple[Trial, Trial], draws: Draws) -> Array:
+    """Of every chain of a noisy-gradient path, all chains in one pass."""
+    task, (first, second) = trials[0].task, (trial.engine for trial in trials)
+    transcript = np.asarray(draws.transcript)
+    number, _, d = transcript.shape
+    total = np.zeros(number)
+
+    def add(theta: Array, done: int) -> Array:
+        published = transcript[:, done - 1]
+        away, near = (published - engine.gradient(theta) / task.n for engine in (first, second))
+        total[:] += ((away**2).sum(axis=1) - (near**2).sum(axis=1)) / (2 * task.parameters.noise**2)
+        return published
+
+    Recursion.of(task.model.prior, task.n, number, d, dict(task.parameters)).run(add)
+    return np.asarray(total.reshape(-1, task.draws).sum(axis=1))
