@@ -1,78 +1,25 @@
 """Replay of shape-first releases: what two neighbouring data sets would publish, given the same published history.
 
-`Replay` stands in for the randomness of a procedure. Where the procedure adds noise to the numbers of a part, it sees the numbers
-and the deviation, and answers with what is published: any numbers at all. A second run on a neighbour is given the
-answers of the first, so that every part is compared after the same history, as the adaptive composition of the prices demands.
+`sfumato.auditing.replay_noise` stands in for the randomness of a procedure; here are the models, the records that a person may
+choose against the bounds, and the prices by hand.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 import sfumato as sf
+from sfumato.auditing.replay_noise import Part, Replay, after, published
 from sfumato.engines.opening import open_engine
 from sfumato.procedures import shaped_path
 from sfumato.procedures.protocol import Task
 
 Array = np.ndarray
-
-
-@dataclass(frozen=True)
-class Part:
-    """Numbers before noise, the deviation of the noise, and what was published."""
-
-    values: Array
-    noise: float
-    published: Array
-
-
-class Replay:
-    """The stand-in; `answer(place, values, noise)` gives what the part at that place publishes."""
-
-    private = False
-
-    def __init__(self, answer: Callable[[int, Array, float], Array]) -> None:
-        self.answer, self.parts = answer, []
-
-    def normal(self, shape: Any) -> _Noise:
-        return _Noise(self, shape)
-
-
-class _Noise:
-    """noise * this is remembered, and values + noise * this is the answer."""
-
-    __array_ufunc__ = None
-
-    def __init__(self, replay: Replay, shape: Any) -> None:
-        self.replay, self.shape, self.deviation = replay, shape, 0.0
-
-    def __rmul__(self, deviation: float) -> _Noise:
-        self.deviation = deviation
-        return self
-
-    def __radd__(self, values: Array) -> Array:
-        assert values.shape == self.shape
-        replay = self.replay
-        published = replay.answer(len(replay.parts), values, self.deviation)
-        replay.parts.append(Part(np.array(values), self.deviation, published))
-        return published
-
-
-def live(seed: int, size: float = 1.0) -> Replay:
-    """Normal noise, `size` times as large as it should be: noise of size 0 publishes the numbers, of size 100 hides them."""
-    rng = np.random.default_rng(seed)
-    return Replay(lambda place, values, noise: values + size * noise * rng.normal(size=values.shape))
-
-
-def after(parts: list[Part]) -> Replay:
-    """The published history of an earlier run."""
-    return Replay(lambda place, values, noise: parts[place].published)
 
 
 # --- models and rows ---------------------------------------------------------------------------------------------------------
@@ -114,7 +61,7 @@ def replayed(task: Task, engines: list[Any], first: Replay, run: Any = shaped_pa
     run.carry_out(task, engines[0], first)
     found = [first.parts]
     for engine in engines[1:]:
-        again = after(first.parts)
+        again = after(published(first.parts))
         run.carry_out(task, engine, again)
         found.append(again.parts)
     return found

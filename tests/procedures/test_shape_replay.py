@@ -6,9 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from shape_replay import LOSSES, NORM, by_hand, engine_of, hostile_rows, live, model_of, replayed, spent
+from shape_replay import LOSSES, NORM, by_hand, engine_of, hostile_rows, model_of, replayed, spent
 
 import sfumato as sf
+from sfumato.auditing.replay_noise import live
 from sfumato.engines.protocol import UNIT_ROUNDOFF, gradient_error
 from sfumato.mechanisms import shaped_path as mechanism
 from sfumato.mechanisms.protocol import Request

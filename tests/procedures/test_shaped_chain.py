@@ -12,10 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from shape_replay import LOSSES, NORM, engine_of, hostile_rows, live, model_of, replayed
+from shape_replay import LOSSES, NORM, engine_of, hostile_rows, model_of, replayed
 
 import sfumato as sf
 from sfumato import storage
+from sfumato.auditing.replay_noise import live
 from sfumato.errors import AssumptionError, FormatError, MechanismRefused, SfumatoError
 from sfumato.grids.line import spacing
 from sfumato.procedures import shape_first, shaped_chain

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from shape_replay import NORM, by_hand, engine_of, live, model_of, replayed, spent
+from shape_replay import NORM, by_hand, engine_of, model_of, replayed, spent
 from test_shaped_path import D, data, edited, planned
 
 import sfumato as sf
 from forging import forge, stored
+from sfumato.auditing.replay_noise import live
 from sfumato.engines.opening import open_engine
 from sfumato.errors import SfumatoError
 from sfumato.mechanisms import shaped_path as mechanism
