@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -54,12 +55,18 @@ def few_at_a_time(work: Callable[[Part], Any], parts: Iterable[Part]) -> Iterato
     For matrix products. The BLAS library is limited to one thread meanwhile: its own threads wait for each other busily, which
     on a machine with other work was measured to take fifty times as long.
     """
-    from threadpoolctl import threadpool_limits
-
     count, remaining = os.cpu_count() or 1, iter(parts)
-    with threadpool_limits(1, user_api="blas"):
+    with _blas().limit(limits=1, user_api="blas"):
         while batch := list(islice(remaining, count)):
             yield from in_order(work, batch, min(count, len(batch)))
+
+
+@functools.cache
+def _blas() -> Any:
+    """The control of numpy's matrix library. To look it up takes milliseconds, far longer than a pass over a small table."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def sums_few_at_a_time(
