@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.auditing.error_rates import Array
+from sfumato.auditing.replay_likelihood import log_likelihood_ratio
 from sfumato.auditing.runs import Trial
 from sfumato.draws import Draws
 from sfumato.procedures import law, noisy_totals
@@ -19,14 +20,17 @@ from sfumato.samplers.langevin import Recursion
 
 def ratio_is_known(trial: Trial) -> bool:
     """Whether all noisy numbers of this trial are published."""
-    return trial.inside or trial.procedure.NAME == "path"
+    return trial.inside or trial.procedure.NAME in ("path", "shaped-path")
 
 
 def likelihood_ratios(trials: tuple[Trial, Trial], made: list[Draws]) -> Array:
     """One ratio for each run."""
     if trials[0].inside:
         return _of_totals(trials, np.stack([np.asarray(draws.totals) for draws in made]))
-    return np.concatenate([_of_paths(trials, draws) for draws in made])
+    if trials[0].procedure.NAME == "path":
+        return np.concatenate([_of_paths(trials, draws) for draws in made])
+    (first, second), trial = (each.engine for each in trials), trials[0]
+    return np.array([log_likelihood_ratio(trial.task, trial.procedure, (first, second), draws) for draws in made])
 
 
 def _of_totals(trials: tuple[Trial, Trial], totals: Array) -> Array:

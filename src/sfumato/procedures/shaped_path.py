@@ -34,7 +34,7 @@ from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.protocol import Task
 from sfumato.procedures.shape_first import BEND, SCALE, Learnt, label_column, tail_means
 from sfumato.randomness import Randomness
-from sfumato.samplers.langevin import Recursion, Report, bounded, noisy_path, silent
+from sfumato.samplers.langevin import Field, Recursion, Report, bounded, noisy_path, silent
 from sfumato.shapes import symmetric
 from sfumato.shapes.schedule import learning_rate
 from sfumato.theorems import curvature, weighted
@@ -85,13 +85,17 @@ def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee
     if not agree or (parameters.score_noise is None) == (parameters.score_matrix_noise is None):
         raise FormatError("the numbers of a shape-first path contradict each other: the record was edited.")
     shape_first.check_rule(parameters.rule)
-    parts = [
+    return weighted.shape_first(part_prices(model, n, parameters), fixed_beforehand=True)
+
+
+def part_prices(model: Gibbs, n: int, parameters: Parameters) -> list[Guarantee]:
+    """The prices of moments, path, curvature and scores, each whatever was published before it."""
+    return [
         shape_first.moments_price(model, n, parameters.moments_noise, label_column(model, parameters.rule)),
         _path_price(model, n, parameters),
         _curvature_price(model, n, parameters),
         _score_price(model, n, parameters),
     ]
-    return weighted.shape_first(parts, fixed_beforehand=True)
 
 
 def _path_price(model: Gibbs, n: int, parameters: Parameters) -> Guarantee:
@@ -170,15 +174,21 @@ def carry_out(
     moments = shape_first.publish_moments(model, engine, numbers.moments_noise, label, randomness)
     learnt = shape_first.learnt(model, moments, numbers.moments_noise, label)
     weighed = engine.weighed(learnt.shape.matrix, BEND, learnt.loss)
+    gradient = mean_gradient(task, learnt, weighed)
+    run = noisy_path(gradient, recursion_of(task, learnt), numbers.noise, randomness, True, report)
+    transcript = np.asarray(run.transcript)
+    published = {"moments": moments, **second_order(task, learnt, weighed, transcript, randomness)}
+    return Draws(average_of(task, learnt, transcript)[None, None, :], engine.labels, transcript, None, published)
+
+
+def mean_gradient(task: Task[Gibbs, Parameters], learnt: Learnt, weighed: WeighedEngine) -> Field:
+    """The mean gradient at theta_t (chains, d), in mapped coordinates and in units of the slope: what gets noise at every step."""
     slope, matrix = learnt.loss.largest_slope(), learnt.shape.matrix
 
     def gradient(theta: Array) -> Array:
         return weighed.gradient(learnt.start + theta @ matrix) @ matrix / (task.n * slope)
 
-    run = noisy_path(gradient, recursion_of(task, learnt), numbers.noise, randomness, True, report)
-    transcript = np.asarray(run.transcript)
-    published = {"moments": moments, **_second_order(task, learnt, weighed, transcript, randomness)}
-    return Draws(average_of(task, learnt, transcript)[None, None, :], engine.labels, transcript, None, published)
+    return gradient
 
 
 def average_of(task: Task[Gibbs, Parameters], learnt: Learnt, transcript: Array) -> Array:
@@ -215,7 +225,7 @@ def curvature_units(model: Gibbs, learnt: Learnt) -> float:
     return model.loss.largest_curvature() / learnt.loss.largest_curvature()
 
 
-def _second_order(
+def second_order(
     task: Task[Gibbs, Parameters], learnt: Learnt, weighed: WeighedEngine, transcript: Array, randomness: Randomness
 ) -> dict[str, Array]:
     """The noisy curvature at the average of the path, and the noisy scale or matrix of the scores there."""

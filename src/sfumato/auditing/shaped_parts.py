@@ -1,0 +1,140 @@
+"""The parts of a shape-first path, each attacked by itself: moments, path, curvature and scores.
+
+Each part is priced by itself, whatever was published before it. So a history is fixed first, by one release on the first data
+set; then the part is drawn many times on both, by the code of the procedure, and its likelihood ratio is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.auditing.attack import RATIO, Attack
+from sfumato.auditing.error_rates import Array, pilot_thresholds
+from sfumato.auditing.pairs import Neighbours
+from sfumato.draws import Draws
+from sfumato.engines.opening import open_engine
+from sfumato.errors import ArgumentError
+from sfumato.mechanisms.plan import Plan
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.procedures import shape_first, shaped_path
+from sfumato.procedures.shape_first import BEND, label_column
+from sfumato.randomness import Randomness
+from sfumato.samplers.langevin import noisy_path
+
+PARTS = ("moments", "path", "curvature", "scores")
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One data set after the fixed history: its engine, and what follows from the published moments."""
+
+    engine: Any
+    weighed: Any
+    gradient: Callable[[Array], Array]
+
+
+def part_prices(plan: Plan) -> dict[str, Guarantee]:
+    """The price of every part of a shape-first path."""
+    if plan.procedure != shaped_path.NAME:
+        raise ArgumentError(f"parts are those of procedure 'shaped-path'; the plan is drawn by {plan.procedure!r}.")
+    model, n, numbers = plan.model, plan.n, plan.parameters
+    return dict(zip(PARTS, shaped_path.part_prices(model, n, numbers), strict=True))  # type: ignore[arg-type]
+
+
+def attack_part(plan: Plan, pair: Neighbours, part: str, runs: int, source: Randomness, pilot: int = 500) -> Attack:
+    """Draw one part `runs` times on each of two data sets after the same history; `pilot` runs more choose the thresholds."""
+    task = plan.task
+    engines = [open_engine(data, plan.model, shaped_path.NEEDS) for data in (pair.first, pair.second)]
+    history = shaped_path.carry_out(task, engines[0], source.spawn())
+    learnt = shaped_path.learnt_of(task, history)
+    sides = []
+    for engine in engines:
+        weighed = engine.weighed(learnt.shape.matrix, BEND, learnt.loss)
+        gradient = shaped_path.mean_gradient(task, learnt, weighed)
+        sides.append(Side(_Remembered(engine), _Remembered(weighed), gradient))
+    draw = {"moments": _moments, "path": _path}.get(part, _second)(task, learnt, sides, history, part)
+    scores = [draw(side, pilot + runs, source) for side in sides]
+    thresholds = pilot_thresholds(scores[0][:pilot], scores[1][:pilot])
+    return Attack(replace(pair, name=f"{part} on {pair.name}"), RATIO, scores[0][pilot:], scores[1][pilot:], thresholds)
+
+
+class _Remembered:
+    """An engine whose sums are computed once: between the runs of a part only the noise differs."""
+
+    def __init__(self, engine: Any) -> None:
+        self.n, self.dimension, self.labels = engine.n, engine.dimension, engine.labels
+        self.moments, self.second_sums = (
+            _first_answer(getattr(engine, name, None)) for name in ("moments", "second_sums")
+        )
+
+
+def _first_answer(method: Any) -> Callable[..., Any]:
+    kept: list[Any] = []
+
+    def answer(*arguments: Any) -> Any:
+        if not kept:
+            kept.append(method(*arguments))
+        return kept[0]
+
+    return answer
+
+
+Drawer = Callable[[Side, int, Randomness], Array]
+
+
+class _Still:
+    """A source without noise: what a part has before noise is added."""
+
+    def normal(self, shape: Any) -> Array:
+        """Zeros."""
+        return np.zeros(shape)
+
+
+def _ratios(drawn: Array, first: Array, second: Array, noise: float) -> Array:
+    """Log likelihood ratios of vectors (runs, numbers) with normal noise about two centres."""
+    return np.asarray((((drawn - first) ** 2).sum(axis=-1) - ((drawn - second) ** 2).sum(axis=-1)) / (2 * noise**2))
+
+
+def _moments(task: Any, learnt: Any, sides: list[Side], history: Draws, part: str) -> Drawer:
+    noise, label = task.parameters.moments_noise, label_column(task.model, task.parameters.rule)
+
+    def once(side: Side, source: Any) -> Array:
+        return shape_first.publish_moments(task.model, side.engine, noise, label, source)
+
+    first, second = (once(side, _Still()) for side in sides)
+    return lambda side, runs, source: _ratios(np.stack([once(side, source) for _ in range(runs)]), first, second, noise)
+
+
+def _path(task: Any, learnt: Any, sides: list[Side], history: Draws, part: str) -> Drawer:
+    noise, recursion = task.parameters.noise, shaped_path.recursion_of(task, learnt)
+
+    def draw(side: Side, runs: int, source: Randomness) -> Array:
+        many = replace(recursion, start=np.zeros((runs, len(learnt.start))))
+        transcript = np.asarray(noisy_path(side.gradient, many, noise, source, True).transcript)
+        total = np.zeros(runs)
+
+        def add(theta: Array, done: int) -> Array:
+            published = np.asarray(transcript[:, done - 1])
+            total[:] += _ratios(published, sides[0].gradient(theta), sides[1].gradient(theta), noise)
+            return published
+
+        many.run(add)
+        return total
+
+    return draw
+
+
+def _second(task: Any, learnt: Any, sides: list[Side], history: Draws, part: str) -> Drawer:
+    numbers, transcript = task.parameters, np.asarray(history.transcript)
+    scores_noise = float(numbers.score_matrix_noise or numbers.score_noise or 0.0)
+    noise = numbers.curvature_noise if part == "curvature" else scores_noise
+
+    def once(side: Side, source: Any) -> Array:
+        return shaped_path.second_order(task, learnt, side.weighed, transcript, source)[part]
+
+    first, second = (once(side, _Still()) for side in sides)
+    return lambda side, runs, source: _ratios(np.stack([once(side, source) for _ in range(runs)]), first, second, noise)
