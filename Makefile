@@ -6,7 +6,7 @@ CORE = $(VENV)/.core
 STAMP = $(VENV)/.tests
 WORKERS ?= auto
 
-.PHONY: help demo docs test test-long test-newest planted papers papers-quick lint bench bench-quick peers bench-speed clean
+.PHONY: help demo docs test test-long test-newest planted papers papers-quick lint bench bench-quick peers judges bench-speed clean
 
 help:
 	@echo "make demo         set up .venv, publish three things about a made-up survey under one budget, and write a report"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench-quick  import cost and planning times"
 	@echo "make docs         the documentation as a site in build/site, links checked"
 	@echo "make peers        private regressions beside their rivals and diffprivlib's (.venv-peers; needs the tables; hours)"
+	@echo "make judges       the auditor beside jax_privacy's, OpenDP's noise and diffprivlib (.venv-peers; minutes)"
 	@echo "make bench-speed  what a pass over the rows and a default fit cost, with their aims"
 
 # The core is enough for the demo; tests and linters add their own packages to the same environment.
@@ -91,11 +92,15 @@ bench: bench-quick bench-speed
 PEERS = .venv-peers
 $(PEERS)/.ready:
 	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
-	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check 'diffprivlib==0.6.6' 'scikit-learn<1.8'
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check 'diffprivlib==0.6.6' 'scikit-learn<1.8' \
+	  'jax-privacy==2.0.0' 'opendp==0.16.0'
 	@touch $(PEERS)/.ready
 
 peers: $(STAMP) $(PEERS)/.ready
 	@$(BIN)/python benchmarks/utility.py --peers $(PEERS)/bin/python
+
+judges: $(STAMP) $(PEERS)/.ready
+	@PYTHONPATH=benchmarks $(BIN)/python benchmarks/audit_judges.py --peers $(PEERS)/bin/python
 
 # Two tools read the same mkdocs.yml; a broken link fails either. Zensical is built where it can be installed.
 $(VENV)/.docs: $(CORE)
