@@ -121,11 +121,15 @@ def _beta_delta(a: Array, b: Array, power: Array, epsilon: Array) -> Array:
     start = (_charged(epsilon, rise, fall) - (rise - fall)) / power - mode
     peak = 0.5 * np.log(first * rest / (2 * np.pi)) + stirling_error(total) - stirling_error(first) - stirling_error(b)
 
+    # About the mode, from the side of the smaller cell: there the logarithm's argument stays away from -1.
+    near = (mean <= rest)[:, None]
+    cell, share = np.where(near, first[:, None], b[:, None]), np.where(near, mean[:, None], rest[:, None])
+    sign = np.where(near, 1.0, -1.0)
+
     def log_density(d: Array) -> Array:
-        # About the mode, from the side of the smaller cell: there the logarithm's argument stays away from -1.
-        direct = first[:, None] * d - total[:, None] * log_mean_exp(mean[:, None], d)
-        mirrored = -b[:, None] * d - total[:, None] * log_mean_exp(rest[:, None], -d)
-        return np.where((mean <= rest)[:, None], direct, mirrored) + peak[:, None]
+        away = sign * d
+        logs: Array = cell * away - total[:, None] * log_mean_exp(share, away) + peak[:, None]
+        return logs
 
     return _tail_integral(log_density, lambda s: power[:, None] * s, start, np.zeros_like(start), -mode, power)
 

@@ -145,8 +145,8 @@ def _halves(i: int, j: int, n: int) -> list[tuple[int, int]]:
 def _block_bounds(blocks: list[tuple[int, int]], cells: Array, power: float, draws: int, epsilon: float) -> list[float]:
     if draws == 1:
         a, b = cells[:, 0], cells[:, 1]
-        forward, backward = (beta_delta(x, y, one(power), one(epsilon)) for x, y in ((a, b), (b, a)))
-        return [float(v) for v in np.maximum(forward, backward)]
+        both = beta_delta(np.stack([a, b]), np.stack([b, a]), one(power), one(epsilon))
+        return [float(v) for v in both.max(axis=0)]
     # A single k is judged as finely as the claim; a wider block only has to stay below it.
     dots = [FINE if i == j else COARSE for i, j in blocks]
     return [
