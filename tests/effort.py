@@ -88,6 +88,7 @@ THINNED: dict[str, int] = {
     "tests/samplers/test_logit_grid.py::test_relative_error_of_masses_is_below_what_is_charged": 2,
     "tests/samplers/test_logit_grid.py::test_the_outer_cells_hold_the_tails": 2,
     "tests/samplers/test_simplex_lattice.py::test_far_weights_are_drawn_with_their_own_chance": 2,
+    "tests/shapes/test_shape_posterior.py::test_intervals_cover": 3,
     "tests/shells/test_commands.py::test_every_kind_of_model_can_be_planned_and_released": 2,
     "tests/shells/test_fuzz.py::test_every_mutation_ends_in_one_clear_line": 4,
     "tests/shells/test_not_private.py::test_every_command_on_a_seeded_release_says_not_private": 2,
