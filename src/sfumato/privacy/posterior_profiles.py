@@ -117,7 +117,7 @@ def beta_bernoulli_delta(
     block still has above the claim is added to it, so the answer is an upper bound whatever the shape of the maximum.
     """
     ends = beta_endpoints(alpha, beta, n, power, trials)
-    claim = max(beta_pair_delta(a, b, power * trials, draws, epsilon) for a, b in ends)
+    claim = max(_block_bounds([(k, k) for k in range(len(ends))], np.array(ends), power * trials, draws, epsilon))
     hidden = (n - 1) * trials
     if not certified or hidden < 2:
         return claim
