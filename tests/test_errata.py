@@ -45,15 +45,17 @@ def test_every_label_is_used_and_every_paper_has_rows():
     assert len({(case.paper, case.where, case.printed) for case in CASES}) == len(CASES) > 55
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.evidence.stated], ids=lambda c: f"{c.paper} {c.where}")
-def test_a_wrong_number_in_a_row_is_refused(case):
-    for text in case.evidence.stated:
+def test_a_wrong_number_in_a_row_is_refused():
+    """One test, for which rows state a number is known once they are computed."""
+    stated = [(name, case, text) for name, case in zip(NAMES, CASES, strict=True) for text in case.evidence.stated]
+    assert len(stated) > 20
+    for name, case, text in stated:
         wrong = text[:-1] + str((int(text[-1]) + 3) % 10)
         changed = replace(case, true=case.true.replace(text, wrong))
-        assert changed.true != case.true
-        assert problems(changed)
+        assert changed.true != case.true, name
+        assert problems(changed), name
         shifted = replace(case.evidence, stated={**case.evidence.stated, text: float(wrong)})
-        assert problems(replace(case, compute=lambda evidence=shifted: evidence))
+        assert problems(replace(case, compute=lambda evidence=shifted: evidence)), name
 
 
 def test_a_bound_that_holds_is_not_false_and_a_correction_that_fails_is_refused():

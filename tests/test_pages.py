@@ -134,7 +134,8 @@ def test_every_page_has_an_entry():
     assert {path.name for path in DOCS.glob("*.md")} == set(SAID)
 
 
-@pytest.mark.parametrize("page", sorted(set(SAID) - {"index.md"}))
+# The first page is followed below, that of the ledger in ledger/test_ledger_notes.py.
+@pytest.mark.parametrize("page", sorted(set(SAID) - {"index.md", "ledger.md"}))
 def test_a_page_runs_as_printed(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     survey_files()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from test_pages import SAID
+
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PARTS = ["## Precondition", "## Statement", "## Proof", "## How it differs from the papers"]
 
@@ -27,6 +29,7 @@ def test_the_page_runs_as_printed(tmp_path, monkeypatch, capsys):
         exec(compile(block, "docs/ledger.md", "exec"), names)
     said = capsys.readouterr().out
     names["ledger"].close()
+    assert [word for word in SAID["ledger.md"] if word not in said] == []
     # Row by row as on the page, but for the time and the hash.
     printed = [line.strip() for line in text.splitlines() if line.startswith("    ")]
     spent = next(line for line in printed if line.startswith("survey: spent"))

@@ -22,25 +22,35 @@ def test_names_are_unique():
 
 
 @cache
-def statements(source: str) -> dict[str, ast.stmt]:
-    """The statements of a module by their own lines, decorators included; many faults share a file."""
-    lines, body = source.splitlines(), ast.parse(source).body
+def spans(source: str) -> list[tuple[int, int]]:
+    """Before which line the statements of a module begin, decorators included, and with which they end."""
+    body = ast.parse(source).body
     starts = [min([node.lineno, *(mark.lineno for mark in getattr(node, "decorator_list", []))]) for node in body]
-    return {"\n".join(lines[start - 1 : node.end_lineno]): node for start, node in zip(starts, body, strict=True)}
+    return [(start - 1, node.end_lineno or start) for start, node in zip(starts, body, strict=True)]
+
+
+def same_lines(one: list[str], other: list[str]) -> int:
+    """How many lines both have alike before the first that differs."""
+    return next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def same_meaning(source: str, changed: str) -> bool:
-    """Whether Python reads the same of both: statements with other lines are compared by what they are parsed to."""
-    old, new = statements(source), statements.__wrapped__(changed)
-    return [ast.dump(old[text]) for text in old if text not in new] == [
-        ast.dump(new[text]) for text in new if text not in old
-    ]
+    """Whether Python reads the same of both: what it parses the changed lines to, with the statements that they touch."""
+    before, after = source.splitlines(), changed.splitlines()
+    low = same_lines(before, after)
+    kept = same_lines(before[low:][::-1], after[low:][::-1])
+    high = len(before) - kept
+    touched = [span for span in spans(source) if span[0] <= high and span[1] >= low]
+    low, high = min([low, *(start for start, _ in touched)]), max([high, *(end for _, end in touched)])
+    grown = len(after) - len(before)
+    return ast.dump(ast.parse("\n".join(before[low:high]))) == ast.dump(ast.parse("\n".join(after[low : high + grown])))
 
 
 @pytest.mark.parametrize(
     ("changed", "same"),
     [("@f(1)\ndef g():\n    return 2  # two\n", True), ("@f(3)\ndef g():\n    return 2\n", False),
-     ("@f(1)\ndef g():\n    return 3\n", False), ("@f(1)\ndef g():\n    return 2\nx = 1\n", False)],
+     ("@f(1)\ndef g():\n    return 3\n", False), ("@f(1)\ndef g():\n    return 2\nx = 1\n", False),
+     ("@f(1)\ndef g():\n    x = 1\n    return 2\n", False), ("@f(1)\ndef g():\n\n    return 2\n", True)],
 )  # fmt: skip
 def test_a_comment_is_no_fault_and_a_changed_decorator_is_one(changed, same):
     assert same_meaning("@f(1)\ndef g():\n    return 2\n", changed) == same

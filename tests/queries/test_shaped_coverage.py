@@ -11,7 +11,7 @@ import pytest
 from effort import sized
 from regression_cells import CELLS, LEVEL, POISSON, Cell, covered
 
-RUNS = sized(30, 300)
+RUNS = sized(20, 300)
 # Four Monte Carlo errors of a share of .9 over independent runs, even if the coefficients of a run were all covered or none.
 MARGIN = 4 * np.sqrt(LEVEL * (1 - LEVEL) / RUNS)
 

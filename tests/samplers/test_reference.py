@@ -22,11 +22,11 @@ from sfumato.samplers import reference
 # Both kinds of chains stay within walls. The quick form shows it here for those that use a slope; for the other kind
 # procedures/test_reference_chain.py shows that a release stays in its ball.
 KINDS = sized(("slope",), ("slope", "slices"))
-# 40 chains of 4 coordinates give 160 squares, whose sum has a relative spread of sqrt(2 / 160) = 0.11: scales that are wrong
+# 10 chains of 16 coordinates give 160 squares, whose sum has a relative spread of sqrt(2 / 160) = 0.11: scales that are wrong
 # by a factor of 1.6 are rejected surely, those of the long form need 320 squares.
-D, CHAINS = 4, sized(40, 80)
+D, CHAINS = sized((16, 10), (4, 80))
 WRONG = sized((0.6, 1.6), (0.7, 1.3))
-PRECISION = np.array([0.5, 1.0, 2.0, 4.0])
+PRECISION = np.tile([0.5, 1.0, 2.0, 4.0], D // 4)
 
 
 @pytest.fixture(scope="module")

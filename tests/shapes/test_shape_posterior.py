@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -43,7 +44,9 @@ def test_a_noisy_score_matrix_falls_back_on_the_model():
     assert posterior(p, "robust").covariance == pytest.approx(posterior(p, "model").covariance, rel=1e-6, abs=1e-9)
 
 
+@cache
 def fits(count, seed, **numbers):
+    """Fits and their truths, made once: several tests read the same ones."""
     rng = np.random.default_rng(seed)
     return [logistic_fit(rng, **numbers) for _ in range(count)]
 
@@ -75,6 +78,7 @@ def test_leaving_out_the_noise_of_privacy_is_seen():
     assert coverage(fits(60, 11, **SMALL), lambda p: replace(p, noise=1e-3 * p.noise)) < 0.9 - MARGIN
 
 
+@cache
 def quadratics():
     rng = np.random.default_rng(15)
     return [quadratic_fit(rng, **VAGUE) for _ in range(60)]

@@ -59,7 +59,8 @@ def log_gamma_ratio(x: Array, shift: Array) -> Array:
     base = np.where(small, x + 16.0, x)
     top = base + shift
     growth = np.where(shift < -0.5 * base, np.log(top) - np.log(base), np.log1p(shift / base))
-    far = (base - 0.5) * growth + shift * np.log(top) - shift + stirling_error(top) - stirling_error(base)
+    above, below = stirling_error(np.stack([top, base]))
+    far = (base - 0.5) * growth + shift * np.log(top) - shift + above - below
     ratio: Array = far - np.where(small, steps, 0.0)
     return ratio
 
@@ -114,18 +115,23 @@ def beta_delta(a: Array, b: Array, power: Array, epsilon: Array) -> Array:
 
 
 def _beta_delta(a: Array, b: Array, power: Array, epsilon: Array) -> Array:
-    rise, fall = log_gamma_ratio(b, power), log_gamma_ratio(a, power)
+    rise, fall = log_gamma_ratio(np.stack([b, a]), power)
     first, total = a + power, a + power + b
     mean, rest = first / total, b / total
     mode = np.log(first) - np.log(b)
     start = (_charged(epsilon, rise, fall) - (rise - fall)) / power - mode
-    peak = 0.5 * np.log(first * rest / (2 * np.pi)) + stirling_error(total) - stirling_error(first) - stirling_error(b)
+    whole, own, other = stirling_error(np.stack([total, first, b]))
+    peak = 0.5 * np.log(first * rest / (2 * np.pi)) + whole - own - other
+
+    # About the mode, from the side of the smaller cell: there the logarithm's argument stays away from -1.
+    near = (mean <= rest)[:, None]
+    cell, share = np.where(near, first[:, None], b[:, None]), np.where(near, mean[:, None], rest[:, None])
+    sign = np.where(near, 1.0, -1.0)
 
     def log_density(d: Array) -> Array:
-        # About the mode, from the side of the smaller cell: there the logarithm's argument stays away from -1.
-        direct = first[:, None] * d - total[:, None] * log_mean_exp(mean[:, None], d)
-        mirrored = -b[:, None] * d - total[:, None] * log_mean_exp(rest[:, None], -d)
-        return np.where((mean <= rest)[:, None], direct, mirrored) + peak[:, None]
+        away = sign * d
+        logs: Array = cell * away - total[:, None] * log_mean_exp(share, away) + peak[:, None]
+        return logs
 
     return _tail_integral(log_density, lambda s: power[:, None] * s, start, np.zeros_like(start), -mode, power)
 

@@ -117,7 +117,7 @@ def beta_bernoulli_delta(
     block still has above the claim is added to it, so the answer is an upper bound whatever the shape of the maximum.
     """
     ends = beta_endpoints(alpha, beta, n, power, trials)
-    claim = max(beta_pair_delta(a, b, power * trials, draws, epsilon) for a, b in ends)
+    claim = max(_block_bounds([(k, k) for k in range(len(ends))], np.array(ends), power * trials, draws, epsilon))
     hidden = (n - 1) * trials
     if not certified or hidden < 2:
         return claim
@@ -145,8 +145,8 @@ def _halves(i: int, j: int, n: int) -> list[tuple[int, int]]:
 def _block_bounds(blocks: list[tuple[int, int]], cells: Array, power: float, draws: int, epsilon: float) -> list[float]:
     if draws == 1:
         a, b = cells[:, 0], cells[:, 1]
-        forward, backward = (beta_delta(x, y, one(power), one(epsilon)) for x, y in ((a, b), (b, a)))
-        return [float(v) for v in np.maximum(forward, backward)]
+        both = beta_delta(np.stack([a, b]), np.stack([b, a]), one(power), one(epsilon))
+        return [float(v) for v in both.max(axis=0)]
     # A single k is judged as finely as the claim; a wider block only has to stay below it.
     dots = [FINE if i == j else COARSE for i, j in blocks]
     return [
