@@ -1,0 +1,273 @@
+"""Record and replay: what meets randomness in a run on one data set, and on a neighbouring one after the same outputs.
+
+`recorded` carries a procedure out on recorded sums with a stand-in for its randomness. `compare` says, part by part, how far two
+such runs lie apart beside what is declared, what all parts together spend beside the price, and where the control flow of the two
+differs: calls of the engine, shapes, deviations, bits asked for. Where every noisy number is published, the arguments of all
+calls must agree to the last bit, since they follow from what was published: a map that is computed from raw moments shows there.
+
+A replay needs no luck: it sees a wrong bound at every pair of data sets that comes close to it, and a dependence on the data at
+every pair that shows it. It sees the numbers that meet noise, not the noise: that is what a sampling audit is for.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.auditing.pairs import Neighbours
+from sfumato.auditing.replay_declared import Declared, declared, mapped_chain
+from sfumato.auditing.replay_engine import Call, RecordedEngine, first_difference, same
+from sfumato.auditing.replay_noise import Array, Part, published
+from sfumato.auditing.replay_samplers import Diverged, Recorder, fields_of, watched
+from sfumato.draws import Draws
+from sfumato.engines.opening import open_engine
+from sfumato.mechanisms.plan import Plan
+from sfumato.procedures import named
+from sfumato.procedures.protocol import Procedure, Task
+
+# Room for the roundings of a computed difference, relative to what is declared.
+ROOM = 1e-9
+# Log weights below this are raised to a floor, which no price needs (`samplers.grid`).
+_FLOOR = -680.0
+# Two points are compared that are so many places apart in their list.
+_APART = (1, 7, 61, 401)
+# Procedures that look at points which they do not release: a mode, or the states of a chain.
+_HIDDEN_POINTS = ("envelope", "reference-chain")
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One run: the calls of its engine, the parts that met randomness, bits asked for, and what it released.
+
+    `history` are its answers one by one; in `parts` the coordinates of a chain's last step are joined. `trouble` names what
+    ended the run, and is empty where nothing did.
+    """
+
+    calls: list[Call]
+    parts: list[Part]
+    history: list[Any]
+    asked: list[int]
+    reused: bool
+    lowest: float
+    draws: Draws | None
+    trouble: str = ""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One part: how far the two data sets lie apart, and the most that is declared; both in the same unit."""
+
+    name: str
+    shift: float
+    allowed: float
+
+    @property
+    def ratio(self) -> float:
+        """Shift over what is declared: above 1 the declaration is broken. What is no number is infinite."""
+        if math.isnan(self.shift):
+            return math.inf
+        return self.shift / self.allowed if self.allowed else (math.inf if self.shift else 0.0)
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """Two data sets under the same outputs.
+
+    `spent` is the mu of all parts together beside the `price`, both 0 where the parts are no normals. `differences` says in
+    words where the control flow differed, and is empty where it did not.
+    """
+
+    parts: tuple[Compared, ...]
+    spent: float
+    price: float
+    differences: tuple[str, ...]
+
+    @property
+    def worst(self) -> Compared:
+        """The part that comes nearest to what is declared, or exceeds it most."""
+        return max(self.parts, key=lambda part: part.ratio, default=Compared("nothing", 0.0, 0.0))
+
+    @property
+    def holds(self) -> bool:
+        """Whether no part exceeds its declaration, all together not the price, and the control flow is the same."""
+        within = self.worst.ratio <= 1 and self.spent <= self.price * (1 + ROOM)
+        return within and not self.differences
+
+    def __str__(self) -> str:
+        worst = f"{self.worst.name}: {self.worst.shift:.6g} of {self.worst.allowed:.6g} declared"
+        total = f"; all: mu {self.spent:.6g} of {self.price:.6g}" if self.price else ""
+        return worst + total + "".join(f"; {each}" for each in self.differences)
+
+
+def replay(plan: Plan, pair: Neighbours, seed: int, engine: str | None = None, size: float = 1.0) -> Replayed:
+    """Run a plan on both data sets with the same outputs, and compare; `engine` names one that is not the first choice.
+
+    `size` multiplies the noise of the outputs, which may be any: 0 publishes bare numbers, 100 hides them.
+    """
+    procedure, task = named(plan.procedure), plan.task
+    first, second = (open_engine(each, plan.model, procedure.NEEDS, engine) for each in (pair.first, pair.second))
+    one = recorded(procedure, task, first, seed, size=size)
+    return compare(procedure, task, one, recorded(procedure, task, second, seed, one))
+
+
+def recorded(
+    procedure: Procedure[Any, Any],
+    task: Task[Any, Any],
+    engine: Any,
+    seed: int,
+    after: Record | None = None,
+    size: float = 1.0,
+) -> Record:
+    """Carry a task out with recorded sums and frozen outputs: those of the run `after`, or normal noise `size` times as large."""
+    sums = RecordedEngine(engine)
+    source: Any = Recorder(seed, sums, None if after is None else after.history, size)
+    draws, trouble = None, ""
+    try:
+        with watched():
+            draws = procedure.carry_out(task, sums, source)
+    except Diverged as error:
+        trouble = str(error)
+    except Exception as error:  # an error that one data set causes and another does not is a leak, whatever it is
+        trouble = f"it ended with {type(error).__name__}"
+    parts = _joined(source.parts)
+    return Record(
+        sums.calls, parts, published(source.parts), source.asked, source.reused, source.lowest, draws, trouble
+    )
+
+
+def _joined(parts: list[Part]) -> list[Part]:
+    """The coordinates of a chain's last step, which are drawn one by one, as one part."""
+    last = [part for part in parts if part.kind == "last"]
+    if not last:
+        return parts
+    values = np.concatenate([part.values for part in last])
+    facts = (tuple(part.noise for part in last), tuple(part.facts for part in last))
+    return [*(part for part in parts if part.kind != "last"), replace(last[0], values=values, facts=facts)]
+
+
+def compare(procedure: Procedure[Any, Any], task: Task[Any, Any], one: Record, other: Record) -> Replayed:
+    """Two runs with the same outputs: each part beside what is declared, all beside the price, and the control flow."""
+    differences = [f"{side}: {run.trouble}" for side, run in (("one run", one), ("the other", other)) if run.trouble]
+    if one.draws is None:
+        return Replayed((), 0.0, 0.0, tuple(differences))
+    listed = declared(procedure.NAME, task, one.draws)
+    differences += control_flow(procedure.NAME, listed, one, other)
+    with np.errstate(all="ignore"):  # a fault may make numbers of any size
+        parts = _compared(listed, one, other, task)
+        spent, price = (0.0, 0.0) if differences else _together(procedure, task, one, other)
+    return Replayed(parts, spent, price, tuple(differences))
+
+
+def control_flow(name: str, listed: list[Declared], one: Record, other: Record) -> list[str]:
+    """What differs between two runs beside the numbers, and between them and the plan."""
+    words = []
+    calls = first_difference(one.calls, other.calls, name not in _HIDDEN_POINTS)
+    if calls is not None:
+        words.append(calls)
+    for side in (one, other):
+        if [part.kind for part in side.parts] != [each.kind for each in listed]:
+            words.append(f"{len(side.parts)} parts met randomness and the plan has {len(listed)}, or of other kinds")
+        elif not all(map(_planned_noise, side.parts, listed)):
+            words.append("the deviation of a noise is not the plan's")
+        if side.reused:
+            words.append("one set of normals was added to two sets of numbers")
+        if side.lowest < 0:
+            words.append("an acceptance has a probability above 1")
+    pairs = list(zip(one.parts, other.parts, strict=False))
+    if any(a.values.shape != b.values.shape or not same(a.facts, b.facts) or a.noise != b.noise for a, b in pairs):
+        words.append("shapes, deviations or other public numbers of a part differ")
+    if one.asked != other.asked:
+        words.append("other numbers of random bits were asked for")
+    return list(dict.fromkeys(words))
+
+
+def _planned_noise(part: Part, each: Declared) -> bool:
+    """Whether the deviation is that of the plan, where the plan fixes one."""
+    return not each.noise or math.isclose(part.noise, each.noise, rel_tol=1e-12)
+
+
+def _compared(listed: list[Declared], one: Record, other: Record, task: Task[Any, Any]) -> tuple[Compared, ...]:
+    compared = []
+    for each, a, b in zip(listed, one.parts, other.parts, strict=False):
+        if a.values.shape != b.values.shape:
+            continue
+        if each.compared == "law":
+            compared += _law_of_totals(task, one, other)
+        else:
+            allowed = each.allowed * (1 + ROOM) + (0.0 if each.compared == "slope" else each.room)
+            compared.append(Compared(each.name, _shift(each, a, b), allowed))
+    return tuple(compared)
+
+
+def _shift(each: Declared, a: Part, b: Part) -> float:
+    """How far two data sets lie apart in one part, in the way that is declared for it."""
+    if each.compared == "same":
+        return 0.0 if same(a.values, b.values) else math.inf
+    if each.compared == "norm":
+        moved = a.values - b.values
+        return float(np.linalg.norm(moved.reshape(-1, each.width or moved.size), axis=1).max())
+    seen = np.isfinite(a.values) & np.isfinite(b.values)
+    if each.kind == "weights":
+        seen &= (a.values - a.values.max() > _FLOOR) & (b.values - b.values.max() > _FLOOR)
+    moved = a.values[seen] - b.values[seen]
+    if each.compared == "point":
+        return float(np.abs(moved).max())
+    if each.compared == "range":
+        return float(moved.max() - moved.min())
+    return _steepest(moved, np.asarray(a.points)[seen], each)
+
+
+def _steepest(moved: Array, points: Array, each: Declared) -> float:
+    """Largest difference between two points over their distance, beyond the room for roundings."""
+    steepest = 0.0
+    for step in _APART:
+        apart = np.linalg.norm(points[step:] - points[:-step], axis=1) + each.spread
+        rise = np.maximum(np.abs(moved[step:] - moved[:-step]) - each.room, 0.0)
+        steepest = max(steepest, float((rise[apart > 0] / apart[apart > 0]).max(initial=0.0)))
+    return steepest
+
+
+def _law_of_totals(task: Task[Any, Any], one: Record, other: Record) -> list[Compared]:
+    """Totals beside the model's sensitivity; and the law that is drawn beside that of the totals and the plan's numbers."""
+    model, numbers, compared = task.model, task.parameters, []
+    totals = [[t * u for t, u in zip(run.calls[0].result, model.units, strict=True)] for run in (one, other)]
+    moved = math.sqrt(sum(float(a - b) ** 2 for a, b in zip(*totals, strict=True)))
+    compared.append(Compared("totals", moved, model.sensitivity * (1 + ROOM)))
+    for run, sums in zip((one, other), totals, strict=True):
+        private = fields_of(model.law(sums, task.n, numbers.power, numbers.strength))[0]
+        differs = not np.array_equal(private, run.parts[0].values)
+        compared.append(Compared("law of the totals", math.inf if differs else 0.0, 0.0))
+    return compared
+
+
+def _together(procedure: Procedure[Any, Any], task: Task[Any, Any], one: Record, other: Record) -> tuple[float, float]:
+    """Mu of all normal parts and the price; (0, 0) where what meets randomness is no normal.
+
+    Published parts compose as the root of their squares. A chain of which only the last state leaves spends what the
+    finite-step theorem gives for the largest step seen, h G in its place.
+    """
+    pairs = list(zip(one.parts, other.parts, strict=True))
+    if procedure.NAME not in ("noisy-totals", "path", "shaped-path", "shaped-chain", "last-iterate"):
+        return 0.0, 0.0
+    price = procedure.price(task.model, task.n, task.draws, task.parameters).curve
+    shifts = [float(np.linalg.norm(a.values - b.values)) / a.noise for a, b in pairs if a.noise]
+    if procedure.NAME in ("noisy-totals", "path", "shaped-path"):
+        return math.hypot(*shifts), float(price.mu or 0.0)
+    draws = one.draws
+    if procedure.NAME == "last-iterate":
+        step, m = task.parameters.step, task.model.strong_convexity(task.n, task.parameters.power)
+        return _last(shifts, step * m, task.parameters.steps), float(price.mu or 0.0)
+    chain, power = mapped_chain(task, draws)  # type: ignore[arg-type]
+    end = _last(shifts[1:], chain.step(power) * chain.curvatures[0], task.parameters.steps)
+    return math.hypot(shifts[0], end), float(price.mu or 0.0)
+
+
+def _last(shifts: list[float], forgotten: float, steps: int) -> float:
+    """The finite-step theorem for the largest of the shifts; `forgotten` is h m."""
+    c = 1 - forgotten
+    left = c**steps
+    factor = steps if forgotten <= 0 else (1 - left) * (1 + c) / ((1 + left) * (1 - c))
+    return max(shifts) * math.sqrt(factor)
