@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 import sfumato as sf
-from sfumato.auditing.replay import Record, compare, recorded
+from sfumato.auditing.replay import Promise, Record, recorded
 from sfumato.engines.opening import open_engine
 from sfumato.mechanisms.protocol import Request
 from sfumato.mechanisms.shaped_path import at_factor
@@ -59,9 +59,15 @@ class Case:
 
     def pairs(self, engine: str, seed: int, count: int, size: float = 1.0) -> Iterator[Any]:
         """Every two runs of a group, compared."""
-        runs = self.records(engine, seed, count, size)
-        for one, other in itertools.combinations(runs, 2):
-            yield compare(named(self.procedure), self.task, one, other)
+        yield from every_two(self.procedure, self.task, self.records(engine, seed, count, size))
+
+
+def every_two(procedure: str, task: Task, runs: list[Record]) -> Iterator[Any]:
+    """Every two runs after the same outputs, compared."""
+    released = next(run.draws for run in runs if run.draws is not None)
+    promise = Promise.of(named(procedure), task, released)
+    for one, other in itertools.combinations(runs, 2):
+        yield promise.compare(one, other)
 
 
 # --- regressions -----------------------------------------------------------------------------------------------------

@@ -148,22 +148,83 @@ def _joined(parts: list[Part]) -> list[Part]:
     return [*(part for part in parts if part.kind != "last"), replace(last[0], values=values, facts=facts)]
 
 
+@dataclass(frozen=True, eq=False)
+class Promise:
+    """What a plan declares of a run after certain outputs: its parts, the mu of all of them, and how much of a step is forgotten.
+
+    `price` is 0 where what meets randomness is no normal. `forgotten` is h m of a chain of which only the last state leaves, and
+    `steps` their number, 0 for other procedures.
+    """
+
+    procedure: Procedure[Any, Any]
+    task: Task[Any, Any]
+    listed: list[Declared]
+    price: float
+    forgotten: float = 0.0
+    steps: int = 0
+
+    @classmethod
+    def of(cls, procedure: Procedure[Any, Any], task: Task[Any, Any], draws: Draws) -> Promise:
+        """The promise of a task; `draws` is what was released, from whose published moments a map may follow."""
+        name, model, numbers = procedure.NAME, task.model, task.parameters
+        listed = declared(name, task, draws)
+        if name not in ("noisy-totals", "path", "shaped-path", "shaped-chain", "last-iterate"):
+            return cls(procedure, task, listed, 0.0)
+        price = float(procedure.price(model, task.n, task.draws, numbers).curve.mu or 0.0)
+        if name == "last-iterate":
+            return cls(
+                procedure,
+                task,
+                listed,
+                price,
+                numbers.step * model.strong_convexity(task.n, numbers.power),
+                numbers.steps,
+            )
+        if name == "shaped-chain":
+            chain, power = mapped_chain(task, draws)
+            return cls(procedure, task, listed, price, chain.step(power) * chain.curvatures[0], numbers.steps)
+        return cls(procedure, task, listed, price)
+
+    def compare(self, one: Record, other: Record) -> Replayed:
+        """Two runs with the same outputs: each part beside what is declared, all beside the price, and the control flow."""
+        differences = control_flow(self.procedure.NAME, self.listed, one, other)
+        with np.errstate(all="ignore"):  # a fault may make numbers of any size
+            parts = _compared(self.listed, one, other, self.task)
+            spent = 0.0 if differences or not self.price else self._spent(one, other)
+        return Replayed(parts, spent, 0.0 if differences else self.price, tuple(differences))
+
+    def _spent(self, one: Record, other: Record) -> float:
+        """Mu of all parts: the root of the squares where every part is published.
+
+        A chain of which only the last state leaves spends what the finite-step theorem gives for the largest step that is
+        seen, in the place of h G.
+        """
+        pairs = zip(one.parts, other.parts, strict=True)
+        shifts = [float(np.linalg.norm(a.values - b.values)) / a.noise for a, b in pairs if a.noise]
+        if not self.steps:
+            return math.hypot(*shifts)
+        c = 1 - self.forgotten
+        left = c**self.steps
+        factor = (1 - left) * (1 + c) / ((1 + left) * (1 - c)) if c < 1 else self.steps
+        published, steps = shifts[: -self.steps], shifts[-self.steps :]
+        return math.hypot(*published, max(steps) * math.sqrt(factor))
+
+
 def compare(procedure: Procedure[Any, Any], task: Task[Any, Any], one: Record, other: Record) -> Replayed:
-    """Two runs with the same outputs: each part beside what is declared, all beside the price, and the control flow."""
-    differences = [f"{side}: {run.trouble}" for side, run in (("one run", one), ("the other", other)) if run.trouble]
-    if one.draws is None:
-        return Replayed((), 0.0, 0.0, tuple(differences))
-    listed = declared(procedure.NAME, task, one.draws)
-    differences += control_flow(procedure.NAME, listed, one, other)
-    with np.errstate(all="ignore"):  # a fault may make numbers of any size
-        parts = _compared(listed, one, other, task)
-        spent, price = (0.0, 0.0) if differences else _together(procedure, task, one, other)
-    return Replayed(parts, spent, price, tuple(differences))
+    """Two runs with the same outputs, beside what the task declares."""
+    draws = one.draws if one.draws is not None else other.draws
+    if draws is None:
+        return Replayed((), 0.0, 0.0, tuple(_troubles(one, other)))
+    return Promise.of(procedure, task, draws).compare(one, other)
+
+
+def _troubles(one: Record, other: Record) -> list[str]:
+    return [f"{side}: {run.trouble}" for side, run in (("one run", one), ("the other", other)) if run.trouble]
 
 
 def control_flow(name: str, listed: list[Declared], one: Record, other: Record) -> list[str]:
     """What differs between two runs beside the numbers, and between them and the plan."""
-    words = []
+    words = _troubles(one, other)
     calls = first_difference(one.calls, other.calls, name not in _HIDDEN_POINTS)
     if calls is not None:
         words.append(calls)
@@ -241,33 +302,3 @@ def _law_of_totals(task: Task[Any, Any], one: Record, other: Record) -> list[Com
         differs = not np.array_equal(private, run.parts[0].values)
         compared.append(Compared("law of the totals", math.inf if differs else 0.0, 0.0))
     return compared
-
-
-def _together(procedure: Procedure[Any, Any], task: Task[Any, Any], one: Record, other: Record) -> tuple[float, float]:
-    """Mu of all normal parts and the price; (0, 0) where what meets randomness is no normal.
-
-    Published parts compose as the root of their squares. A chain of which only the last state leaves spends what the
-    finite-step theorem gives for the largest step seen, h G in its place.
-    """
-    pairs = list(zip(one.parts, other.parts, strict=True))
-    if procedure.NAME not in ("noisy-totals", "path", "shaped-path", "shaped-chain", "last-iterate"):
-        return 0.0, 0.0
-    price = procedure.price(task.model, task.n, task.draws, task.parameters).curve
-    shifts = [float(np.linalg.norm(a.values - b.values)) / a.noise for a, b in pairs if a.noise]
-    if procedure.NAME in ("noisy-totals", "path", "shaped-path"):
-        return math.hypot(*shifts), float(price.mu or 0.0)
-    draws = one.draws
-    if procedure.NAME == "last-iterate":
-        step, m = task.parameters.step, task.model.strong_convexity(task.n, task.parameters.power)
-        return _last(shifts, step * m, task.parameters.steps), float(price.mu or 0.0)
-    chain, power = mapped_chain(task, draws)  # type: ignore[arg-type]
-    end = _last(shifts[1:], chain.step(power) * chain.curvatures[0], task.parameters.steps)
-    return math.hypot(shifts[0], end), float(price.mu or 0.0)
-
-
-def _last(shifts: list[float], forgotten: float, steps: int) -> float:
-    """The finite-step theorem for the largest of the shifts; `forgotten` is h m."""
-    c = 1 - forgotten
-    left = c**steps
-    factor = steps if forgotten <= 0 else (1 - left) * (1 + c) / ((1 + left) * (1 - c))
-    return max(shifts) * math.sqrt(factor)
