@@ -17,7 +17,8 @@ import numpy as np
 from scipy import sparse
 
 import sfumato as sf
-from sfumato.auditing.replay import Promise, Record, recorded
+from sfumato.auditing.replay import Promise
+from sfumato.auditing.replay_record import Record, recorded
 from sfumato.engines.opening import open_engine
 from sfumato.mechanisms.protocol import Request
 from sfumato.mechanisms.shaped_path import at_factor

@@ -13,7 +13,7 @@ from replay_cases import every_two
 import sfumato as sf
 from dataset.table_readers import READERS, TABLE, TABLE_ROWS, VECTOR, VECTOR_ROWS, faults
 from effort import sized
-from sfumato.auditing.replay import recorded
+from sfumato.auditing.replay_record import recorded
 from sfumato.engines.opening import open_engine
 from sfumato.mechanisms.protocol import Request
 from sfumato.mechanisms.shaped_path import at_factor

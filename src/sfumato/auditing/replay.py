@@ -1,9 +1,9 @@
 """Record and replay: what meets randomness in a run on one data set, and on a neighbouring one after the same outputs.
 
-`recorded` carries a procedure out on recorded sums with a stand-in for its randomness. `compare` says, part by part, how far two
-such runs lie apart beside what is declared, what all parts together spend beside the price, and where the control flow of the two
-differs: calls of the engine, shapes, deviations, bits asked for. Where every noisy number is published, the arguments of all
-calls must agree to the last bit, since they follow from what was published: a map that is computed from raw moments shows there.
+`compare` says, part by part, how far two such runs (`replay_record`) lie apart beside what is declared, what all parts together
+spend beside the price, and where the control flow of the two differs: calls of the engine, shapes, deviations, bits asked for.
+The arguments of calls follow from what was published before and must agree to the last bit: a map that is computed from raw
+moments shows there. Only procedures that look at points which they do not release (a mode) may ask for other points.
 
 A replay needs no luck: it sees a wrong bound at every pair of data sets that comes close to it, and a dependence on the data at
 every pair that shows it. It sees the numbers that meet noise, not the noise: that is what a sampling audit is for.
@@ -12,16 +12,17 @@ every pair that shows it. It sees the numbers that meet noise, not the noise: th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sfumato.auditing.pairs import Neighbours
 from sfumato.auditing.replay_declared import Declared, declared, mapped_chain
-from sfumato.auditing.replay_engine import Call, RecordedEngine, first_difference, same
-from sfumato.auditing.replay_noise import Array, Part, published
-from sfumato.auditing.replay_samplers import Diverged, Recorder, fields_of, watched
+from sfumato.auditing.replay_engine import first_difference, same
+from sfumato.auditing.replay_noise import Array, Part
+from sfumato.auditing.replay_record import Record, recorded
+from sfumato.auditing.replay_samplers import fields_of
 from sfumato.draws import Draws
 from sfumato.engines.opening import open_engine
 from sfumato.mechanisms.plan import Plan
@@ -36,24 +37,6 @@ _FLOOR = -680.0
 _APART = (1, 7, 61, 401)
 # Procedures that look at points which they do not release: a mode, or the states of a chain.
 _HIDDEN_POINTS = ("envelope", "reference-chain")
-
-
-@dataclass(frozen=True, eq=False)
-class Record:
-    """One run: the calls of its engine, the parts that met randomness, bits asked for, and what it released.
-
-    `history` are its answers one by one; in `parts` the coordinates of a chain's last step are joined. `trouble` names what
-    ended the run, and is empty where nothing did.
-    """
-
-    calls: list[Call]
-    parts: list[Part]
-    history: list[Any]
-    asked: list[int]
-    reused: bool
-    lowest: float
-    draws: Draws | None
-    trouble: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,41 +94,6 @@ def replay(plan: Plan, pair: Neighbours, seed: int, engine: str | None = None, s
     first, second = (open_engine(each, plan.model, procedure.NEEDS, engine) for each in (pair.first, pair.second))
     one = recorded(procedure, task, first, seed, size=size)
     return compare(procedure, task, one, recorded(procedure, task, second, seed, one))
-
-
-def recorded(
-    procedure: Procedure[Any, Any],
-    task: Task[Any, Any],
-    engine: Any,
-    seed: int,
-    after: Record | None = None,
-    size: float = 1.0,
-) -> Record:
-    """Carry a task out with recorded sums and frozen outputs: those of the run `after`, or normal noise `size` times as large."""
-    sums = RecordedEngine(engine)
-    source: Any = Recorder(seed, sums, None if after is None else after.history, size)
-    draws, trouble = None, ""
-    try:
-        with watched():
-            draws = procedure.carry_out(task, sums, source)
-    except Diverged as error:
-        trouble = str(error)
-    except Exception as error:  # an error that one data set causes and another does not is a leak, whatever it is
-        trouble = f"it ended with {type(error).__name__}"
-    parts = _joined(source.parts)
-    return Record(
-        sums.calls, parts, published(source.parts), source.asked, source.reused, source.lowest, draws, trouble
-    )
-
-
-def _joined(parts: list[Part]) -> list[Part]:
-    """The coordinates of a chain's last step, which are drawn one by one, as one part."""
-    last = [part for part in parts if part.kind == "last"]
-    if not last:
-        return parts
-    values = np.concatenate([part.values for part in last])
-    facts = (tuple(part.noise for part in last), tuple(part.facts for part in last))
-    return [*(part for part in parts if part.kind != "last"), replace(last[0], values=values, facts=facts)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +190,19 @@ def control_flow(name: str, listed: list[Declared], one: Record, other: Record) 
         words.append("shapes, deviations or other public numbers of a part differ")
     if one.asked != other.asked:
         words.append("other numbers of random bits were asked for")
+    if one.reports != other.reports:
+        words.append("progress is reported otherwise")
+    if not same(_released(one.draws), _released(other.draws)):
+        words.append("what is released differs after the same outputs")
     return list(dict.fromkeys(words))
+
+
+def _released(draws: Draws | None) -> tuple[Any, ...]:
+    """Everything that leaves, in a fixed order."""
+    if draws is None:
+        return ()
+    kept = tuple(draws.published[name] for name in sorted(draws.published))
+    return (draws.values, draws.labels, draws.transcript, draws.totals, tuple(sorted(draws.published)), *kept)
 
 
 def _planned_noise(part: Part, each: Declared) -> bool:
