@@ -69,6 +69,19 @@ def test_noisy_totals_have_the_density_of_their_noise():
     assert log_likelihood_ratio(task, noisy_totals, engines, draws) == pytest.approx(high - low, abs=1e-9)
 
 
+def test_a_bounded_mean_has_the_density_of_its_noisy_total():
+    """In units of the mean: the noise is that of the total, times the range over n."""
+    schema, model = sf.Schema({"x": sf.Number(-1, 5)}), sf.families.BoundedMean(-1, 5)
+    task = Task(model, N, 2, noisy_totals.Parameters(0.7), ())
+    tables = [np.array([end, *np.linspace(-1, 5, N - 1)]) for end in (-1.0, 5.0)]
+    engines = tuple(
+        open_engine(sf.Dataset.from_table({"x": each}, schema=schema), model, noisy_totals.NEEDS) for each in tables
+    )
+    draws = noisy_totals.carry_out(task, engines[0], sf.seeded(5))
+    low, high = (density(draws.values[0, 0], each.mean(), 0.7 * 6 / N) for each in tables)
+    assert log_likelihood_ratio(task, noisy_totals, engines, draws) == pytest.approx(high - low, abs=1e-9)
+
+
 def test_every_part_of_a_shaped_path_enters():
     """A path of one step: moments, gradient, curvature and scale of the scores, each with its density by hand."""
     task = Task(LOGISTIC, N, 1, at_factor(Request(LOGISTIC, N, steps=1), 0.3, 0.07))

@@ -20,6 +20,7 @@ import numpy as np
 from sfumato.auditing.replay_noise import Array, Part, after
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
+from sfumato.models.families.bounded_mean import BoundedMean
 from sfumato.procedures import law
 from sfumato.procedures.protocol import Procedure, Task
 
@@ -29,7 +30,7 @@ def log_likelihood_ratio(
 ) -> float:
     """Log of the density of the released numbers under the second engine's data set over that under the first's.
 
-    For 'path' with its transcript, 'shaped-path', and 'noisy-totals' of a model that releases its totals.
+    For 'path' with its transcript, 'shaped-path', and 'noisy-totals' of a bounded mean or of a model that releases its totals.
     """
     history = released_parts(task, procedure, draws)
     first, second = (centres(task, procedure, engine, history) for engine in engines)
@@ -43,6 +44,10 @@ def released_parts(task: Task[Any, Any], procedure: Procedure[Any, Any], draws: 
     """Every noisy number of a release, in the order in which noise was added; refused where some are not released."""
     if procedure.NAME == "noisy-totals" and draws.totals is not None:
         return [draws.totals]
+    if procedure.NAME == "noisy-totals" and isinstance(task.model, BoundedMean):
+        # The mean is lower + (upper - lower) total/n of the noisy total.
+        model = task.model
+        return [(draws.flat()[0] - model.lower) * task.n / (model.upper - model.lower)]
     if procedure.NAME in ("path", "shaped-path") and draws.transcript is not None:
         steps = [draws.transcript[:, step] for step in range(draws.transcript.shape[1])]
         if procedure.NAME == "path":
@@ -51,7 +56,7 @@ def released_parts(task: Task[Any, Any], procedure: Procedure[Any, Any], draws: 
         return [named["moments"], *steps, named["curvature"], named["scores"]]
     raise ArgumentError(
         "a likelihood ratio from a release needs one that holds every noisy number: 'path' with keep=('transcript',), "
-        f"'shaped-path', or 'noisy-totals' of a model that releases its totals; got {procedure.NAME!r}."
+        f"'shaped-path', or 'noisy-totals' of a bounded mean or a model that releases its totals; got {procedure.NAME!r}."
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +23,18 @@ Answer = Callable[[int, Array, float], Array]
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Numbers before noise, the deviation of the noise, and what was published."""
+    """Numbers before noise, the deviation of the noise, and what was published.
+
+    Parts of exact samplers (`replay_samplers`) have another `kind` than "normal": their values are what the randomness meets
+    there, `facts` the public numbers of the call, and `points` where the values belong.
+    """
 
     values: Array
     noise: float
-    published: Array
+    published: Any
+    kind: str = "normal"
+    facts: tuple[Any, ...] = ()
+    points: Array | None = None
 
 
 class Replay:
@@ -94,6 +102,6 @@ def after(history: Sequence[Array]) -> Replay:
     return Replay(answer)
 
 
-def published(parts: Sequence[Part]) -> list[Array]:
+def published(parts: Sequence[Part]) -> list[Any]:
     """What a run published, part by part."""
     return [part.published for part in parts]
