@@ -56,4 +56,6 @@ class Claim:
         """The claim whose mu, or whose epsilon at every delta, is `factor` times as large."""
         if self.mu is not None:
             return Claim(self.guarantee, self.mu * factor, self.slopes, self.heights)
-        return Claim(self.guarantee, None, self.slopes**factor, self.heights)
+        # Slopes beyond 1e300 belong to lines that no rate of false accusations above 0 reaches.
+        steeper = np.exp(np.minimum(np.log(self.slopes) * factor, 690.0))
+        return Claim(self.guarantee, None, steeper, self.heights)

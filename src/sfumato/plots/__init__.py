@@ -4,6 +4,7 @@ Nothing here reads a record: pictures are drawn from guarantees, plans and relea
 picture is drawn.
 """
 
+from sfumato.plots.audits import audit
 from sfumato.plots.forest import intervals
 from sfumato.plots.lipschitz_mass import theta_mass
 from sfumato.plots.privacy_curves import privacy_curve
@@ -12,4 +13,4 @@ from sfumato.plots.schedules import schedule
 from sfumato.plots.trade_offs import trade_off
 from sfumato.plots.utility import utility_curve
 
-__all__ = ["intervals", "privacy_curve", "renyi_curve", "schedule", "theta_mass", "trade_off", "utility_curve"]
+__all__ = ["audit", "intervals", "privacy_curve", "renyi_curve", "schedule", "theta_mass", "trade_off", "utility_curve"]

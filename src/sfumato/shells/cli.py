@@ -13,7 +13,14 @@ import typer
 
 from sfumato._version import __version__
 from sfumato.errors import SfumatoError
-from sfumato.shells import key_commands, ledger_commands, papers_command, release_commands, schema_commands
+from sfumato.shells import (
+    audit_command,
+    key_commands,
+    ledger_commands,
+    papers_command,
+    release_commands,
+    schema_commands,
+)
 from sfumato.shells.printing import INTERRUPTED, WRONG_USE, Interrupted, fail, fault, leave
 
 app = typer.Typer(
@@ -26,6 +33,7 @@ app.add_typer(schema_commands.app, name="schema")
 app.add_typer(ledger_commands.app, name="ledger")
 app.add_typer(key_commands.app, name="keys")
 release_commands.add_to(app)
+app.command()(audit_command.audit)
 app.command()(papers_command.papers)
 
 # The base class of every usage error. typer >= 0.25 contains its own click, so the class is taken from typer.
@@ -94,4 +102,8 @@ def _names(commands: typer.Typer) -> set[str]:
 
 def _interrupted() -> str:
     """The message for Ctrl-C; `release` raises its own once it may have charged something."""
-    return "interrupted." if _command() in ("sfumato demo", "sfumato papers") else "interrupted; nothing was charged."
+    return (
+        "interrupted."
+        if _command() in ("sfumato demo", "sfumato papers", "sfumato audit")
+        else "interrupted; nothing was charged."
+    )

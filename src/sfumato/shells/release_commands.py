@@ -148,6 +148,9 @@ def report(
     test: Annotated[
         Path | None, typer.Option(help="PUBLIC rows with their target: show how well a regression does on them.")
     ] = None,
+    audit: Annotated[
+        Path | None, typer.Option(help="Also show this audit of the release's plan (sfumato audit -o writes one).")
+    ] = None,
 ) -> None:
     """Write one self-contained HTML page about a release: the promise in plain words, intervals, pictures, how to cite it.
 
@@ -156,7 +159,7 @@ def report(
     from sfumato.release import load
     from sfumato.shells.report import write_report
 
-    write_report(load(file), output, ledger, test, witness)
+    write_report(load(file), output, ledger, test, witness, audit)
     typer.echo(f"wrote {output}")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from sfumato._version import __version__
 from sfumato.errors import ArgumentError, SfumatoError
 from sfumato.models.model import LOSSES
-from sfumato.shells import report_regression, svg
+from sfumato.shells import report_audit, report_regression, svg
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.report_tables import table
 from sfumato.wording import columns_read, expected_in_words
@@ -59,17 +59,24 @@ def write_report(
     ledger: str | None = None,
     test: str | Path | None = None,
     witness: Path | None = None,
+    audit: Path | None = None,
 ) -> None:
     """Verify the release and write its page; a release that does not verify is refused and nothing is written.
 
     `ledger` (with its `witness`, where that was moved) adds the state of a budget, `test` the accuracy on a file of PUBLIC
-    rows with their target.
+    rows with their target, `audit` the attacks that `sfumato audit -o` wrote down.
     """
     release.verify()
-    Path(path).write_text(page(release, ledger, test, witness), encoding="utf-8")
+    Path(path).write_text(page(release, ledger, test, witness, audit), encoding="utf-8")
 
 
-def page(release: Any, ledger: str | None = None, test: str | Path | None = None, witness: Path | None = None) -> str:
+def page(
+    release: Any,
+    ledger: str | None = None,
+    test: str | Path | None = None,
+    witness: Path | None = None,
+    audit: Path | None = None,
+) -> str:
     """The page as text."""
     title = f"{release.schema['name']}: {_what(release)}"
     parts = [
@@ -79,6 +86,7 @@ def page(release: Any, ledger: str | None = None, test: str | Path | None = None
         _section("What came out", _results(release)),
         _section("What it protects, and how far", _protection(release)),
         _section("Why this holds", _theorem(release)),
+        _section("How it was attacked", "" if audit is None else report_audit.section(release, audit)),
         _section("How accurate it is", _accuracy(release, test)),
         _section("What is left of the budget", _budget(release, ledger, witness)),
         _section("A paragraph for a methods section", f"<p>{escape(methods(release))}</p>"),

@@ -51,6 +51,31 @@ def line_chart(
     return _picture(height, title, parts)
 
 
+def trade_off_chart(
+    claim: Sequence[tuple[float, float]], points: Sequence[tuple[float, float]], x_label: str, y_label: str, title: str
+) -> str:
+    """A claimed trade-off between two error rates as a line, the diagonal of blind guessing, and an attack as points."""
+    height = 300
+
+    def place(x: float, y: float) -> str:
+        across, down = _LEFT + x * (WIDTH - _LEFT - _RIGHT), _TOP + (1 - y) * (height - _TOP - _BOTTOM)
+        return f"{across:.1f},{down:.1f}"
+
+    parts = []
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        across, down = (float(each) for each in place(tick, tick).split(","))
+        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{down}" y2="{down}"/>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{down + 4}" text-anchor="end">{tick:g}</text>')
+        parts.append(f'<text x="{across}" y="{height - _BOTTOM + 16}" text-anchor="middle">{tick:g}</text>')
+    parts.append(f'<polyline class="zero" fill="none" points="{place(0, 1)} {place(1, 0)}"/>')
+    parts.append(f'<polyline class="curve" points="{" ".join(place(*point) for point in claim)}"/>')
+    for point in points:
+        x, y = place(*point).split(",")
+        parts.append(f'<circle class="mark" cx="{x}" cy="{y}" r="3.5"/>')
+    parts.append(_axis_names(height, x_label, y_label))
+    return _picture(height, title, parts)
+
+
 def interval_chart(
     labels: Sequence[str],
     lower: Sequence[float],

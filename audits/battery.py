@@ -1,0 +1,194 @@
+"""Every procedure with every model that it serves, attacked: `python -m audits.battery [--quick] [--only WORD]`.
+
+A case is a plan and a way to look at it: the release as a whole, noisy totals before draws are made from them, or one part of a
+shape-first path. Of worst cases, random and odd records and the result of a search, the pair of data sets that is told apart best
+is attacked by sampling. Laws on finite grids are enumerated too, and every case is replayed with frozen outputs on the
+strongest pairs and on all odd records. The false alarms of all cases together have a probability of at most 1e-6.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+import zlib
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import sfumato as sf
+from audits.cases import Case, cases
+from sfumato.auditing.attack import Attack, pilot
+from sfumato.auditing.audit import delta_of
+from sfumato.auditing.candidates import candidates
+from sfumato.auditing.claims import Claim
+from sfumato.auditing.exact import Exact, exact
+from sfumato.auditing.pairs import Neighbours
+from sfumato.auditing.power import detectable_factor
+from sfumato.auditing.replay import replay
+from sfumato.auditing.runs import BATCHED
+from sfumato.auditing.shaped_parts import attack_part, part_prices
+from sfumato.mechanisms.plan import Plan
+
+# Probability that any case of the battery is called broken although all claims are true.
+FALSE_ALARM = 1e-6
+# The confidence of a bound, the share of the claim from which on a case is tight, and the slack above which it is named loose.
+LEVEL, TIGHT, SLACK = 0.95, 0.9, 1.3
+# Runs a side: of plans whose releases are drawn together, and of those that are run one by one; quick and long.
+MANY, FEW = {True: 1_500, False: 30_000}, {True: 60, False: 1_500}
+# Pairs whose laws are enumerated, that are replayed, and that are compared by a few runs; quick and long.
+LISTED, REPLAYED, SIFTED = {True: 2, False: 8}, {True: 2, False: 12}, {True: 1, False: 5}
+# A draw of this procedure takes seconds: it is replayed and not sampled.
+TOO_SLOW = "reference-chain"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one case showed. `shown` and `claim` are mu where the claim has one, else epsilon at the plan's delta."""
+
+    name: str
+    procedure: str
+    model: str
+    pair: str
+    statistic: str
+    runs: int
+    unit: str
+    claim: float
+    shown: float
+    exact: float | None
+    replayed: float
+    power: float | None
+    broken: str
+    seconds: float
+
+    @property
+    def share(self) -> float:
+        """The proved part of the claim, by sampling, by enumeration or by a replay of normal noise."""
+        return max(self.shown, self.exact or 0.0) / self.claim
+
+    def line(self) -> str:
+        """The row for a terminal."""
+        best = f"{self.unit} {self.claim:.3g}: sampled {self.shown:.3g}"
+        listed = "" if self.exact is None else f", enumerated {self.exact:.4g}"
+        seen = "" if self.power is None else f", would see {self.power:.2f}"
+        again = f", replayed {self.replayed:.3f} of declared"
+        return f"{self.name}: {best}{listed}{again}{seen}{'  BROKEN: ' + self.broken if self.broken else ''}"
+
+
+def run(case: Case, quick: bool, false_alarm: float) -> Row:
+    """Attack one case."""
+    start, plan = time.process_time(), case.plan()
+    source = sf.seeded(zlib.crc32(case.name.encode()))
+    guarantee = part_prices(plan)[case.part] if case.part else plan.guarantee
+    claim, delta = Claim.of(guarantee), delta_of(plan)
+    pairs = candidates(plan)
+    laws = (
+        [] if case.part else [(pair, law) for pair in pairs[: LISTED[quick]] if (law := exact(plan, pair)) is not None]
+    )
+    replays = [replay(plan, pair, 1) for pair in ([] if case.part or case.inside else _replayed(pairs, plan, quick))]
+    attack = None if plan.procedure == TOO_SLOW else attacked(case, plan, pairs, laws, quick, source)
+    broken = [str(each) for each in replays if not each.holds]
+    broken += [f"enumerated on {pair.name}" for pair, law in laws if law.breaks(guarantee)]
+    if attack is not None and claim.broken_by(attack.rates(1 - false_alarm)):
+        broken.append(f"sampled on {attack.pair.name}")
+    rates = None if attack is None else attack.rates(LEVEL)
+    mu = claim.mu is not None
+    values = [law.mu if mu else law.epsilon(delta) for _, law in laws]
+    return Row(
+        name=case.name,
+        procedure=plan.procedure,
+        model=case.model,
+        pair=pairs[0].name if attack is None else attack.pair.name,
+        statistic="" if attack is None else attack.statistic,
+        runs=0 if rates is None else rates.runs,
+        unit="mu" if mu else f"epsilon at {delta:g}",
+        claim=float(claim.mu if claim.mu is not None else guarantee.epsilon(delta)),
+        shown=0.0 if rates is None else (rates.mu if mu else rates.epsilon(delta)),
+        exact=max(values, default=None),
+        replayed=max((each.worst.ratio for each in replays), default=0.0),
+        power=None if rates is None else detectable_factor(claim, rates.runs, len(rates.thresholds), 1 - false_alarm),
+        broken="; ".join(broken),
+        seconds=time.process_time() - start,
+    )
+
+
+def _replayed(pairs: list[Neighbours], plan: Plan, quick: bool) -> list[Neighbours]:
+    """The strongest pairs, and all with an odd record; a chain that takes seconds is replayed once."""
+    if plan.procedure == TOO_SLOW:
+        return pairs[:1]
+    odd = [pair for pair in pairs if pair.name.startswith("odd")]
+    return [*pairs[: REPLAYED[quick]], *(odd[:2] if quick else odd)]
+
+
+def attacked(
+    case: Case,
+    plan: Plan,
+    pairs: list[Neighbours],
+    laws: list[tuple[Neighbours, Exact]],
+    quick: bool,
+    source: sf.Randomness,
+) -> Attack:
+    """Sample the pair that is told apart best."""
+    together = case.inside or case.part != "" or plan.procedure in BATCHED
+    runs = (MANY if together else FEW)[quick]
+    if case.part:
+        # A part by itself: the pair that moves it most, by a few draws of each.
+        few = [attack_part(plan, pair, case.part, 50, sf.seeded(1), 50) for pair in pairs[: 2 * SIFTED[quick]]]
+        best = max(range(len(few)), key=lambda k: float(few[k].second.mean() - few[k].first.mean()))
+        return attack_part(plan, pairs[best], case.part, runs, source, max(50, runs // 4))
+    chosen = pairs[0]
+    if laws:
+        chosen = max(laws, key=lambda each: each[1].epsilon(delta_of(plan)))[0]
+    elif SIFTED[quick] > 1:
+        trial = 400 if together else 40
+        chosen = max(
+            (pilot(plan, pair, trial, source, case.inside) for pair in pairs[: SIFTED[quick]]),
+            key=lambda each: each.separation,
+        ).pair
+    return pilot(plan, chosen, max(40, runs // 4), source, case.inside).attack(runs, source)
+
+
+def rows(listed: list[Case], quick: bool, jobs: int) -> Iterator[Row]:
+    """All cases, several at a time; each worker makes its own plans."""
+    one = partial(_named, quick=quick, false_alarm=FALSE_ALARM / len(listed))
+    if jobs == 1:
+        yield from map(one, [case.name for case in listed])
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(one, [case.name for case in listed])
+
+
+def _named(name: str, quick: bool, false_alarm: float) -> Row:
+    return run(next(case for case in cases() if case.name == name), quick, false_alarm)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Attack all cases and write what they showed; the exit status is 1 where a claim is refuted."""
+    parser = argparse.ArgumentParser(description="Attack every procedure with every model that it serves.")
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer runs, and one case for each procedure and kind of model"
+    )
+    parser.add_argument("--only", default="", metavar="WORD", help="cases whose name contains this")
+    parser.add_argument("-j", dest="jobs", type=int, default=1)
+    parser.add_argument("-o", dest="folder", type=Path, default=Path("build/audit"))
+    options = parser.parse_args(arguments)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    listed = [case for case in cases(options.only) if case.quick or not options.quick]
+    print(f"{len(listed)} cases, false alarms of all together {FALSE_ALARM:g}", flush=True)
+    done = []
+    for place, row in enumerate(rows(listed, options.quick, options.jobs), 1):
+        done.append(row)
+        print(f"[{place}/{len(listed)}] {row.line()}", flush=True)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"quick": options.quick, "rows": [asdict(row) for row in done]}, indent=1)
+    (options.folder / "battery.json").write_text(text + "\n", encoding="utf-8")
+    broken = sum(bool(row.broken) for row in done)
+    print(f"{len(done)} cases, {broken} refuted; {sum(row.seconds for row in done):.0f} CPU seconds")
+    return 1 if broken or not done else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
