@@ -6,6 +6,7 @@ first one. The records of a plan that protects single cells differ in one cell.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,19 +40,23 @@ __all__ = [
 KEPT = 4
 # Kinds of candidates of a Gibbs model whose others are varied.
 _KINDS = 4
-# Tries of the short search that ends the choice, and the most records for which it is made: each try reads all of them.
-_TRIES, _SEARCHED = 80, 4096
+# Tries of the short search that ends the choice.
+_TRIES = 80
+# Most records by which candidates of a Gibbs model are ranked: each look reads all of them.
+_RANKED = 512
 
 
 def worst_cases(plan: Plan, schema: Schema, most: int = KEPT) -> list[Neighbours]:
     """Pairs at which the plan's price is attained or nearly so, those of the largest separation first; at most `most`."""
-    measure = separation_of(plan)
-    climb = Climb(plan, schema, measure)
+    # Gradients and moments are means over records, so that few records rank the candidates of many; only the best are built.
+    few = replace(plan, n=min(plan.n, _RANKED)) if isinstance(plan.model, Gibbs) else plan
+    climb = Climb(few, schema, separation_of(few))
     for candidate in candidates_of(plan, schema):
         climb.look_at(candidate)
     if isinstance(plan.model, Gibbs):
         _improve(climb)
-    return [pair for _, _, pair in climb.ranked[: _validate.whole("most", most)]]
+    best = climb.ranked[: _validate.whole("most", most)]
+    return [pair if few.n == plan.n else candidate.built(schema, plan.n) for _, candidate, pair in best]
 
 
 def _improve(climb: Climb) -> None:
@@ -67,8 +72,7 @@ def _improve(climb: Climb) -> None:
             climb.look_at(other)
     for other in other_lengths(climb.best, climb.schema):
         climb.look_at(other)
-    if climb.plan.n <= _SEARCHED:
-        climb.search(np.random.default_rng(0), _TRIES)
+    climb.search(np.random.default_rng(0), _TRIES)
 
 
 def candidates_of(plan: Plan, schema: Schema) -> list[Candidate]:
