@@ -1,0 +1,75 @@
+"""Records that no table should hold, each against a clean neighbour: reading them must move nothing but their own cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sfumato.auditing.pairs import Neighbours
+from sfumato.auditing.records import MATRIX, PLACE, Table, dataset_of, ends, one_cell, plain
+from sfumato.mechanisms.plan import Plan
+from sfumato.schema import Schema
+
+# Cells by name. Each has gone wrong in some library: NaN passes clipping, huge numbers overflow sums, other types change how the
+# whole column is read.
+ODD_CELLS: Mapping[str, Any] = {
+    "NaN": math.nan,
+    "infinity": math.inf,
+    "minus infinity": -math.inf,
+    "1e308": 1e308,
+    "-1e308": -1e308,
+    "a subnormal number": 5e-324,
+    "minus zero": -0.0,
+    "None": None,
+    "an empty text": "",
+    "a text": "abc",
+    "a text that is a number": "0.5",
+    "an unseen level": "no such level",
+    "a huge integer": 10**400,
+    "a boolean": True,
+    "a complex number": 1 + 2j,
+    "bytes": b"\xff1",
+    "a list": [1.0, 2.0],
+    "an empty list": [],
+    "a dict": {"a": 1},
+    "an array": np.ones((2, 2)),
+    "an object": object,
+}
+
+
+def odd_pairs(plan: Plan, schema: Schema) -> list[Neighbours]:
+    """One pair for every odd cell: all cells of a record are odd, or one at a time where the plan protects single cells.
+
+    The clean neighbour holds the largest values. The odd data set is read from lists of cells, the clean one from arrays.
+    """
+    clean = plain(schema)
+    for name, column in schema.columns.items():
+        clean[name] = ends(column)[1]
+    if schema.dimension is not None:
+        clean[MATRIX] = (schema.data_norm or 0.0) * np.eye(schema.dimension)[0]
+    table = Table.of(schema, [(clean, 1), (plain(schema), plan.n - 1)])
+    first = table.dataset()
+    columns = [name for name in plan.model.columns(schema) if name in schema.columns]
+    read = [[name] for name in columns] if one_cell(plan) else [columns]
+    pairs = []
+    for named, cell in ODD_CELLS.items():
+        for changed in read:
+            pairs.append(Neighbours(f"{named} against the largest values", first, _with_odd(table, changed, cell)))
+    return pairs
+
+
+def _with_odd(table: Table, changed: list[str], cell: Any) -> Any:
+    """The data set with the cells of these columns replaced in the record at `PLACE`, and of its row if there is one."""
+    columns: dict[str, Any] = dict(table.columns)
+    for name in changed:
+        cells = table.columns[name].tolist()
+        cells[PLACE] = cell
+        columns[name] = cells
+    if MATRIX in columns:
+        rows = table.columns[MATRIX].tolist()
+        rows[PLACE] = [cell, *rows[PLACE][1:]]
+        columns[MATRIX] = rows
+    return dataset_of(table.schema, columns)
