@@ -38,9 +38,9 @@ FALSE_ALARM = 1e-6
 # The confidence of a bound, the share of the claim from which on a case is tight, and the slack above which it is named loose.
 LEVEL, TIGHT, SLACK = 0.95, 0.9, 1.3
 # Runs a side: of plans whose releases are drawn together, and of those that are run one by one; quick and long.
-MANY, FEW = {True: 1_500, False: 30_000}, {True: 60, False: 1_500}
+MANY, FEW = {True: 1_500, False: 30_000}, {True: 200, False: 1_500}
 # Pairs whose laws are enumerated, that are replayed, and that are compared by a few runs; quick and long.
-LISTED, REPLAYED, SIFTED = {True: 2, False: 8}, {True: 2, False: 12}, {True: 1, False: 5}
+LISTED, REPLAYED, SIFTED = {True: 2, False: 20}, {True: 2, False: 12}, {True: 1, False: 5}
 # A draw of this procedure takes seconds: it is replayed and not sampled.
 TOO_SLOW = "reference-chain"
 
@@ -84,11 +84,11 @@ def run(case: Case, quick: bool, false_alarm: float) -> Row:
     source = sf.seeded(zlib.crc32(case.name.encode()))
     guarantee = part_prices(plan)[case.part] if case.part else plan.guarantee
     claim, delta = Claim.of(guarantee), delta_of(plan)
-    pairs = candidates(plan)
+    pairs = _pairs(plan)
     laws = (
         [] if case.part else [(pair, law) for pair in pairs[: LISTED[quick]] if (law := exact(plan, pair)) is not None]
     )
-    replays = [replay(plan, pair, 1) for pair in ([] if case.part or case.inside else _replayed(pairs, plan, quick))]
+    replays = [replay(plan, pair, 1) for pair in ([] if case.part else _replayed(pairs, plan, quick))]
     attack = None if plan.procedure == TOO_SLOW else attacked(case, plan, pairs, laws, quick, source)
     broken = [str(each) for each in replays if not each.holds]
     broken += [f"enumerated on {pair.name}" for pair, law in laws if law.breaks(guarantee)]
@@ -109,10 +109,31 @@ def run(case: Case, quick: bool, false_alarm: float) -> Row:
         shown=0.0 if rates is None else (rates.mu if mu else rates.epsilon(delta)),
         exact=max(values, default=None),
         replayed=max((each.worst.ratio for each in replays), default=0.0),
-        power=None if rates is None else detectable_factor(claim, rates.runs, len(rates.thresholds), 1 - false_alarm),
+        power=None if rates is None else _power(claim, rates.runs, len(rates.thresholds), 1 - false_alarm),
         broken="; ".join(broken),
         seconds=time.process_time() - start,
     )
+
+
+# Of a plan's digest: its pairs, chosen once for all looks at it.
+_PAIRS: dict[str, list[Neighbours]] = {}
+# (mu, runs, thresholds) -> the factor that is seen: many cases have the same claim.
+_SEEN: dict[tuple[float, int, int], float] = {}
+
+
+def _pairs(plan: Plan) -> list[Neighbours]:
+    if plan.digest not in _PAIRS:
+        _PAIRS[plan.digest] = candidates(plan)
+    return _PAIRS[plan.digest]
+
+
+def _power(claim: Claim, runs: int, thresholds: int, level: float) -> float:
+    if claim.mu is None:
+        return detectable_factor(claim, runs, thresholds, level)
+    key = (round(claim.mu, 3), runs, thresholds)
+    if key not in _SEEN:
+        _SEEN[key] = detectable_factor(claim, runs, thresholds, level)
+    return _SEEN[key]
 
 
 def _replayed(pairs: list[Neighbours], plan: Plan, quick: bool) -> list[Neighbours]:

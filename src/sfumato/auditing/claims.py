@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ class Claim:
     mu: float | None
     slopes: Array
     heights: Array
+    factor: float = 1.0
 
     @classmethod
     def of(cls, guarantee: Guarantee) -> Claim:
@@ -43,19 +44,21 @@ class Claim:
         rates = np.asarray(false, dtype=np.float64)
         if self.mu is not None:
             with np.errstate(invalid="ignore"):
-                return np.asarray(np.maximum(0.0, ndtr(-ndtri(rates) - self.mu) * (1 - _ROOM) - 1e-300))
+                return np.asarray(np.maximum(0.0, ndtr(-ndtri(rates) - self.factor * self.mu) * (1 - _ROOM) - 1e-300))
         direct = self.heights - self.slopes * rates[..., None]
         mirrored = (self.heights - rates[..., None]) / self.slopes
-        return np.asarray(np.maximum(0.0, np.maximum(direct, mirrored).max(axis=-1) * (1 - _ROOM)))
+        least = np.maximum(0.0, np.maximum(direct, mirrored).max(axis=-1) * (1 - _ROOM))
+        if self.factor == 1:
+            return np.asarray(least)
+        # mu of the Gaussian trade-off through the point (rate, least) is -z(rate) - z(least).
+        z, beyond = ndtri(rates), ndtri(least)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.nan_to_num(ndtr(-z - self.factor * (-z - beyond)), nan=0.0))
 
     def broken_by(self, rates: ErrorRates) -> bool:
         """Whether some threshold has fewer errors than the claim allows: false at a true claim with probability `level`."""
         return bool((rates.missed < self.least_missed(rates.false)).any())
 
     def enlarged(self, factor: float) -> Claim:
-        """The claim whose mu, or whose epsilon at every delta, is `factor` times as large."""
-        if self.mu is not None:
-            return Claim(self.guarantee, self.mu * factor, self.slopes, self.heights)
-        # Slopes beyond 1e300 belong to lines that no rate of false accusations above 0 reaches.
-        steeper = np.exp(np.minimum(np.log(self.slopes) * factor, 690.0))
-        return Claim(self.guarantee, None, steeper, self.heights)
+        """The claim times a factor: the mu of a Gaussian trade-off through each of its points is so many times as large."""
+        return replace(self, factor=self.factor * factor)

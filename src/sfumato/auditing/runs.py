@@ -23,6 +23,8 @@ from sfumato.samplers.langevin import Report, silent
 BATCHED = ("law", "last-iterate", "path", "lattice", "envelope", "kinked-grid")
 # Draws made from one set of noisy totals: they are free, and so many tell the totals almost exactly.
 _FREE_DRAWS = 32
+# Distances below this are those of a float's rounding.
+_NEAREST = 1e-15
 # Chains that are run together: more would hold large transcripts in memory.
 _CHAINS = 4096
 
@@ -86,11 +88,9 @@ def numbers_of(trial: Trial, made: list[Draws]) -> Array:
     Beta, Gamma, Dirichlet and normal laws differ.
     """
     rows = np.concatenate([_drawn(trial, draws) for draws in made])
-    parts = [rows.mean(axis=1), (rows**2).mean(axis=1)]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for logs in (np.log(rows), np.log1p(-rows)):
-            if np.isfinite(logs).all():
-                parts.append(logs.mean(axis=1))
+    # Logarithms of distances from 0 and from 1; the smallest distance keeps the logarithm of 0 finite.
+    logs = [np.log(np.maximum(np.abs(distance), _NEAREST)) for distance in (rows, 1 - rows)]
+    parts = [each.mean(axis=1) for each in (rows, rows**2, *logs)]
     if made[0].totals is not None:
         parts.append(np.stack([draws.totals for draws in made if draws.totals is not None]))
     parts.extend(np.stack([draws.published[name] for draws in made]) for name in made[0].published)
