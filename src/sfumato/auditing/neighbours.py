@@ -43,7 +43,7 @@ _KINDS = 4
 # Tries of the short search that ends the choice.
 _TRIES = 80
 # Most records by which candidates of a Gibbs model are ranked: each look reads all of them.
-_RANKED = 512
+_RANKED = 128
 
 
 def worst_cases(plan: Plan, schema: Schema, most: int = KEPT) -> list[Neighbours]:

@@ -48,7 +48,10 @@ def _ends(model: Any, schema: Schema, n: int, power: float) -> list[Candidate]:
     return [
         Candidate("from the upper to the lower end, others at the lower", high, low, [(low, 1.0)]),
         Candidate("from the lower to the upper end, others at the upper", low, high, [(high, 1.0)]),
-        Candidate("from the lower to the upper end, others at both", low, high, [(low, 1.0), (high, 1.0)]),
+        *(
+            Candidate("from the lower to the upper end, others at both", low, high, [(low, 1 - share), (high, share)])
+            for share in (_PLACES if model.bounded else (0.5,))
+        ),
     ]
 
 
