@@ -75,7 +75,8 @@ class Row:
         listed = "" if self.exact is None else f", enumerated {self.exact:.4g}"
         seen = "" if self.power is None else f", would see {self.power:.2f}"
         again = f", replayed {self.replayed:.3f} of declared"
-        return f"{self.name}: {best}{listed}{again}{seen}{'  BROKEN: ' + self.broken if self.broken else ''}"
+        spent = f" ({self.seconds:.1f} s)"
+        return f"{self.name}: {best}{listed}{again}{seen}{spent}{'  BROKEN: ' + self.broken if self.broken else ''}"
 
 
 def run(case: Case, quick: bool, false_alarm: float) -> Row:
