@@ -6,7 +6,7 @@ CORE = $(VENV)/.core
 STAMP = $(VENV)/.tests
 WORKERS ?= auto
 
-.PHONY: help demo docs test test-long test-newest planted papers papers-quick lint bench bench-quick peers bench-speed clean
+.PHONY: help demo docs test test-long test-newest planted mutants papers papers-quick lint bench bench-quick peers bench-speed clean
 
 help:
 	@echo "make demo         set up .venv, publish three things about a made-up survey under one budget, and write a report"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-long    the suite with races and kills repeated 30 and 200 times"
 	@echo "make test-newest  the same suite against the newest releases of every dependency (.venv-newest)"
 	@echo "make planted      plant known faults in the source, one at a time, and see that the test named for each fails"
+	@echo "make mutants      plant faults that were drawn at random over all rooms, and see that a test fails on each (SEED=7 NUMBER=100: new ones)"
 	@echo "make papers       every figure, table and claim of the three papers (an hour; RUNS=50 repeats experiments on data more often)"
 	@echo "make papers-quick the same with little simulation (minutes)"
 	@echo "make lint         ruff and the strict type check"
@@ -64,6 +65,10 @@ test-newest:
 
 planted: $(STAMP)
 	@$(BIN)/python tests/planted/plant.py -j 2
+
+# Bytecode is kept: every fault starts Python anew.
+mutants: $(STAMP)
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python tests/mutants/run.py -j 2 $(if $(SEED),--seed $(SEED) --number $(or $(NUMBER),100)) $(ROOM)
 
 # One script at a time, all cores for its matrix products; in the quick form one core, since idle threads of a BLAS spin.
 papers-quick: export OPENBLAS_NUM_THREADS = 1
