@@ -24,6 +24,10 @@ COMPARED: dict[type[ast.cmpop], str] = {
 COUNTED: dict[type[ast.operator], str] = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 
 
+# Below this a constant is a tolerance, a rounding error or a chance, and is scaled by 1000 rather than 2.
+SMALL = 1e-3
+
+
 class Edit(NamedTuple):
     """A kind of fault, the span of the source that it replaces (in characters), and the text that replaces it."""
 
@@ -136,8 +140,9 @@ def _constant(source: Source, node: ast.Constant) -> Iterator[Edit]:
         yield source.replaced("one more", node, str(value + 1))
         yield source.replaced("one less", node, f"({value - 1})" if value < 1 else str(value - 1))
     elif type(value) is float and value:
-        yield source.replaced("halved", node, repr(value * 0.5))
-        yield source.replaced("doubled", node, repr(value * 2.0))
+        scale = 2.0 if abs(value) > SMALL else 1000.0
+        yield source.replaced("scaled down", node, f"{value / scale:.6g}")
+        yield source.replaced("scaled up", node, f"{value * scale:.6g}")
 
 
 def _comparison(source: Source, node: ast.Compare) -> Iterator[Edit]:
@@ -161,13 +166,17 @@ def _call(source: Source, node: ast.Call) -> Iterator[Edit]:
         yield source.replaced("call left out", node, f"({source.of(node.args[0])})")
     elif name in UNWRAPPED and isinstance(node.func, ast.Attribute):
         yield source.replaced("call left out", node, source.of(node.func.value))
-    if len(node.args) > 1 and all(isinstance(each, ast.Name | ast.Attribute) for each in node.args[:2]):
+    if (
+        len(node.args) > 1
+        and name != "isinstance"
+        and all(isinstance(each, ast.Name | ast.Attribute) for each in node.args[:2])
+    ):
         first, second = node.args[:2]
         start, end = source.span(first)[0], source.span(second)[1]
         between = source.text[source.span(first)[1] : source.span(second)[0]]
         yield Edit("arguments swapped", start, end, source.of(second) + between + source.of(first))
     for keyword in node.keywords:
-        if keyword.arg is None or (keyword is node.keywords[0] and not node.args):
+        if keyword.arg in (None, "dtype") or (keyword is node.keywords[0] and not node.args):
             continue
         start, end = source.span(keyword)
         before = source.text[:start].rstrip()

@@ -22,7 +22,7 @@ import pytest
 # Calls of one function that are traced in one test; more would show few new lines.
 CALLS = 4
 # Tests of the first run on a fault, and seconds of tests (as traced) of the second, which takes all that are left.
-FIRST, SECONDS = 12, 60.0
+FIRST, SECONDS = 12, 30.0
 FOLDER = Path("build") / "mutants"
 SOURCE = os.path.realpath("src/sfumato") + os.sep
 
