@@ -73,6 +73,8 @@ def _left_alone(node: ast.AST) -> bool:
     """Whether a fault in this node would change no more than what people read, or what runs at import only."""
     if isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.arg):
         return True
+    if isinstance(node, ast.keyword) and node.arg in ("strict", "dtype", "repr", "frozen"):
+        return True
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return True
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":

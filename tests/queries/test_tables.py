@@ -13,7 +13,7 @@ import sfumato as sf
 from goodness import LEVEL, chi_square_p
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
-from sfumato.models.networks import BayesianNetwork, MarkovChain
+from sfumato.models.networks import BayesianNetwork, MarkovChain, _unshrunk
 from sfumato.queries import tables
 
 SCHEMA = sf.Schema(
@@ -159,6 +159,14 @@ def test_the_priors_pull_is_undone_exactly_where_there_is_no_noise(power, streng
         assert np.allclose(table.of(freed)[met], table.of(shares)[met], atol=1e-9)
         assert np.allclose(table.of(freed).sum(axis=-1), 1)
     assert np.abs(means - shares).max() > 0.05
+
+
+def test_a_row_of_less_than_one_record_is_moved_like_a_row_of_one():
+    """The prior's pull grows as records vanish; it is undone as for one record, by hand: shares + (shares - prior) * 2 / 1."""
+    shares, prior = np.array([[0.55, 0.45]] * 3), np.array([[1.0, 1.0]] * 3)
+    moved = _unshrunk.rows(shares, prior, np.array([0.0, 0.3, 1.0]), 1.0, 1.0)
+    assert np.allclose(moved, [[0.65, 0.35]] * 3, atol=1e-12)
+    assert np.allclose(_unshrunk.rows(shares, prior, np.full(3, 4.0), 0.5, 1.0), [[0.6, 0.4]] * 3, atol=1e-12)
 
 
 def test_the_priors_pull_on_a_chain_is_undone():
