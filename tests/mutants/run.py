@@ -38,6 +38,8 @@ LONGEST = 180.0
 # Exit statuses of pytest: all passed, or no test was left to run.
 QUIET = (0, 5)
 MISUSED = 4
+# What pytest prints when a module of tests cannot be imported, which is the fault's doing.
+BY_FAULT = "found no collectors for"
 
 
 class Outcome(NamedTuple):
@@ -87,7 +89,7 @@ def tried(fault: plant.Fault, batches: Iterable[Sequence[str]], root: Path) -> O
         with plant.faulty_copy(fault, root) as copy:
             for tests in batches:
                 status, output = plant.run_tests(root, copy, tests, LONGEST)
-                if status == MISUSED:
+                if status == MISUSED and BY_FAULT not in output:
                     return Outcome("BROKEN", output[-800:])
                 # A folder may take longer than that by itself; single tests do not.
                 if status is None and "::" in tests[0]:

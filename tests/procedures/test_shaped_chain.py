@@ -359,3 +359,11 @@ def test_a_plan_of_more_draws_expects_less_of_each():
     assert many["chain_mu"] == pytest.approx(one["chain_mu"] / math.sqrt(50), rel=1e-6)
     assert many.guarantee.curve.mu == pytest.approx(one.guarantee.curve.mu, rel=1e-6)
     assert many.expected.value > 2 * one.expected.value
+
+
+def test_the_price_of_several_chains_is_rounded_up_and_hardly():
+    """In fractions: the square of what is charged is at least draws times mu squared."""
+    random = np.random.default_rng(5)
+    for mu, draws in zip(random.uniform(0.01, 3, 200).tolist(), random.integers(1, 60, 200).tolist(), strict=True):
+        charged, exact = Fraction(shaped_chain._together(mu, draws)) ** 2, Fraction(mu) ** 2 * draws
+        assert exact <= charged <= exact * (1 + Fraction(1, 10**14))

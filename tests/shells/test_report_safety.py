@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import json
 import math
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 
@@ -200,3 +202,11 @@ def test_a_seeded_release_has_a_banner_and_no_promise():
     private = report.page(sf.Release.from_bytes(stored("rate noisy")))
     assert "NOT PRIVATE" not in private
     assert "guesses this one right" in private
+
+
+@pytest.mark.parametrize(("target", "ending"), [("ill", "regression of ill"), (None, "regression")])
+def test_a_title_names_the_target_only_where_there_is_one(target, ending):
+    release = sf.Release.from_bytes(stored("chain"))
+    document = {**json.loads(release.schema["document"]), "target": target}
+    shown = SimpleNamespace(plan=release.plan, schema={"document": json.dumps(document)})
+    assert report._what(shown).endswith(ending)
