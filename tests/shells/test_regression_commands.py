@@ -238,6 +238,8 @@ def test_the_private_table_is_not_what_is_expected(name, sfumato, clinic):
         ),
         ("prior = { sd = 3, age = { per_unit = 0.1 } }", "prior = -3", "prior must be greater than 0; got -3"),
         ("sd = 3", "sd = -3", "prior of sd must be"),
+        ('features = ["age"', 'features = [5, "age"', "features must be a list of columns"),
+        ('features = ["age"', 'features = "age" # ["age"', "features must be a list of columns"),
         ("sd = 3", "height = 3", "prior has the keys sd, intercept and the terms age, smoker, region, age^2"),
         ('"age^2"]', '"age^2"]\nintercept = false', "needs an intercept"),
     ],

@@ -15,6 +15,7 @@ from command_line import typed
 from forging import forge, stored
 from sfumato.errors import FormatError, SfumatoError
 from sfumato.shells import report, svg
+from sfumato.wording import columns_read
 
 MARKUP = "<script src=//x></script>\"><img src=x onerror=alert(1)></title></style><a href='javascript:alert(1)'>"
 TAGS = {
@@ -202,6 +203,17 @@ def test_a_seeded_release_has_a_banner_and_no_promise():
     private = report.page(sf.Release.from_bytes(stored("rate noisy")))
     assert "NOT PRIVATE" not in private
     assert "guesses this one right" in private
+
+
+@pytest.mark.parametrize(
+    ("name", "phrase"),
+    [("means by group", " by "), ("rate noisy", " of "), ("chain", "")],
+)
+def test_a_phrase_names_the_columns_and_the_groups(name, phrase):
+    release = sf.Release.from_bytes(stored(name))
+    names = columns_read(release)
+    expected = {" by ": f" of {', '.join(names[1:])} by {names[0] if names else ''}", " of ": f" of {', '.join(names)}"}
+    assert report._of(release) == expected.get(phrase, "")
 
 
 @pytest.mark.parametrize(("target", "ending"), [("ill", "regression of ill"), (None, "regression")])
