@@ -213,6 +213,7 @@ def test_a_synthetic_table_follows_the_models_marginals():
     assert table["age"].min() >= 0
     assert table["age"].max() <= 80
     assert ((table["height"] >= 1) & (table["height"] <= 2)).all()
+    assert len(np.unique(table["height"])) > 0.99 * size
     codes = {
         "a": np.array(["xyz".index(v) for v in table["a"]]),
         "b": table["b"].astype(int),
