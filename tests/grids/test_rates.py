@@ -29,8 +29,16 @@ def test_sticks_are_broken_at_rates_of_the_grid_and_no_share_is_negative():
     assert grid.holds(good)
     assert not grid.holds(good * 0.999)
     assert not grid.holds(np.array([[first, 0.3, 0.7 - first]]))
-    # The rest after the first share is too small to be compared with the grid, but still no share may be negative.
-    whole = StickGrid(RateGrid(0.0, 1 << 4), 3)
-    top = whole.rates.middles[-1]
-    for shares in ([top, -1e-300, 1 - top], [top, 1 - top + 1e-18, -1e-18]):
-        assert not whole.holds(np.array([shares]))
+
+
+def test_no_share_is_negative_where_the_rest_of_the_stick_underflows():
+    """Below 1e-280 the parts of the rest are not compared with the grid any more; their signs still are."""
+    rates = RateGrid(0.0, 1 << 12)
+    rest, shares = 1.0, []
+    while rest > 1e-281:
+        shares.append(rest * rates.middles[-1])
+        rest *= 1 - rates.middles[-1]
+    assert 0 < rest < 1e-280
+    grid = StickGrid(rates, len(shares) + 1)
+    assert grid.holds(np.array([[*shares, rest]]))
+    assert not grid.holds(np.array([[*shares, -rest]]))
