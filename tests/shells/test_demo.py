@@ -44,3 +44,13 @@ def test_the_tour_says_where_it_is_and_what_to_open(tmp_path, monkeypatch, capsy
     assert first.startswith("A made-up survey of")
     assert first.endswith(str(tmp_path / "tour"))
     assert last.startswith(f"open {tmp_path / 'tour' / 'hypertension.html'}")
+
+
+def test_the_tour_writes_its_table_its_schema_and_every_spec(tmp_path, monkeypatch):
+    typed = []
+    monkeypatch.setattr(demo, "_run", lambda *commands: typed.extend(commands))
+    monkeypatch.chdir(tmp_path)
+    demo._tour()
+    specs = {word for command in typed for word in shlex.split(command) if word.endswith(".toml")}
+    assert {path.name for path in tmp_path.iterdir()} == specs | {"survey.csv", "survey.schema.toml"}
+    assert all(path.read_text() for path in tmp_path.iterdir())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import sfumato as sf
@@ -95,6 +97,7 @@ FIELDS = {
     "expected without privacy": ("rate noisy", {"plan.expected.without_privacy": 1.0}, (), "expected"),
     "expected of a chain": ("chain", {"plan.expected.value": 1.0}, (), "expected"),
     "expected of a path": ("path", {"plan.expected.value": 1e-9}, (), "expected"),
+    "kind of the expectation": ("shaped chain", {"plan.expected.id": "half-width"}, (), "expected"),
     "passes": ("chain", {"plan.cost.passes": 1}, (), "cost"),
     "passes of trials": ("lattice by trials", {"plan.cost.passes": 1}, (), "cost"),
     "passes of a converged chain": ("converged", {"plan.cost.passes": 1}, (), "cost"),
@@ -204,3 +207,11 @@ def test_an_invented_receipt_is_refused():
     data = forge("rate noisy", {"receipt": document["receipt"]}, remake=("plan",))
     with pytest.raises(FormatError, match="receipt was not given for this release"):
         sf.Release.from_bytes(data).verify()
+
+
+@pytest.mark.parametrize("part", ["schema", "receipt"])
+def test_a_release_in_memory_is_held_to_the_form_of_a_file(part):
+    """A further key, which no check of the record compares with anything."""
+    release = sf.Release.from_bytes(stored("charged in gdp"))
+    with pytest.raises(FormatError, match="note"):
+        replace(release, **{part: {**getattr(release, part), "note": "approved"}}).verify()
