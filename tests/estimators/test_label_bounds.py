@@ -56,3 +56,11 @@ def test_a_residual_counts_as_a_quarter_of_the_width_of_the_bounds_at_most():
     fitted = model.fit(rng.uniform(-1, 1, (60, 2)), rng.uniform(10, 50, 60))
     loss = fitted.plan_.model.loss
     assert (loss.upper - loss.lower) / 4 == loss.clip == 0.5
+
+
+def test_a_residual_of_a_count_is_at_most_a_quarter_of_the_declared_bound():
+    """Counts are measured in quarters of their bound, so that it is 4; a residual counts as 1 at most."""
+    rng = np.random.default_rng(1)
+    model = sf.PrivatePoissonRegressor(1.0, 1e-6, bounds=(-1.0, 1.0), bounds_y=(0.0, 40.0), random_state=0)
+    loss = model.fit(rng.uniform(-1, 1, (60, 2)), rng.poisson(3.0, 60)).plan_.model.loss
+    assert (loss.clip, loss.label_bound) == (1.0, 4.0)
