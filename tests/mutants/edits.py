@@ -17,6 +17,8 @@ SWAPPED = {
 SWAPPED |= {after: before for before, after in SWAPPED.items()}
 # Calls of which the first argument alone is left: a clip, a safe rounding, a sign, a root.
 UNWRAPPED = {"abs", "fabs", "clip", "sqrt", "nextafter", "sorted", "project", "round_up", "up", "down", "rint", "expm1"}
+# Calls whose first two arguments may change places, or whose exchange only raises.
+UNORDERED = {"isinstance", "issubclass", "max", "min", "maximum", "minimum", "hypot", "gcd", "isclose", "samefile"}
 COMPARED: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in",
     ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",
