@@ -142,3 +142,11 @@ def test_the_descent_leaves_room_for_its_distance_and_for_the_rounding_of_gradie
     assert allowed * (1 - 1e-12) <= 4 * big_m * near + 3 * big_m * error <= allowed * (1 + 1e-12)
     # Gradient descent contracts by 1 - m/M a step, and rounding adds at most e M/m in all.
     assert 10.0 * (1 - m / big_m) ** steps + error * big_m / m <= near * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("mean", [-5.0, 0.0, 4.0, 30.0])
+def test_the_slope_on_a_window_covers_records_and_a_prior_whose_mean_is_anywhere(mean):
+    """|U'| is at most power n L and the prior's precision times the distance of the farther end of the box from its mean."""
+    model = sf.Gibbs(sf.losses.Hinge(1.0), sf.priors.Box(sf.priors.Gaussian(2.0, [mean]), [0.0], [10.0]), 1)
+    farthest = max(abs(0.0 - mean), abs(10.0 - mean))
+    assert kinked_grid._slope(model, 50, 0.5) >= 0.5 * 50 * model.constants.lipschitz + 2.0 * farthest
