@@ -150,3 +150,9 @@ def test_the_slope_on_a_window_covers_records_and_a_prior_whose_mean_is_anywhere
     model = sf.Gibbs(sf.losses.Hinge(1.0), sf.priors.Box(sf.priors.Gaussian(2.0, [mean]), [0.0], [10.0]), 1)
     farthest = max(abs(0.0 - mean), abs(10.0 - mean))
     assert kinked_grid._slope(model, 50, 0.5) >= 0.5 * 50 * model.constants.lipschitz + 2.0 * farthest
+
+
+def test_a_grid_at_a_power_keeps_the_prior_where_no_strength_is_given():
+    model = sf.Gibbs(sf.losses.Hinge(1.0), sf.priors.Gaussian(2.0), 1)
+    assert kinked_grid.at(model, 50, 1, 0.5, None).strength == 1.0
+    assert kinked_grid.at(model, 50, 1, 0.5, 3.0).strength == 3.0
