@@ -222,3 +222,16 @@ def test_a_title_names_the_target_only_where_there_is_one(target, ending):
     document = {**json.loads(release.schema["document"]), "target": target}
     shown = SimpleNamespace(plan=release.plan, schema={"document": json.dumps(document)})
     assert report._what(shown).endswith(ending)
+
+
+@pytest.mark.parametrize(
+    ("target", "point"),
+    [
+        ({"epsilon": 2.0, "delta": 1e-6}, (2.0, 1e-6)),
+        ({"epsilon": 2.0, "delta": 0.0}, None),
+        ({"curve": {}}, None),
+        (None, None),
+    ],
+)
+def test_the_point_that_was_asked_for_is_that_of_the_plan(target, point):
+    assert report._target(SimpleNamespace(plan={"target": target})) == point
