@@ -235,3 +235,12 @@ def test_a_title_names_the_target_only_where_there_is_one(target, ending):
 )
 def test_the_point_that_was_asked_for_is_that_of_the_plan(target, point):
     assert report._target(SimpleNamespace(plan={"target": target})) == point
+
+
+@pytest.mark.parametrize(
+    ("marked", "drawn"),
+    [(None, False), ((0.5, 1e-3), True), ((5.0, 1e-3), False), ((0.5, 1e-9), False), ((-1.0, 1e-3), False)],
+)
+def test_a_mark_is_drawn_only_inside_the_axes(marked, drawn):
+    points = [(0.0, 0.1), (0.4, 1e-2), (1.0, 1e-4)]
+    assert ('class="mark"' in svg.line_chart(points, "epsilon", "delta", "a curve", marked)) == drawn
