@@ -167,6 +167,9 @@ def test_a_row_of_less_than_one_record_is_moved_like_a_row_of_one():
     moved = _unshrunk.rows(shares, prior, np.array([0.0, 0.3, 1.0]), 1.0, 1.0)
     assert np.allclose(moved, [[0.65, 0.35]] * 3, atol=1e-12)
     assert np.allclose(_unshrunk.rows(shares, prior, np.full(3, 4.0), 0.5, 1.0), [[0.6, 0.4]] * 3, atol=1e-12)
+    # A prior with shares of 1/4 and 3/4, twice as strong: 8 cells against 40 records undo a fifth of the distance.
+    uneven = _unshrunk.rows(shares, np.array([[1.0, 3.0]] * 3), np.full(3, 40.0), 1.0, 2.0)
+    assert np.allclose(uneven, [[0.61, 0.39]] * 3, atol=1e-12)
 
 
 def test_the_priors_pull_on_a_chain_is_undone():
