@@ -6,7 +6,8 @@ CORE = $(VENV)/.core
 STAMP = $(VENV)/.tests
 WORKERS ?= auto
 
-.PHONY: help demo docs test test-long test-newest planted papers papers-quick lint bench bench-quick peers judges bench-speed clean
+.PHONY: help demo docs test test-long test-newest planted mutants papers papers-quick audit audit-quick lint bench bench-quick peers judges \
+  bench-speed clean
 
 help:
 	@echo "make demo         set up .venv, publish three things about a made-up survey under one budget, and write a report"
@@ -14,8 +15,11 @@ help:
 	@echo "make test-long    the suite with races and kills repeated 30 and 200 times"
 	@echo "make test-newest  the same suite against the newest releases of every dependency (.venv-newest)"
 	@echo "make planted      plant known faults in the source, one at a time, and see that the test named for each fails"
+	@echo "make mutants      plant faults that were drawn at random over all rooms, and see that a test fails on each (SEED=7 NUMBER=100: new ones)"
 	@echo "make papers       every figure, table and claim of the three papers (an hour; RUNS=50 repeats experiments on data more often)"
 	@echo "make papers-quick the same with little simulation (minutes)"
+	@echo "make audit        attack every procedure with every model, and planted faults to show that the attacks see (an hour)"
+	@echo "make audit-quick  the same with fewer runs and models (minutes)"
 	@echo "make lint         ruff and the strict type check"
 	@echo "make bench-quick  import cost and planning times"
 	@echo "make docs         the documentation as a site in build/site, links checked"
@@ -66,6 +70,10 @@ test-newest:
 planted: $(STAMP)
 	@$(BIN)/python tests/planted/plant.py -j 2
 
+# Bytecode is kept: every fault starts Python anew.
+mutants: $(STAMP)
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python tests/mutants/run.py -j 2 $(if $(SEED),--seed $(SEED) --number $(or $(NUMBER),100)) $(ROOM)
+
 # One script at a time, all cores for its matrix products; in the quick form one core, since idle threads of a BLAS spin.
 papers-quick: export OPENBLAS_NUM_THREADS = 1
 papers: $(STAMP)
@@ -74,9 +82,19 @@ papers: $(STAMP)
 papers-quick: $(STAMP)
 	@$(BIN)/sfumato papers --quick $(NAME)
 
+# Attacks on made-up data; OUT is where results are written, from which docs/audit.md is made (python -m audits.page).
+audit audit-quick: export OPENBLAS_NUM_THREADS = 1
+audit: $(STAMP)
+	@$(BIN)/python -m audits.battery -j 2
+	@$(BIN)/python -m audits.mutation -j 2
+
+audit-quick: $(STAMP)
+	@$(BIN)/python -m audits.battery --quick
+	@$(BIN)/python -m audits.mutation --quick
+
 lint: $(STAMP)
-	@$(BIN)/ruff check src tests benchmarks examples tools papers
-	@$(BIN)/ruff format --check src tests benchmarks examples tools papers
+	@$(BIN)/ruff check src tests benchmarks examples tools papers audits
+	@$(BIN)/ruff format --check src tests benchmarks examples tools papers audits
 	@$(BIN)/mypy
 
 bench-quick: $(STAMP)

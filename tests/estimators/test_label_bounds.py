@@ -47,3 +47,20 @@ def test_robust_intervals_are_reached_from_an_estimator():
     assert (lower < upper).all()
     with pytest.raises(sf.errors.ArgumentError, match="matrix of the scores"):
         fits[1].release_.interval(include="robust")
+
+
+def test_a_residual_counts_as_a_quarter_of_the_width_of_the_bounds_at_most():
+    """Labels are scaled to [-1, 1], a width of 2: a quarter of it is 0.5, and the slope of the loss is that at most."""
+    model = sf.PrivateLinearRegression(1.0, 1e-6, bounds=(-1.0, 1.0), bounds_y=(10.0, 50.0), random_state=0)
+    rng = np.random.default_rng(1)
+    fitted = model.fit(rng.uniform(-1, 1, (60, 2)), rng.uniform(10, 50, 60))
+    loss = fitted.plan_.model.loss
+    assert (loss.upper - loss.lower) / 4 == loss.clip == 0.5
+
+
+def test_a_residual_of_a_count_is_at_most_a_quarter_of_the_declared_bound():
+    """Counts are measured in quarters of their bound, so that it is 4; a residual counts as 1 at most."""
+    rng = np.random.default_rng(1)
+    model = sf.PrivatePoissonRegressor(1.0, 1e-6, bounds=(-1.0, 1.0), bounds_y=(0.0, 40.0), random_state=0)
+    loss = model.fit(rng.uniform(-1, 1, (60, 2)), rng.poisson(3.0, 60)).plan_.model.loss
+    assert (loss.clip, loss.label_bound) == (1.0, 4.0)

@@ -218,3 +218,9 @@ def test_a_name_that_is_no_text_is_refused_in_a_sentence(name, sqlite_place):
 def test_a_name_with_invisible_characters_is_refused(name, sqlite_place):
     with pytest.raises(ArgumentError, match="printable text"):
         sqlite_place.open().register(name, 1.0, 1e-6)
+
+
+def test_a_secret_that_begins_with_another_is_hidden_as_a_whole():
+    address = Address.of("postgresql://me:open-sesame@host/books?sslpassword=open-sesame-and-close")
+    assert address.redacted("bad key open-sesame-and-close, or open-sesame") == "bad key ***, or ***"
+    assert address.redacted(f"cannot reach {address.url}") == "cannot reach ***"

@@ -17,6 +17,7 @@ from test_ledger_race import part_of_the_cap, swarm
 
 from sfumato.errors import ArgumentError, LedgerExhausted, LedgerUnavailable
 from sfumato.ledger import Ledger, forks, locks, sqlite
+from sfumato.ledger.locks import FileLock
 
 LONG = os.environ.get("SFUMATO_LONG") == "1"
 TRIALS = 30 if LONG else 3
@@ -391,3 +392,15 @@ def test_another_program_s_database_is_left_as_it_is(tmp_path):
         Ledger.open(path, create=False)
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["app.db"]
+
+
+def test_a_lock_is_given_up_though_a_child_still_has_its_file_open(tmp_path):
+    """A forked child shares the open file, here a second descriptor of it: closing one of the two would unlock nothing."""
+    lock = FileLock(tmp_path / "books.lock", "books")
+    with lock.held(0.0) as held:
+        shared = os.dup(held._file.fileno())
+    try:
+        with lock.held(0.0) as again:
+            again.confirm()
+    finally:
+        os.close(shared)

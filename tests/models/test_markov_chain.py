@@ -74,3 +74,19 @@ def test_what_a_chain_is_expected_to_give_is_what_simulated_releases_give():
         )
         found.append(float(WALK.distance(drawn, truth)))
     assert abs(np.quantile(found, 0.9) / plan.expected.value - 1) < 0.15
+
+
+@pytest.mark.parametrize(
+    ("chain", "levels"),
+    [
+        (WALK, ["x", "y"]),  # the end is missing
+        (WALK, ["y", "x", "end"]),
+        (WALK, ["x", "y", "end", "z"]),
+        (MarkovChain(2), ["a", "b", "c"]),  # a third level would be counted as no state
+        (MarkovChain(3), ["a", "b"]),
+    ],
+)
+def test_columns_whose_levels_are_not_the_states_are_refused(chain, levels):
+    columns = {f"s{k}": sf.Category(levels) for k in range(chain._steps + 1)}
+    with pytest.raises(ArgumentError, match="levels are the chain's states"):
+        chain.columns(sf.Schema(columns, name="walks", unit="person"))

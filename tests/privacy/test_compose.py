@@ -354,6 +354,17 @@ def binomial_delta(bound: float, count: int, epsilon: float) -> float:
     return float(np.sum(np.exp(log_weight) * np.maximum(0, -np.expm1(epsilon - (count - 2 * lies) * bound))))
 
 
+def test_the_sums_of_the_library_are_given_an_allowance_both_ways():
+    """A single distribution has no convolution error: what is left is the rounding of the sum over its dots, 1e-9 of it."""
+    deltas = sf.Pure(0.7).deltas(0.07 * np.arange(13))
+    part = from_profile(deltas, deltas, 0.07)
+    loss = ComposedLoss([(part, 1)])
+    for epsilon in (0.0, 0.1, 0.33, 0.6):
+        summed = part.get_delta_for_epsilon(epsilon)
+        assert summed * (1 + 5e-10) < loss.delta(epsilon) < summed * (1 + 5e-9)
+        assert part.get_delta_for_epsilon(loss.epsilon(summed)) < summed * (1 - 5e-10)
+
+
 @pytest.mark.parametrize(("bound", "dots", "count"), [(0.1, 10, 1000), (0.01, 7, 10_000), (0.003, 50, 100_000)])
 def test_the_charge_covers_the_error_of_the_convolution(bound, dots, count):
     # Losses that lie on the grid: the discretisation adds nothing, so what the transform loses would show.

@@ -192,6 +192,9 @@ def test_the_order_that_the_refusal_suggests_can_be_registered(tmp_path, epsilon
         suggested = re.search(r"Register order (\d+)", str(refused.value))
         ledger.register("people", epsilon=epsilon, delta=delta, currency="renyi", order=int(suggested[1]))
         assert ledger.remaining("people").renyi(int(suggested[1])) > epsilon / 4
+    # The smallest whole order at which -log(delta)/(order - 1) takes no more than half of epsilon.
+    assert -math.log(delta) / (int(suggested[1]) - 1) <= epsilon / 2
+    assert int(suggested[1]) == 2 or -math.log(delta) / (int(suggested[1]) - 2) > epsilon / 2
 
 
 def test_a_promise_of_a_kl_alone_states_it_and_no_infinite_epsilon():

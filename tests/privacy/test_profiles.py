@@ -22,6 +22,7 @@ from sfumato.privacy.convert import minimise_over_orders, renyi_to_epsilon
 from sfumato.privacy.curves import Curve
 from sfumato.privacy.gamma_profiles import gamma_rate_renyi, gamma_shape_renyi
 from sfumato.privacy.inflation import inflated
+from sfumato.privacy.pair_losses import safe_order
 from sfumato.privacy.pairs import beta_delta, gamma_rate_delta, gamma_shape_delta
 from sfumato.privacy.posterior_profiles import beta_bernoulli_delta, beta_renyi
 
@@ -323,6 +324,14 @@ def test_renyi_is_tight_away_from_the_edges(a, b, power, share):
     order = 1 + share * b / power
     truth = oracles.beta_pair_renyi(a, b, power, order)
     assert truth * (1 - mp.mpf(1e-13)) <= beta_renyi(a, b, power, order) <= truth + mp.mpf(1e-10)
+
+
+@pytest.mark.parametrize(("order", "power", "room"), [(2.0, 1e-6, 1.0), (1.5, 1e-9, 3.0), (40.0, 0.5, 25.0)])
+def test_an_order_is_raised_by_the_roundings_of_itself_and_of_its_limit(order, power, room):
+    """Both are known to half a unit in the last place: several such units are added, and not many more."""
+    unit = mp.mpf(2) ** -53 * (mp.mpf(order) + mp.mpf(room) / mp.mpf(power))
+    assert 4 * unit <= mp.mpf(safe_order(order, power, room)) - mp.mpf(order) <= 16 * unit
+    assert safe_order(1 + room / power, power, room) == math.inf
 
 
 def test_renyi_is_infinite_from_the_exclusive_order_on():

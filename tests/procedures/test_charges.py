@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import FormatError
-from sfumato.procedures import chains, envelope, kinked_grid, last_iterate, noisy_totals, path, reference_chain
+from sfumato.procedures import chains, envelope, kinked_grid, last_iterate, modes, noisy_totals, path, reference_chain
 
 UNIT = 2.0**-53
 
@@ -126,3 +126,33 @@ def test_the_work_of_trials_counts_every_draw():
     numbers = envelope.Parameters(0.01, 40)
     one = envelope.cost(model, 20, 1, numbers).passes
     assert envelope.cost(model, 20, 5, numbers).passes - one == 4 * 40
+
+
+# --- the descent to the mode -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [10, 10**6])
+def test_the_descent_leaves_room_for_its_distance_and_for_the_rounding_of_gradients(n):
+    """4 M a + 3 M e is at most what is allowed, with e the rounding error of a step of size 1/M; nearly all of it is used."""
+    model, power = logistic(), 1.0
+    m, big_m = model.strong_convexity(n, power), model.smoothness(n, power)
+    error = chains.step_error(model, n, power, 1.0 / big_m)
+    allowed = 30 * big_m * error * big_m / m
+    steps, near = modes.descent_steps(model, n, power, m, big_m, 10.0, allowed)
+    assert allowed * (1 - 1e-12) <= 4 * big_m * near + 3 * big_m * error <= allowed * (1 + 1e-12)
+    # Gradient descent contracts by 1 - m/M a step, and rounding adds at most e M/m in all.
+    assert 10.0 * (1 - m / big_m) ** steps + error * big_m / m <= near * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("mean", [-5.0, 0.0, 4.0, 30.0])
+def test_the_slope_on_a_window_covers_records_and_a_prior_whose_mean_is_anywhere(mean):
+    """|U'| is at most power n L and the prior's precision times the distance of the farther end of the box from its mean."""
+    model = sf.Gibbs(sf.losses.Hinge(1.0), sf.priors.Box(sf.priors.Gaussian(2.0, [mean]), [0.0], [10.0]), 1)
+    farthest = max(abs(0.0 - mean), abs(10.0 - mean))
+    assert kinked_grid._slope(model, 50, 0.5) >= 0.5 * 50 * model.constants.lipschitz + 2.0 * farthest
+
+
+def test_a_grid_at_a_power_keeps_the_prior_where_no_strength_is_given():
+    model = sf.Gibbs(sf.losses.Hinge(1.0), sf.priors.Gaussian(2.0), 1)
+    assert kinked_grid.at(model, 50, 1, 0.5, None).strength == 1.0
+    assert kinked_grid.at(model, 50, 1, 0.5, 3.0).strength == 3.0

@@ -360,3 +360,23 @@ def test_a_plan_of_more_draws_expects_less_of_each():
     assert many["chain_mu"] == pytest.approx(one["chain_mu"] / math.sqrt(50), rel=1e-6)
     assert many.guarantee.curve.mu == pytest.approx(one.guarantee.curve.mu, rel=1e-6)
     assert many.expected.value > 2 * one.expected.value
+
+
+def test_the_price_of_several_chains_is_rounded_up_and_hardly():
+    """In fractions: the square of what is charged is at least draws times mu squared."""
+    random = np.random.default_rng(5)
+    for mu, draws in zip(random.uniform(0.01, 3, 200).tolist(), random.integers(1, 60, 200).tolist(), strict=True):
+        charged, exact = Fraction(shaped_chain._together(mu, draws)) ** 2, Fraction(mu) ** 2 * draws
+        assert exact <= charged <= exact * (1 + Fraction(1, 10**14))
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_the_curvatures_enclose_the_eigenvalues_by_more_than_their_rounding(scale):
+    """A symmetric eigenvalue solver is off by a few units of the norm times the dimension."""
+    chain = MappedChain.of(Task(model_of("huber", 2), 200, 3, Parameters(0.01, 1.0, 40)), symmetric.packed(np.eye(2)))
+    base = np.random.default_rng(8).normal(size=(6, 6))
+    pull = scale * (base @ base.T)
+    values, unit = np.linalg.eigvalsh(pull), 2.0**-53
+    low, high = replace(chain, pull=pull).curvatures
+    assert 6 * unit * values[-1] < values[0] - low < 1e4 * unit * values[-1]
+    assert 6 * unit * values[-1] < high - values[-1] < 1e4 * unit * values[-1]

@@ -288,6 +288,7 @@ def test_a_level_next_to_one_and_a_prior_of_another_kind():
     for prior in (
         sf.grouped(sf.families.GammaPoisson(1, 1, 5), "g", LEVELS),
         sf.grouped(sf.families.BetaBernoulli(1, 1, floor=0.1), "g", LEVELS),
+        sf.grouped(sf.families.BetaBernoulli(1, 1), "g", LEVELS[:-1]),
     ):
         with pytest.raises(ArgumentError, match="same labels and floor"):
             release.interval(prior=prior)

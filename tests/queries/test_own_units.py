@@ -312,3 +312,15 @@ def test_products_in_contrasts_are_named_in_any_order():
         release.contrast({"region=south": 1})
     with pytest.raises(ArgumentError, match=r"^years:region=south is a product with the reference level: its"):
         release.contrast({"region=south:years": 1})
+
+
+def test_the_intervals_of_a_table_of_coefficients_are_those_of_the_release():
+    """In the units of the columns, with the middle of the target's bounds added to the intercept."""
+    rng = np.random.default_rng(6)
+    X = rng.uniform(-1, 1, (400, 2))
+    model = sf.PrivateLinearRegression(4.0, 1e-6, bounds=(-1.0, 1.0), bounds_y=(100.0, 120.0), random_state=2)
+    release = model.fit(X, 110 + X @ [3.0, -2.0] + rng.normal(size=400)).release_
+    table = release.coefficients()
+    assert np.allclose(np.asarray(table.intervals).ravel(), np.asarray(release.interval(table.level)).ravel())
+    assert (np.asarray(table.intervals)[0].ravel() < np.asarray(table.estimates).ravel()).all()
+    assert (np.asarray(table.estimates).ravel() < np.asarray(table.intervals)[1].ravel()).all()

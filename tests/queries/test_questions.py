@@ -14,6 +14,7 @@ from goodness import LEVEL
 from sfumato.errors import ArgumentError
 from sfumato.queries._sample import Sample
 from sfumato.queries.questions import Questions
+from sfumato.queries.regret_bounds import digits_up
 
 LEVELS = ["a", "b", "c", "d"]
 
@@ -41,6 +42,7 @@ def test_means_and_quantiles_are_numpys():
     middle = rate().ask.quantile(0.5)
     assert middle.value in rate().draws.pooled()
     assert middle.value == pytest.approx(float(rate().quantile(0.5)), abs=0.01)
+    assert f"(a level within {digits_up(middle.error)} of it with probability 0.95)" in str(middle)
 
 
 def test_probabilities_are_shares_of_draws_with_hoeffdings_error():

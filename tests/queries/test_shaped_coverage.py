@@ -8,8 +8,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import sfumato as sf
 from effort import sized
 from regression_cells import CELLS, LEVEL, POISSON, Cell, covered
+from sfumato.queries import shaped_intervals
 
 RUNS = sized(20, 300)
 # Four Monte Carlo errors of a share of .9 over independent runs, even if the coefficients of a run were all covered or none.
@@ -78,3 +80,31 @@ def test_where_little_is_resolved_the_interval_is_close_to_the_priors_and_the_re
     ends = release.interval(LEVEL, scaled=True)
     assert release.prior_dominated(ends, LEVEL, scaled=True).startswith("This release has little information on")
     assert 1.2 < np.median(ends[1] - ends[0]) / 2 < 2.0
+
+
+def test_the_variance_of_the_mean_label_counts_its_noise_in_the_scale_of_the_labels(monkeypatch):
+    """Written out: noise^2 (1/scale^2 + |theta|^2) + residual variance/n, the noise that of one moment over the intercept."""
+    seen = {}
+    read, observe = shaped_intervals._with_mean_label, shaped_intervals.observed
+
+    def kept(task, draws, facts, learnt, law):
+        seen.update(task=task, facts=facts, theta=(learnt.start + law.mean)[:-1])
+        return read(task, draws, facts, learnt, law)
+
+    def noted(law, start, row, mean, variance, residual):
+        seen.update(variance=variance, residual=residual)
+        return observe(law, start, row, mean, variance, residual)
+
+    monkeypatch.setattr(shaped_intervals, "_with_mean_label", kept)
+    monkeypatch.setattr(shaped_intervals, "observed", noted)
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-0.5, 0.5, (3000, 2))
+    y = np.clip(X @ [4.0, -2.0] + rng.normal(size=3000), -5, 5)
+    model = sf.PrivateLinearRegression(2.0, 1e-6, bounds=(-0.5, 0.5), bounds_y=(-5.0, 5.0), random_state=2)
+    model.fit(X, y).release_.interval()
+    task = seen["task"]
+    label = shaped_intervals.label_column(task.model, task.parameters.rule)
+    assert label.scale != 1
+    noise = seen["facts"].moments_noise / (2**0.5 * task.model.intercept)
+    expected = noise**2 * (1 / label.scale**2 + float(np.sum(seen["theta"] ** 2))) + seen["residual"] / task.n
+    assert seen["variance"] == pytest.approx(expected, rel=1e-12)

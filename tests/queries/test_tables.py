@@ -13,7 +13,7 @@ import sfumato as sf
 from goodness import LEVEL, chi_square_p
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
-from sfumato.models.networks import BayesianNetwork, MarkovChain
+from sfumato.models.networks import BayesianNetwork, MarkovChain, _unshrunk
 from sfumato.queries import tables
 
 SCHEMA = sf.Schema(
@@ -161,6 +161,17 @@ def test_the_priors_pull_is_undone_exactly_where_there_is_no_noise(power, streng
     assert np.abs(means - shares).max() > 0.05
 
 
+def test_a_row_of_less_than_one_record_is_moved_like_a_row_of_one():
+    """The prior's pull grows as records vanish; it is undone as for one record, by hand: shares + (shares - prior) * 2 / 1."""
+    shares, prior = np.array([[0.55, 0.45]] * 3), np.array([[1.0, 1.0]] * 3)
+    moved = _unshrunk.rows(shares, prior, np.array([0.0, 0.3, 1.0]), 1.0, 1.0)
+    assert np.allclose(moved, [[0.65, 0.35]] * 3, atol=1e-12)
+    assert np.allclose(_unshrunk.rows(shares, prior, np.full(3, 4.0), 0.5, 1.0), [[0.6, 0.4]] * 3, atol=1e-12)
+    # A prior with shares of 1/4 and 3/4, twice as strong: 8 cells against 40 records undo a fifth of the distance.
+    uneven = _unshrunk.rows(shares, np.array([[1.0, 3.0]] * 3), np.full(3, 40.0), 1.0, 2.0)
+    assert np.allclose(uneven, [[0.61, 0.39]] * 3, atol=1e-12)
+
+
 def test_the_priors_pull_on_a_chain_is_undone():
     chain = MarkovChain(2, record="trajectory", length=6, end=9, alpha=1.0)
     truth = np.array([0.5, 0.3, 0.2, 0.7, 0.2, 0.1, 0.1, 0.6, 0.3])
@@ -205,6 +216,7 @@ def test_a_synthetic_table_follows_the_models_marginals():
     assert table["age"].min() >= 0
     assert table["age"].max() <= 80
     assert ((table["height"] >= 1) & (table["height"] <= 2)).all()
+    assert len(np.unique(table["height"])) > 0.99 * size
     codes = {
         "a": np.array(["xyz".index(v) for v in table["a"]]),
         "b": table["b"].astype(int),

@@ -182,3 +182,15 @@ def test_a_law_that_the_grid_cannot_draw_is_refused():
         logit_grid.mass_error(Law(1.0, 1.0, 2.0, 1e-5, 0.0, -1.0, 1.0))
     with pytest.raises(ArgumentError, match="centre"):
         logit_grid.mass_error(Law(1.0, 1.0, 2.0, 1.0, 30.0, -1.0, 1.0))
+
+
+@pytest.mark.parametrize("mode", [-25.0, -3.0, 0.0, 3.0, 25.0])
+def test_the_density_about_its_mode_is_the_formula_near_and_far(mode):
+    """The module's closed form in 40 digits, also where e^x overflows; rounding is a few units of the largest term."""
+    mp.dps = 40
+    law, d = Law(3.0, 4.0, 7.0, 0.5, 0.0, -20.0, 20.0), np.linspace(-60.0, 60.0, 97)
+    p = 1 / (1 + mp.exp(-mpf(mode)))
+    bends = [mp.log1p(p * mp.expm1(mpf(x))) for x in d.tolist()]
+    exact = [7 * (p * x - bend) - mpf(x) ** 2 / 4 for x, bend in zip(d.tolist(), bends, strict=True)]
+    errors = [abs(float(a - b)) for a, b in zip(exact, logit_grid.shape(law, mode, d).tolist(), strict=True)]
+    assert max(errors) < 16 * 2.0**-53 * (7 * 60 + 60**2 / 4)

@@ -201,6 +201,8 @@ WRONG = {
     "no draws": (2, "draws", changed("delta = 1e-6", "delta = 1e-6\ndraws = 0"), None),
     "no such data": (2, "nothing.csv", changed("clinic.csv", "nothing.csv"), None),
     "no such schema": (2, "no.toml", changed("clinic.schema.toml", "no.toml"), None),
+    "schema that is no text": (2, "text in quotes", changed('"clinic.schema.toml"', "5"), None),
+    "file that is no text": (2, "text in quotes", changed('"clinic.csv"', "5"), None),
     "n is no number of records": (2, "n must be", changed('file = "clinic.csv"', 'file = "clinic.csv"\nn = 0'), None),
     "regression without target": (
         2,

@@ -35,3 +35,22 @@ def test_a_folder_in_use_is_left_alone(tmp_path):
     with pytest.raises(ArgumentError, match="not empty"):
         demo.run(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.csv"]
+
+
+def test_the_tour_says_where_it_is_and_what_to_open(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(demo, "_tour", lambda: None)
+    demo.run(tmp_path / "tour")
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("A made-up survey of")
+    assert first.endswith(str(tmp_path / "tour"))
+    assert last.startswith(f"open {tmp_path / 'tour' / 'hypertension.html'}")
+
+
+def test_the_tour_writes_its_table_its_schema_and_every_spec(tmp_path, monkeypatch):
+    typed = []
+    monkeypatch.setattr(demo, "_run", lambda *commands: typed.extend(commands))
+    monkeypatch.chdir(tmp_path)
+    demo._tour()
+    specs = {word for command in typed for word in shlex.split(command) if word.endswith(".toml")}
+    assert {path.name for path in tmp_path.iterdir()} == specs | {"survey.csv", "survey.schema.toml"}
+    assert all(path.read_text() for path in tmp_path.iterdir())

@@ -72,6 +72,14 @@ def test_a_query_that_fails_on_a_sound_record_is_a_fault_of_the_program(folder, 
     assert "a cell of the data" not in err
 
 
+def test_a_quantile_is_the_median_unless_another_is_asked_for(folder, sfumato):
+    (folder / "x.sfumato").write_bytes(stored("rate noisy"))
+    middle, same, other = (
+        sfumato("query", "quantile", "x.sfumato", *more)[1] for more in ((), ("--at", "0.5"), ("--at", "0.2"))
+    )
+    assert middle == same != other
+
+
 @pytest.fixture
 def charged(folder):
     """A ledger, and the file of what it sealed."""
@@ -84,7 +92,8 @@ def charged(folder):
 def test_a_file_is_compared_with_what_the_ledger_sealed(charged, sfumato):
     code, out, err = sfumato("show", "x.sfumato", "--verify", "--ledger", "gdp.db")
     assert code == 0, err
-    assert "byte for byte" in out
+    assert "byte for byte what gdp.db sealed" in out
+    assert "signed afterwards" not in out
 
 
 def test_a_file_that_differs_from_what_was_sealed_is_refused(charged, sfumato):

@@ -75,7 +75,7 @@ def clinic(tmp_path):
     return tmp_path
 
 
-def test_a_walk_from_the_expected_widths_to_predictions(sfumato, clinic):
+def test_a_walk_from_the_expected_widths_to_predictions(sfumato, clinic, monkeypatch):
     code, out, _ = sfumato("plan", "spec.toml")
     assert code == 0
     assert "expected half-widths of 90 % intervals" in out
@@ -121,6 +121,9 @@ def test_a_walk_from_the_expected_widths_to_predictions(sfumato, clinic):
     assert "averaged over 2 rows" in sfumato("query", "effects", "ill.sfumato", "new.csv")[1]
     code, out, _ = sfumato("query", "interval", "ill.sfumato")
     assert [line.split()[0] for line in out.splitlines()[1:7]] == list(release.labels)
+    monkeypatch.setattr(sf.Release, "prior_dominated", lambda *given: "Little is known of age.")
+    assert sfumato("query", "interval", "ill.sfumato")[1] == f"{out}\nLittle is known of age.\n"
+    assert "Little is known" not in sfumato("query", "interval", "ill.sfumato", "--json")[1]
 
 
 def test_a_price_list_has_the_width_of_each_coefficient(sfumato, clinic):
@@ -235,6 +238,8 @@ def test_the_private_table_is_not_what_is_expected(name, sfumato, clinic):
         ),
         ("prior = { sd = 3, age = { per_unit = 0.1 } }", "prior = -3", "prior must be greater than 0; got -3"),
         ("sd = 3", "sd = -3", "prior of sd must be"),
+        ('features = ["age"', 'features = [5, "age"', "features must be a list of columns"),
+        ('features = ["age"', 'features = "age" # ["age"', "features must be a list of columns"),
         ("sd = 3", "height = 3", "prior has the keys sd, intercept and the terms age, smoker, region, age^2"),
         ('"age^2"]', '"age^2"]\nintercept = false', "needs an intercept"),
     ],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import json
 import math
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +15,7 @@ from command_line import typed
 from forging import forge, stored
 from sfumato.errors import FormatError, SfumatoError
 from sfumato.shells import report, svg
+from sfumato.wording import columns_read
 
 MARKUP = "<script src=//x></script>\"><img src=x onerror=alert(1)></title></style><a href='javascript:alert(1)'>"
 TAGS = {
@@ -200,3 +203,44 @@ def test_a_seeded_release_has_a_banner_and_no_promise():
     private = report.page(sf.Release.from_bytes(stored("rate noisy")))
     assert "NOT PRIVATE" not in private
     assert "guesses this one right" in private
+
+
+@pytest.mark.parametrize(
+    ("name", "phrase"),
+    [("means by group", " by "), ("rate noisy", " of "), ("chain", "")],
+)
+def test_a_phrase_names_the_columns_and_the_groups(name, phrase):
+    release = sf.Release.from_bytes(stored(name))
+    names = columns_read(release)
+    expected = {" by ": f" of {', '.join(names[1:])} by {names[0] if names else ''}", " of ": f" of {', '.join(names)}"}
+    assert report._of(release) == expected.get(phrase, "")
+
+
+@pytest.mark.parametrize(("target", "ending"), [("ill", "regression of ill"), (None, "regression")])
+def test_a_title_names_the_target_only_where_there_is_one(target, ending):
+    release = sf.Release.from_bytes(stored("chain"))
+    document = {**json.loads(release.schema["document"]), "target": target}
+    shown = SimpleNamespace(plan=release.plan, schema={"document": json.dumps(document)})
+    assert report._what(shown).endswith(ending)
+
+
+@pytest.mark.parametrize(
+    ("target", "point"),
+    [
+        ({"epsilon": 2.0, "delta": 1e-6}, (2.0, 1e-6)),
+        ({"epsilon": 2.0, "delta": 0.0}, None),
+        ({"curve": {}}, None),
+        (None, None),
+    ],
+)
+def test_the_point_that_was_asked_for_is_that_of_the_plan(target, point):
+    assert report._target(SimpleNamespace(plan={"target": target})) == point
+
+
+@pytest.mark.parametrize(
+    ("marked", "drawn"),
+    [(None, False), ((0.5, 1e-3), True), ((5.0, 1e-3), False), ((0.5, 1e-9), False), ((-1.0, 1e-3), False)],
+)
+def test_a_mark_is_drawn_only_inside_the_axes(marked, drawn):
+    points = [(0.0, 0.1), (0.4, 1e-2), (1.0, 1e-4)]
+    assert ('class="mark"' in svg.line_chart(points, "epsilon", "delta", "a curve", marked)) == drawn

@@ -115,3 +115,14 @@ def test_what_has_no_divergence_is_refused():
         sf.posterior_divergence("plan", [1])
     with pytest.raises(ArgumentError, match="100 records can have"):
         sf.posterior_divergence(sf.plan(BETA, 100, mechanism="exact"), [-1])
+
+
+@pytest.mark.parametrize(("first", "second"), [((3.0, 5.0), (40.0, 7.0)), ((200.0, 90.0), (1.0, 1.0))])
+def test_the_divergence_of_rates_above_a_floor_is_that_of_truncated_beta_laws(first, second):
+    """KL by quadrature on [floor, 1 - floor], where both densities are normalised."""
+    floor = 0.1
+    family = sf.families.BetaBernoulli(1, 1, floor=floor)
+    laws = [stats.beta(*cells) for cells in (first, second)]
+    logs = [lambda t, law=law: law.logpdf(t) - np.log(law.cdf(1 - floor) - law.cdf(floor)) for law in laws]
+    expected = integrate.quad(lambda t: np.exp(logs[0](t)) * (logs[0](t) - logs[1](t)), floor, 1 - floor, limit=200)[0]
+    assert family.divergence(np.array([first]), np.array([second])) == pytest.approx([expected], rel=1e-8)

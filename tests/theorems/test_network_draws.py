@@ -208,3 +208,15 @@ def test_a_trajectory_costs_more_than_one_transition_and_draws_add_up():
     twice = networks.trajectory_draws(**WALKS, draws=2)
     assert math.isclose(twice.curve.values[5], 2 * three.values[5], rel_tol=1e-12)
     assert three.renyi(1 + 0.5 / (3 * 0.05)) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("first", "following", "limit"),
+    [(1.0, 9.0, 1 + 1.0 / 0.05), (9.0, 1.5, 1 + 1.5 / (3 * 0.05))],
+)
+def test_a_trajectory_is_priced_up_to_nearly_the_order_at_which_its_price_ends(first, following, limit):
+    """Finite below 1 + min(x_0/r, x/(m r)); a listed order comes within a tenth of that, and none is beyond."""
+    claim = networks.trajectory_draws(first_cell=first, next_cell=following, moves=3, power=0.05)
+    top = max(claim.curve.orders)
+    assert 1 + 0.9 * (limit - 1) < top < limit
+    assert math.isfinite(claim.curve.renyi(top))

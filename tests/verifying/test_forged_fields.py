@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import sfumato as sf
 from forging import NAMES, TRIED, forge, forged, parts, schema_text, stored
 from release_cases import CASES, CHARGED
 from sfumato.errors import FormatError, SfumatoError
+from sfumato.ledger.units import UNITS
+from sfumato.mechanisms.tempering import STRONGEST
 
 
 @pytest.mark.parametrize("name", TRIED)
@@ -93,11 +97,21 @@ FIELDS = {
     "expected without privacy": ("rate noisy", {"plan.expected.without_privacy": 1.0}, (), "expected"),
     "expected of a chain": ("chain", {"plan.expected.value": 1.0}, (), "expected"),
     "expected of a path": ("path", {"plan.expected.value": 1e-9}, (), "expected"),
+    "kind of the expectation": ("shaped chain", {"plan.expected.id": "half-width"}, (), "expected"),
     "passes": ("chain", {"plan.cost.passes": 1}, (), "cost"),
     "passes of trials": ("lattice by trials", {"plan.cost.passes": 1}, (), "cost"),
     "passes of a converged chain": ("converged", {"plan.cost.passes": 1}, (), "cost"),
     "passes in a plane": ("kinks in a plane", {"plan.cost.passes": 1}, (), "cost"),
     "chains": ("chain", {"plan.cost.chains": 1}, (), "cost"),
+    "expected value, in its sixth digit": ("chain", {"plan.expected.value": lambda v: v * (1 + 1e-5)}, (), "expected"),
+    "expected value, absent": ("chain", {"plan.expected.value": None}, (), "expected"),
+    "expected value, averaged, off by a fifth": (
+        "rate noisy",
+        {"plan.expected.value": lambda v: v * 1.2},
+        (),
+        "expected",
+    ),
+    "strength beyond the strongest": ("chain exact", {"plan.parameters.strength": 2 * STRONGEST}, (), "strength"),
 }
 
 
@@ -154,6 +168,22 @@ RECEIPTS = {
     "request": ("charged in gdp", {"receipt.request_id": 7}, "request"),
     "a further field": ("charged in gdp", {"receipt": lambda found: {**found, "note": "paid"}}, "note"),
     "trust": ("charged in gdp", {"guarantee.trust": "not private"}, "trust"),
+    "a millionth of the amount": ("charged in gdp", {"receipt.amount": lambda paid: paid * (1 - 1e-6)}, "amount"),
+    "a millionth of the amount in zcdp": (
+        "charged in zcdp",
+        {"receipt.amount": lambda paid: paid * (1 - 1e-6)},
+        "amount",
+    ),
+    "no amount in renyi": ("charged in renyi", {"receipt.amount": 0.0}, "amount"),
+    "reveal in renyi": ("charged in renyi", {"receipt.delta0": 1e-9}, "amount"),
+    "reveal in zcdp": ("charged in zcdp", {"receipt.delta0": 1e-9}, "amount"),
+    "more units than a budget has": ("charged in gdp", {"receipt.units": UNITS + 1}, "amount"),
+    "row of the registration": ("charged in gdp", {"receipt.seq": 1}, "row"),
+    "row that is no whole number": ("charged in gdp", {"receipt.seq": 2.5}, "row"),
+    "time that is no text": ("charged in gdp", {"receipt.time": 7}, "row"),
+    "hash in capitals": ("charged in gdp", {"receipt.hash": str.upper}, "hash"),
+    "hash and more": ("charged in gdp", {"receipt.hash": lambda text: text + "0"}, "hash"),
+    "hash that is no text": ("charged in gdp", {"receipt.hash": 7}, "hash"),
 }
 
 
@@ -177,3 +207,11 @@ def test_an_invented_receipt_is_refused():
     data = forge("rate noisy", {"receipt": document["receipt"]}, remake=("plan",))
     with pytest.raises(FormatError, match="receipt was not given for this release"):
         sf.Release.from_bytes(data).verify()
+
+
+@pytest.mark.parametrize("part", ["schema", "receipt"])
+def test_a_release_in_memory_is_held_to_the_form_of_a_file(part):
+    """A further key, which no check of the record compares with anything."""
+    release = sf.Release.from_bytes(stored("charged in gdp"))
+    with pytest.raises(FormatError, match="note"):
+        replace(release, **{part: {**getattr(release, part), "note": "approved"}}).verify()

@@ -248,3 +248,12 @@ def test_the_promise_is_computed_once_and_only_when_asked(monkeypatch):
     assert len(asked) == 2
     assert b"differential privacy" not in release.to_bytes()
     assert "promise" not in [field.name for field in fields(release)]
+
+
+@pytest.mark.parametrize(("name", "about"), [("chain", False), ("rate noisy", True)])
+def test_a_description_names_columns_only_where_columns_were_read(name, about):
+    """A release of vectors reads no named column."""
+    release = sf.Release.from_bytes(stored(name))
+    line = next(line for line in str(release).splitlines() if line.startswith("about"))
+    assert bool(wording.columns_read(release)) == about
+    assert (", column" in line) == about
