@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 import sfumato as sf
-from audits.cases import Case, cases
+from audits.cases import Case, cases, part_pairs
 from sfumato.auditing.attack import Attack, pilot
 from sfumato.auditing.audit import delta_of
 from sfumato.auditing.candidates import candidates
@@ -30,7 +30,7 @@ from sfumato.auditing.pairs import Neighbours
 from sfumato.auditing.power import detectable_factor
 from sfumato.auditing.replay import replay
 from sfumato.auditing.runs import BATCHED
-from sfumato.auditing.shaped_parts import attack_part, part_prices
+from sfumato.auditing.shaped_parts import attack_part, part_prices, part_shift
 from sfumato.mechanisms.plan import Plan
 
 # Probability that any case of the battery is called broken although all claims are true.
@@ -38,7 +38,7 @@ FALSE_ALARM = 1e-6
 # The confidence of a bound, the share of the claim from which on a case is tight, and the slack above which it is named loose.
 LEVEL, TIGHT, SLACK = 0.95, 0.9, 1.3
 # Runs a side: of plans whose releases are drawn together, and of those that are run one by one; quick and long.
-MANY, FEW = {True: 1_500, False: 30_000}, {True: 200, False: 1_500}
+MANY, FEW = {True: 1_500, False: 20_000}, {True: 200, False: 1_200}
 # Pairs whose laws are enumerated, that are replayed, and that are compared by a few runs; quick and long.
 LISTED, REPLAYED, SIFTED = {True: 2, False: 20}, {True: 2, False: 12}, {True: 1, False: 5}
 # A draw of this procedure takes seconds: it is replayed and not sampled.
@@ -155,12 +155,16 @@ def attacked(
 ) -> Attack:
     """Sample the pair that is told apart best."""
     together = case.inside or case.part != "" or plan.procedure in BATCHED
-    runs = (MANY if together else FEW)[quick]
+    # Trials in two dimensions are slow, and the noise of curvature and scores is drawn once a run.
+    slow = case.part in ("curvature", "scores") or (
+        plan.procedure == "kinked-grid" and "trials" in dict(plan.parameters)
+    )
+    runs = (MANY if together else FEW)[quick] // (4 if slow else 1)
     if case.part:
-        # A part by itself: the pair that moves it most, by a few draws of each.
-        few = [attack_part(plan, pair, case.part, 50, sf.seeded(1), 50) for pair in pairs[: 2 * SIFTED[quick]]]
-        best = max(range(len(few)), key=lambda k: float(few[k].second.mean() - few[k].first.mean()))
-        return attack_part(plan, pairs[best], case.part, runs, source, max(50, runs // 4))
+        # A part by itself: the pair that moves it most.
+        listed = [*pairs[: 2 * SIFTED[quick]], *part_pairs(plan)]
+        best = max(listed, key=lambda pair: part_shift(plan, pair, case.part, sf.seeded(1)))
+        return attack_part(plan, best, case.part, runs, source, max(50, runs // 4))
     chosen = pairs[0]
     if laws:
         chosen = max(laws, key=lambda each: each[1].epsilon(delta_of(plan)))[0]

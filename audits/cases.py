@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 import sfumato as sf
 from sfumato import mechanisms
+from sfumato.auditing.pairs import Neighbours
+from sfumato.auditing.schemas import public_schema
 from sfumato.auditing.shaped_parts import PARTS
 from sfumato.errors import SfumatoError
 from sfumato.mechanisms.plan import Plan
@@ -190,4 +193,27 @@ def _is_brief(label: str, procedure: str) -> bool:
         return False
     losses = ("Logistic", "Huber") if procedure != "kinked-grid" else ("Hinge", "Quantile")
     first = label.partition(": ")[2].startswith(losses)
-    return first and label.endswith("d = 3" if procedure == "envelope" else "d = 2")
+    return first and label.endswith({"envelope": "d = 3", "kinked-grid": "d = 1"}.get(procedure, "d = 2"))
+
+
+def part_pairs(plan: Plan) -> list[Neighbours]:
+    """Pairs that move single parts of a shape-first path: full rows along different axes, rows of zeros, labels at three places."""
+    model, n = plan.model, plan.n
+    schema = public_schema(model, n)
+    column, d = schema.columns[str(schema.target)], int(schema.dimension or 1)
+    labels = column.levels or (column.lower, 0.0 if column.lower < 0 else column.upper / 8, column.upper)
+    length = float(schema.data_norm or 1.0)
+    records = [(np.zeros(d), labels[0])]
+    records += [(length * row, label) for row in (np.eye(d)[0], np.eye(d)[-1]) for label in labels]
+    pairs = []
+    for name, other in (("zeros", np.zeros(d)), ("full", length * np.eye(d)[0])):
+        for one, two in combinations(range(len(records)), 2):
+            sets = []
+            for row, label in (records[one], records[two]):
+                rows, given = (
+                    np.vstack([row, np.tile(other, (n - 1, 1))]),
+                    [label, *[labels[len(labels) // 2]] * (n - 1)],
+                )
+                sets.append(sf.Dataset.from_arrays(rows, given, schema=schema))
+            pairs.append(Neighbours(f"records {one} and {two}, others {name}", *sets))
+    return pairs

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.auditing.error_rates import Array, ErrorRates, error_rates, pilot_thresholds
 from sfumato.auditing.pairs import Neighbours
-from sfumato.auditing.ratios import likelihood_ratios, ratio_is_known
+from sfumato.auditing.ratios import likelihood_ratios, moments_ratios, ratio_is_known
 from sfumato.auditing.runs import Trial, numbers_of
 from sfumato.auditing.scores import separation, trained
 from sfumato.draws import Draws
@@ -79,6 +79,8 @@ def _trained(trials: tuple[Trial, Trial], made: list[list[Draws]]) -> Callable[[
             return rows
         projected = np.concatenate([draws.flat() for draws in given]) @ along
         own = projected.reshape(len(rows), -1).mean(axis=1, keepdims=True)
+        if trials[0].procedure.NAME == "shaped-chain":
+            return np.column_stack([own, moments_ratios(trials, given)])
         return np.column_stack([own, rows]) if len(along) <= _FEW else own
 
     chosen = trained(*(numbers(each) for each in made))

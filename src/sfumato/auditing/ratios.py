@@ -8,14 +8,24 @@ it is a millionth of the noise, and any function of a release is a valid test.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sfumato.auditing.error_rates import Array
 from sfumato.auditing.replay_likelihood import log_likelihood_ratio
 from sfumato.auditing.runs import Trial
 from sfumato.draws import Draws
-from sfumato.procedures import law, noisy_totals
+from sfumato.procedures import law, noisy_totals, shape_first
 from sfumato.samplers.langevin import Recursion
+
+
+class WithoutNoise:
+    """A source without noise: what a part has before noise is added."""
+
+    def normal(self, shape: Any) -> Array:
+        """Zeros."""
+        return np.zeros(shape)
 
 
 def ratio_is_known(trial: Trial) -> bool:
@@ -31,6 +41,17 @@ def likelihood_ratios(trials: tuple[Trial, Trial], made: list[Draws]) -> Array:
         return np.concatenate([_of_paths(trials, draws) for draws in made])
     (first, second), trial = (each.engine for each in trials), trials[0]
     return np.array([log_likelihood_ratio(trial.task, trial.procedure, (first, second), draws) for draws in made])
+
+
+def moments_ratios(trials: tuple[Trial, Trial], made: list[Draws]) -> Array:
+    """Of the published moments of a mapped chain alone: the chain that follows them is not published as a whole."""
+    task = trials[0].task
+    noise = task.parameters.moments_noise
+    first, second = (
+        shape_first.publish_moments(task.model, trial.engine, noise, None, WithoutNoise()) for trial in trials
+    )
+    published = np.stack([draws.published["moments"] for draws in made])
+    return np.asarray((published - 0.5 * (first + second)) @ (second - first) / noise**2)
 
 
 def _of_totals(trials: tuple[Trial, Trial], totals: Array) -> Array:

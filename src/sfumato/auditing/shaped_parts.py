@@ -6,6 +6,7 @@ set; then the part is drawn many times on both, by the code of the procedure, an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 from sfumato.auditing.attack import RATIO, Attack
 from sfumato.auditing.error_rates import Array, pilot_thresholds
 from sfumato.auditing.pairs import Neighbours
+from sfumato.auditing.ratios import WithoutNoise
 from sfumato.draws import Draws
 from sfumato.engines.opening import open_engine
 from sfumato.errors import ArgumentError
@@ -37,6 +39,9 @@ class Side:
     gradient: Callable[[Array], Array]
 
 
+Drawer = Callable[[Side, int, Randomness], Array]
+
+
 def part_prices(plan: Plan) -> dict[str, Guarantee]:
     """The price of every part of a shape-first path."""
     if plan.procedure != shaped_path.NAME:
@@ -47,6 +52,21 @@ def part_prices(plan: Plan) -> dict[str, Guarantee]:
 
 def attack_part(plan: Plan, pair: Neighbours, part: str, runs: int, source: Randomness, pilot: int = 500) -> Attack:
     """Draw one part `runs` times on each of two data sets after the same history; `pilot` runs more choose the thresholds."""
+    sides, draw = _prepared(plan, pair, part, source)
+    scores = [draw(side, pilot + runs, source) for side in sides]
+    thresholds = pilot_thresholds(scores[0][:pilot], scores[1][:pilot])
+    return Attack(replace(pair, name=f"{part} on {pair.name}"), RATIO, scores[0][pilot:], scores[1][pilot:], thresholds)
+
+
+def part_shift(plan: Plan, pair: Neighbours, part: str, source: Randomness, runs: int = 50) -> float:
+    """How far a part is moved, as mu: the mean log likelihood ratios of normals at distance mu differ by mu squared."""
+    sides, draw = _prepared(plan, pair, part, source)
+    first, second = (draw(side, runs, source).mean() for side in sides)
+    return math.sqrt(max(0.0, float(second - first)))
+
+
+def _prepared(plan: Plan, pair: Neighbours, part: str, source: Randomness) -> tuple[list[Side], Drawer]:
+    """Both data sets after one history, published from the first of them, and how the part is drawn and scored."""
     task = plan.task
     engines = [open_engine(data, plan.model, shaped_path.NEEDS) for data in (pair.first, pair.second)]
     history = shaped_path.carry_out(task, engines[0], source.spawn())
@@ -56,10 +76,7 @@ def attack_part(plan: Plan, pair: Neighbours, part: str, runs: int, source: Rand
         weighed = engine.weighed(learnt.shape.matrix, BEND, learnt.loss)
         gradient = shaped_path.mean_gradient(task, learnt, weighed)
         sides.append(Side(_Remembered(engine), _Remembered(weighed), gradient))
-    draw = {"moments": _moments, "path": _path}.get(part, _second)(task, learnt, sides, history, part)
-    scores = [draw(side, pilot + runs, source) for side in sides]
-    thresholds = pilot_thresholds(scores[0][:pilot], scores[1][:pilot])
-    return Attack(replace(pair, name=f"{part} on {pair.name}"), RATIO, scores[0][pilot:], scores[1][pilot:], thresholds)
+    return sides, {"moments": _moments, "path": _path}.get(part, _second)(task, learnt, sides, history, part)
 
 
 class _Remembered:
@@ -83,17 +100,6 @@ def _first_answer(method: Any) -> Callable[..., Any]:
     return answer
 
 
-Drawer = Callable[[Side, int, Randomness], Array]
-
-
-class _Still:
-    """A source without noise: what a part has before noise is added."""
-
-    def normal(self, shape: Any) -> Array:
-        """Zeros."""
-        return np.zeros(shape)
-
-
 def _ratios(drawn: Array, first: Array, second: Array, noise: float) -> Array:
     """Log likelihood ratios of vectors (runs, numbers) with normal noise about two centres."""
     return np.asarray((((drawn - first) ** 2).sum(axis=-1) - ((drawn - second) ** 2).sum(axis=-1)) / (2 * noise**2))
@@ -105,7 +111,7 @@ def _moments(task: Any, learnt: Any, sides: list[Side], history: Draws, part: st
     def once(side: Side, source: Any) -> Array:
         return shape_first.publish_moments(task.model, side.engine, noise, label, source)
 
-    first, second = (once(side, _Still()) for side in sides)
+    first, second = (once(side, WithoutNoise()) for side in sides)
     return lambda side, runs, source: _ratios(np.stack([once(side, source) for _ in range(runs)]), first, second, noise)
 
 
@@ -136,5 +142,5 @@ def _second(task: Any, learnt: Any, sides: list[Side], history: Draws, part: str
     def once(side: Side, source: Any) -> Array:
         return shaped_path.second_order(task, learnt, side.weighed, transcript, source)[part]
 
-    first, second = (once(side, _Still()) for side in sides)
+    first, second = (once(side, WithoutNoise()) for side in sides)
     return lambda side, runs, source: _ratios(np.stack([once(side, source) for _ in range(runs)]), first, second, noise)
