@@ -26,8 +26,9 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,20 +91,30 @@ def run_tests(root: Path, source: Path, tests: Sequence[str]) -> tuple[int | Non
     return done.returncode, done.stdout + done.stderr
 
 
-def verdict(fault: Fault, root: Path = ROOT) -> str:
-    """Plant the fault in a copy of the source and run its test: "killed", "SURVIVED", or "BROKEN" and why."""
+@contextmanager
+def planted_copy(file: str, change: Callable[[str], str], root: Path = ROOT) -> Iterator[Path]:
+    """A copy of the source with one file changed, as long as the context is open; its folder is to be put on the path.
+
+    Compiled files of all other modules are copied too, so that nothing else is compiled again.
+    """
     with tempfile.TemporaryDirectory(prefix="planted-") as folder:
         copy = Path(folder) / "src"
         shutil.copytree(root / "src", copy)
-        target = copy / PACKAGE.name / fault.file
-        try:
-            target.write_text(fault.planted(target.read_text()))
-        except (OSError, ValueError) as error:
-            return f"BROKEN: {error}"
+        target = copy / PACKAGE.name / file
+        target.write_text(change(target.read_text()))
         # Bytecode and compiled kernels of the sound file could be taken for those of the faulty one.
         for stale in (target.parent / "__pycache__").glob(f"{target.stem}.*"):
             stale.unlink()
-        status, output = run_tests(root, copy, [fault.test])
+        yield copy
+
+
+def verdict(fault: Fault, root: Path = ROOT) -> str:
+    """Plant the fault in a copy of the source and run its test: "killed", "SURVIVED", or "BROKEN" and why."""
+    try:
+        with planted_copy(fault.file, fault.planted, root) as copy:
+            status, output = run_tests(root, copy, [fault.test])
+    except (OSError, ValueError) as error:
+        return f"BROKEN: {error}"
     if status == FAILED:
         return "killed"
     return "SURVIVED" if status == PASSED else f"BROKEN: the test did not run to a verdict\n{output[-2000:]}"

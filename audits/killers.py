@@ -1,0 +1,130 @@
+"""The table of attacks that must notice planted faults: every procedure at its worst pair, cheap enough to be run hundreds of times.
+
+Enumeration and replay notice a wrong price of any size without a single run; noise that is wrong in a sampler shows only in samples.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from audits import cases
+from audits.attacks import (
+    ENUMERATED,
+    REPLAYED,
+    SAMPLED,
+    Attack,
+    Killer,
+    Outcome,
+    by_value,
+    enumerated,
+    listed,
+    part,
+    replayed,
+    sampled,
+)
+from audits.parts import replayed_parts
+from sfumato.engines.opening import open_engine
+from sfumato.mechanisms.plan import Plan
+from sfumato.procedures import envelope, reference_chain
+
+
+def _samples(name: str, procedure: str, attack: Attack, most: int, least: int = 250) -> Killer:
+    return Killer(name, procedure, SAMPLED, attack, least, most)
+
+
+def _lists(name: str, procedure: str, attack: Attack) -> Killer:
+    return Killer(name, procedure, ENUMERATED, attack)
+
+
+def _replays(name: str, procedure: str, attack: Attack) -> Killer:
+    return Killer(name, procedure, REPLAYED, attack)
+
+
+# --- laws that are drawn by trials, or by a chain that is assumed to have converged -----------------------------------
+
+
+def _lattice_of_trials(plan: Plan, data: Any) -> np.ndarray:
+    """Minus the potential at every point of the lattice of an envelope in one dimension."""
+    engine = open_engine(data, plan.model, envelope.NEEDS)
+    shape = envelope.envelope(plan.model, plan.n, plan.parameters.power)
+    potential = envelope._Potential(plan.model, plan.n, plan.parameters.power, engine, shape)
+    return -potential(potential.points(np.arange(shape.sizes[0])[:, None]))
+
+
+def _points_of_chain(plan: Plan, data: Any) -> np.ndarray:
+    """Minus the potential of a reference chain at 2,001 points of its line: 8 deviations on either side, or the whole domain."""
+    engine = open_engine(data, plan.model, reference_chain.NEEDS)
+    far = min(8 / math.sqrt(plan.model.prior.strong_convexity), plan.model.prior.domain_radius)
+    value = reference_chain._value(plan.model, plan.n, plan.parameters.power, engine)
+    return -np.array([value(np.array([each])) for each in np.linspace(-far, far, 2001)])
+
+
+KILLERS: tuple[Killer, ...] = (
+    # --- law
+    _lists("rate, listed", "law", enumerated(partial(cases.draw, cases.RATE), cases.bits)),
+    _lists("rate of three draws, listed", "law", enumerated(partial(cases.draw, cases.RATE, 0.5, 2.0, 3), cases.bits)),
+    _lists("shares, listed", "law", enumerated(partial(cases.draw, cases.SHARES, 0.7, 1.5),
+           lambda: cases.one(cases.COLOURS, "blue", "red", "green"))),
+    _lists("events, listed", "law", enumerated(partial(cases.draw, cases.EVENTS, 0.8, 1.0),
+           lambda: cases.one(cases.COUNTS, 0, 0, 8))),
+    _lists("mean, listed", "law", enumerated(partial(cases.draw, cases.MEAN), lambda: cases.one(cases.NUMBERS, 3, 0, 6))),
+    _lists("log odds, listed", "law", enumerated(partial(cases.draw, cases.LOGIT), cases.bits)),
+    _samples("rate, sampled", "law", by_value(partial(cases.draw, cases.RATE, 1.0, 1.0, 4), cases.bits), 64_000),
+    _samples("mean, sampled", "law", by_value(partial(cases.draw, cases.MEAN, 1.0, 1.0, 8),
+             lambda: cases.one(cases.NUMBERS, 3, 0, 6)), 32_000),
+    # --- noisy totals
+    _lists("noisy vector mean, listed", "noisy-totals", enumerated(partial(cases.totals, cases.VECTOR_MEAN), cases.vectors)),
+    _lists("noisy rate, listed", "noisy-totals", enumerated(partial(cases.totals, cases.RATE), cases.bits)),
+    _samples("noisy rate, sampled", "noisy-totals", sampled(partial(cases.totals, cases.RATE), cases.bits, True), 32_000),
+    _samples("noisy vector mean, sampled", "noisy-totals",
+             sampled(partial(cases.totals, cases.VECTOR_MEAN), cases.vectors, True), 32_000),
+    _replays("noisy vector mean, replayed", "noisy-totals",
+             replayed(partial(cases.totals, cases.VECTOR_MEAN), lambda: (cases.vectors(),))),
+    # --- last iterate
+    _samples("chain, sampled", "last-iterate", by_value(cases.chain, cases.opposite), 32_000),
+    _replays("chain, replayed", "last-iterate", replayed(cases.chain, lambda: (cases.opposite(),))),
+    # --- path
+    _samples("path, sampled", "path", sampled(cases.noisy_path, partial(cases.opposite, 2)), 64_000),
+    _replays("path, replayed", "path", replayed(cases.noisy_path, lambda: (cases.opposite(2),))),
+    # --- lattice, envelope, kinks, reference chain
+    _lists("lattice, listed", "lattice", enumerated(cases.lattice_draw, partial(cases.signs, 1))),
+    _samples("lattice, sampled", "lattice", by_value(cases.lattice_draw, partial(cases.signs, 1)), 64_000),
+    _lists("trials, listed", "envelope", listed(cases.trials, partial(cases.signs, 1), _lattice_of_trials)),
+    _samples("trials, sampled", "envelope", by_value(cases.trials, partial(cases.signs, 1)), 32_000),
+    _replays("trials, replayed", "envelope", replayed(cases.trials, lambda: (cases.signs(1),))),
+    _lists("kinks, listed", "kinked-grid", enumerated(cases.kinks, partial(cases.signs, 1, towards=0))),
+    _samples("kinks, sampled", "kinked-grid", by_value(cases.kinks, partial(cases.signs, 1, towards=0)), 64_000),
+    _samples("kinks in a plane, sampled", "kinked-grid", by_value(partial(cases.kinks, 2), partial(cases.signs, 2, towards=0)),
+             4_000),
+    _replays("kinks in a plane, replayed", "kinked-grid",
+             replayed(partial(cases.kinks, 2), lambda: (cases.signs(2, towards=0),))),
+    _lists("converged, listed", "reference-chain", listed(cases.converged, cases.opposite, _points_of_chain)),
+    _lists("converged on an interval, listed", "reference-chain",
+           listed(partial(cases.converged, None), partial(cases.signs, 1), _points_of_chain)),
+    _replays("converged, replayed", "reference-chain", replayed(cases.converged, lambda: (cases.opposite(),))),
+    _samples("converged, sampled", "reference-chain", by_value(cases.converged, cases.opposite), 4_000),
+    # --- shape first
+    _replays("shaped path, replayed", "shaped-path", replayed_parts(cases.shaped, cases.shaped_pairs)),
+    _replays("shaped path with scores, replayed", "shaped-path",
+             replayed_parts(partial(cases.shaped, True), cases.shaped_pairs)),
+    _replays("linear regression, replayed", "shaped-path", replayed_parts(cases.linear, cases.linear_pairs)),
+    _replays("counts, replayed", "shaped-path", replayed_parts(cases.counts, cases.counts_pairs)),
+    *(_samples(f"{name} of a shaped path, sampled", "shaped-path",
+               part(cases.shaped, lambda at=place: cases.shaped_pairs()[at], name), most)
+      for name, place, most in (("moments", 0, 16_000), ("path", 1, 16_000), ("curvature", 0, 16_000), ("scores", 2, 16_000))),
+    _samples("shaped path, sampled", "shaped-path", sampled(cases.shaped, lambda: cases.shaped_pairs()[1]), 4_000),
+    _replays("shaped chain, replayed", "shaped-chain", replayed_parts(cases.mapped, cases.shaped_pairs)),
+    _samples("shaped chain, sampled", "shaped-chain", sampled(cases.mapped, lambda: cases.shaped_pairs()[1]), 4_000),
+)  # fmt: skip
+BY_NAME = {killer.name: killer for killer in KILLERS}
+
+
+def run(name: str, runs: int, false_alarm: float, seed: int = 1) -> Outcome:
+    """One attack, with its name in the outcome."""
+    from dataclasses import replace
+
+    return replace(BY_NAME[name].attack(runs, false_alarm, seed), name=name)
