@@ -71,7 +71,8 @@ def planned(name: str, model: Any, n: int, numbers: Any, draws: int = 1, keep: t
     """A plan with numbers that are written down, priced by its procedure: nothing is searched for."""
     procedure = named(name)
     price = procedure.price(model, n, draws, numbers)
-    goal, expected = "draws", procedure.expected(model, n, numbers)
+    estimates = name in ("path", "shaped-path") or not getattr(model, "drawn", True)
+    goal, expected = "estimate" if estimates else "draws", procedure.expected(model, n, numbers)
     return Plan(_MECHANISMS[name], name, model, n, draws, goal, keep, numbers, price, expected, Cost(1))
 
 
@@ -112,16 +113,28 @@ def sampled(plan: Callable[[], Plan], pair: Callable[[], Neighbours], inside: bo
 
 
 def by_value(plan: Callable[[], Plan], pair: Callable[[], Neighbours]) -> Attack:
-    """Releases on both data sets, told apart by the mean of their first coordinates: the likelihood ratio rises or falls with it."""
+    """Releases on both data sets, told apart by the mean of their first coordinates, along which the likelihood ratio rises."""
+    return _scored(plan, pair, False, lambda rows: rows[:, :, 0].mean(axis=1))
+
+
+def contrasted(plan: Callable[[], Plan], pair: Callable[[], Neighbours]) -> Attack:
+    """Noisy totals on both data sets, told apart by the first less the second: noise that both share would cancel."""
+    return _scored(plan, pair, True, lambda rows: rows[:, 0, 0] - rows[:, 0, 1])
+
+
+def _scored(
+    plan: Callable[[], Plan], pair: Callable[[], Neighbours], inside: bool, score: Callable[[np.ndarray], np.ndarray]
+) -> Attack:
+    """Releases shaped (runs, draws, coordinates), told apart by a score that is written down."""
 
     def attack(runs: int, false_alarm: float, seed: int) -> Outcome:
         released, both, source = plan(), pair(), seeded(seed)
         few = min(runs, _PILOT)
         scores = []
         for data in (both.first, both.second):
-            trial = Trial.of(released, data)
-            flat = np.concatenate([draws.flat()[:, 0] for draws in trial.releases(few + runs, source)])
-            scores.append(flat.reshape(few + runs, -1).mean(axis=1))
+            trial = Trial.of(released, data, inside)
+            flat = np.concatenate([draws.flat() for draws in trial.releases(few + runs, source)])
+            scores.append(score(flat.reshape(few + runs, -1, flat.shape[1])))
         if scores[0][:few].mean() > scores[1][:few].mean():
             scores = [-each for each in scores]
         thresholds = pilot_thresholds(scores[0][:few], scores[1][:few])
@@ -183,18 +196,19 @@ def _of_curve(guarantee: Guarantee, curve: Exact) -> Outcome:
 
 
 def replayed(plan: Callable[[], Plan], pairs: Callable[[], Pairs], engine: str | None = None) -> Attack:
-    """The same outputs on both data sets of every pair; the outcome is that of the first pair that shows a fault, or the last."""
+    """The same outputs on both data sets of every pair; the outcome is that of the first that shows a fault, or of the nearest."""
 
     def attack(runs: int, false_alarm: float, seed: int) -> Outcome:
         from sfumato.auditing.replay import replay
 
-        released = plan()
+        released, best = plan(), (0.0, 0.0, 0.0)
         for both in pairs():
             seen = replay(released, both, seed, engine)
             worst = seen.worst
             spent, price = (seen.spent, seen.price) if seen.price else (worst.shift, worst.allowed)
             if not seen.holds:
-                break
-        return Outcome("", price, spent, 0, not seen.holds, REPLAYED)
+                return Outcome("", price, spent, 0, True, REPLAYED)
+            best = max(best, (spent / price if price else 0.0, spent, price))
+        return Outcome("", best[2], best[1], 0, False, REPLAYED)
 
     return attack

@@ -74,6 +74,12 @@ def vectors() -> Neighbours:
     return Neighbours("opposite rows", *(sf.Dataset.from_arrays(each, schema=VECTORS) for each in rows))
 
 
+def odd_cells() -> Pairs:
+    """Cells that are no numbers, or none that a schema allows, beside ordinary ones; all other records are 0."""
+    odd = [(1e9, -1e9), ("abc", 6.0), (math.nan, 0.0), (math.inf, 6.0), (None, 6.0)]
+    return tuple(one(NUMBERS, 0.0, first, second) for first, second in odd)
+
+
 # --- families --------------------------------------------------------------------------------------------------------
 
 
@@ -109,6 +115,23 @@ def opposite(width: int = 1, norm: float = 1.0, n: int = FEW) -> Neighbours:
         rows[0, 0] = sign * norm
         data.append(rows_of(schema, rows, [FAR] * n))
     return Neighbours("opposite saturated rows", *data)
+
+
+def odd_rows(width: int = 2) -> Pairs:
+    """The pair of opposite rows, opposite rows that are much longer than declared, and rows that hold no numbers."""
+    schema = labelled(width, 1.0, sf.Number(-FAR, FAR))
+    pairs = [opposite(width)]
+    for first, second in (([1e9, 0.0], [-1e9, 0.0]), ([math.nan, 0.0], [-1.0, 0.0]), ([1e308, 1e308], [-1.0, 0.0])):
+        data = [rows_of(schema, [row, *[[0.0] * width] * (FEW - 1)], [FAR] * FEW) for row in (first, second)]
+        pairs.append(Neighbours("an odd row", *data))
+    return tuple(pairs)
+
+
+def empty_rows() -> Pairs:
+    """Rows that are all 0, and the same with one longest row; and the opposite rows."""
+    schema = labelled(2, 1.0, sf.Number(-FAR, FAR))
+    data = [rows_of(schema, [[first, 0.0], *[[0.0, 0.0]] * (FEW - 1)], [FAR] * FEW) for first in (0.0, 1.0)]
+    return (Neighbours("no row but 0, and one", *data), opposite(2))
 
 
 def huber(width: int = 1, prior: Any = None) -> sf.Gibbs:
@@ -153,10 +176,12 @@ def lattice_draw(draws: int = 1) -> Plan:
     return planned("lattice", one_sided(), FEW, lattice.Parameters(1.0, 257), draws)
 
 
-def trials(draws: int = 1, uniform: float | None = None) -> Plan:
-    """The same law by rejection on a lattice."""
+def trials(draws: int = 1, uniform: float | None = None, flat: bool = False) -> Plan:
+    """The same law by rejection on a lattice, or with `flat` a law that is nearly uniform without records."""
     model = one_sided()
-    return planned("envelope", model, FEW, envelope.Parameters(1.0, 200, uniform), draws)
+    if flat:
+        model = model.with_prior(sf.priors.Box(sf.priors.Gaussian(1.0), [-1.0], [1.0]))
+    return planned("envelope", model, FEW, envelope.Parameters(1.0, 40 if flat else 200, uniform), draws)
 
 
 def kinks(width: int = 1, draws: int = 1) -> Plan:
@@ -181,28 +206,31 @@ def converged(strength: float | None = 1.0, draws: int = 1) -> Plan:
 MANY, LONG = 21, 2.0
 
 
-def _shaped(model: sf.Gibbs, steps: int = 3, whole: bool = False, n: int = MANY) -> Plan:
-    """All parts with mu = 3 each: their noises are written down from the bounds of THEORY 6, not from the theorems."""
+def _shaped(model: sf.Gibbs, steps: int = 3, whole: bool = False, n: int = MANY, quiet: float = 1.0) -> Plan:
+    """All parts with mu = 3 each: their noises are written down from the bounds of THEORY 6, not from the theorems.
+
+    `quiet` multiplies the noise of path and scores: then moments and curvature are the whole price.
+    """
     loss, third = model.loss, 1 / (3 * n)
     ends = loss.squared_labels
     column = 0.7 * loss.radius if ends is not None or (loss.counted_labels and model.intercept) else 0.0
     numbers = shaped_path.Parameters(
         moments_noise=math.sqrt(2) * (loss.radius**2 + column**2) * third,
-        noise=2 * math.sqrt(steps) * third,
+        noise=quiet * 2 * math.sqrt(steps) * third,
         curvature_noise=math.sqrt(2) * 3.0 * loss.largest_curvature() * third,
         steps=steps,
         tail=1,
         momentum=0.5,
-        score_noise=None if whole else third,
+        score_noise=None if whole else quiet * third,
         score_matrix_noise=math.sqrt(2) * third if whole else None,
         rule=2,
     )
     return planned("shaped-path", model, n, numbers, keep=("transcript", "scores") if whole else ("transcript",))
 
 
-def shaped(whole: bool = False, width: int = 2, steps: int = 3) -> Plan:
+def shaped(whole: bool = False, quiet: float = 1.0) -> Plan:
     """A regression with a Huber loss whose labels are not in the moments."""
-    return _shaped(sf.Gibbs(sf.losses.Huber(LONG, 1.0), sf.priors.Gaussian(0.5), width), steps, whole)
+    return _shaped(sf.Gibbs(sf.losses.Huber(LONG, 2.0), sf.priors.Gaussian(0.5), 2), whole=whole, quiet=quiet)
 
 
 def _cross(first: Any, label: float, target: Any, others: float = 1.0, n: int = MANY) -> sf.Dataset:
@@ -225,12 +253,13 @@ def shaped_pairs() -> Pairs:
         Neighbours("opposite saturated rows", made([0.8, 0.0], FAR), made([-0.8, 0.0], FAR)),
         Neighbours("a saturated row and none", made([0.8, 0.0], FAR), made([0.0, 0.0], FAR)),
         Neighbours("saturated rows at right angles", made([0.8, 0.0], FAR), made([0.0, 0.8], FAR)),
+        Neighbours("longest saturated rows at right angles", made([LONG, 0.0], FAR), made([0.0, LONG], FAR)),
     )
 
 
 def linear() -> Plan:
     """A linear regression, whose label is a column of the moments."""
-    loss = sf.losses.Huber(LONG, 1.0, -FAR, FAR)
+    loss = sf.losses.Huber(LONG, 2.0, -FAR, FAR)
     return _shaped(sf.Gibbs(loss, sf.priors.Gaussian(0.5), 2))
 
 
@@ -240,6 +269,19 @@ def linear_pairs() -> Pairs:
     away = [LONG * share, LONG * math.sqrt(1 - share**2)]
     made = partial(_cross, target=sf.Number(-FAR, FAR))
     return (Neighbours("joint rows at right angles", made([LONG, 0.0], FAR), made(away, -FAR)),)
+
+
+def line() -> Plan:
+    """A logistic regression on a line, whose prior mean of 2 is the start of its one step."""
+    return _shaped(sf.Gibbs(sf.losses.Logistic(LONG), sf.priors.Gaussian(0.5, mean=[2.0]), 1), 1)
+
+
+def line_pairs() -> Pairs:
+    """Gradients on a line that differ by 1.227 slopes: a row of mapped length 3 with a wrong label, one of 1 on the other side."""
+    schema = labelled(1, LONG, sf.Category([0, 1]))
+    others = [[1.0 if place % 2 else -1.0] for place in range(MANY - 1)]
+    data = [rows_of(schema, [row, *others], [label, *[1] * (MANY - 1)]) for row, label in (([1.2], 0), ([0.4], 1))]
+    return (Neighbours("a long and a short row on a line", *data),)
 
 
 def counts() -> Plan:
@@ -256,6 +298,6 @@ def counts_pairs() -> Pairs:
 
 def mapped(steps: int = 4, draws: int = 1) -> Plan:
     """A chain in mapped coordinates: moments and chain of mu = 3 each."""
-    model = sf.Gibbs(sf.losses.Huber(LONG, 1.0), sf.priors.Gaussian(0.5), 2)
+    model = sf.Gibbs(sf.losses.Huber(LONG, 2.0), sf.priors.Gaussian(0.5), 2)
     noise = math.sqrt(2) * LONG**2 / (MANY * 3)
     return planned("shaped-chain", model, MANY, shaped_chain.Parameters(noise, 3.0, steps, 2), draws)

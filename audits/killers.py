@@ -1,6 +1,6 @@
-"""The table of attacks that must notice planted faults: every procedure at its worst pair, cheap enough to be run hundreds of times.
+"""The table of attacks that must notice planted faults: every procedure at its worst pair, cheap enough for hundreds of runs.
 
-Enumeration and replay notice a wrong price of any size without a single run; noise that is wrong in a sampler shows only in samples.
+Enumeration and replay notice a wrong price of any size without a run; noise that is wrong in a sampler shows only in samples.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from audits.attacks import (
     Killer,
     Outcome,
     by_value,
+    contrasted,
     enumerated,
     listed,
     part,
@@ -72,6 +73,8 @@ KILLERS: tuple[Killer, ...] = (
     _lists("events, listed", "law", enumerated(partial(cases.draw, cases.EVENTS, 0.8, 1.0),
            lambda: cases.one(cases.COUNTS, 0, 0, 8))),
     _lists("mean, listed", "law", enumerated(partial(cases.draw, cases.MEAN), lambda: cases.one(cases.NUMBERS, 3, 0, 6))),
+    _lists("mean of eight draws, listed", "law", enumerated(partial(cases.draw, cases.MEAN, 1.0, 1.0, 8),
+           lambda: cases.one(cases.NUMBERS, 3, 0, 6))),
     _lists("log odds, listed", "law", enumerated(partial(cases.draw, cases.LOGIT), cases.bits)),
     _samples("rate, sampled", "law", by_value(partial(cases.draw, cases.RATE, 1.0, 1.0, 4), cases.bits), 64_000),
     _samples("mean, sampled", "law", by_value(partial(cases.draw, cases.MEAN, 1.0, 1.0, 8),
@@ -79,46 +82,55 @@ KILLERS: tuple[Killer, ...] = (
     # --- noisy totals
     _lists("noisy vector mean, listed", "noisy-totals", enumerated(partial(cases.totals, cases.VECTOR_MEAN), cases.vectors)),
     _lists("noisy rate, listed", "noisy-totals", enumerated(partial(cases.totals, cases.RATE), cases.bits)),
+    _lists("noisy shares, listed", "noisy-totals", enumerated(partial(cases.totals, cases.SHARES),
+           lambda: cases.one(cases.COLOURS, "blue", "red", "green"))),
+    _lists("noisy groups, listed", "noisy-totals", enumerated(partial(cases.totals, cases.GROUPED),
+           lambda: cases.table(cases.GROUPS, {"g": "a", "x": 6.0}, {"g": "a", "x": 6.0}, {"g": "b", "x": 6.0}))),
     _samples("noisy rate, sampled", "noisy-totals", sampled(partial(cases.totals, cases.RATE), cases.bits, True), 32_000),
     _samples("noisy vector mean, sampled", "noisy-totals",
              sampled(partial(cases.totals, cases.VECTOR_MEAN), cases.vectors, True), 32_000),
     _replays("noisy vector mean, replayed", "noisy-totals",
              replayed(partial(cases.totals, cases.VECTOR_MEAN), lambda: (cases.vectors(),))),
+    _replays("odd cells in a table, replayed", "noisy-totals", replayed(partial(cases.totals, cases.MEAN), cases.odd_cells)),
+    _samples("two noisy totals beside each other, sampled", "noisy-totals",
+             contrasted(partial(cases.totals, cases.VECTOR_MEAN), cases.vectors), 4_000),
     # --- last iterate
     _samples("chain, sampled", "last-iterate", by_value(cases.chain, cases.opposite), 32_000),
+    _samples("chains, sampled", "last-iterate", by_value(partial(cases.chain, draws=4), cases.opposite), 4_000),
     _replays("chain, replayed", "last-iterate", replayed(cases.chain, lambda: (cases.opposite(),))),
     # --- path
     _samples("path, sampled", "path", sampled(cases.noisy_path, partial(cases.opposite, 2)), 64_000),
-    _replays("path, replayed", "path", replayed(cases.noisy_path, lambda: (cases.opposite(2),))),
+    _samples("paths, sampled", "path", sampled(partial(cases.noisy_path, draws=4), partial(cases.opposite, 2)), 16_000),
+    _replays("path with an empty record, replayed", "path", replayed(cases.noisy_path, cases.empty_rows)),
+    _replays("path, replayed", "path", replayed(cases.noisy_path, cases.odd_rows)),
     # --- lattice, envelope, kinks, reference chain
     _lists("lattice, listed", "lattice", enumerated(cases.lattice_draw, partial(cases.signs, 1))),
-    _samples("lattice, sampled", "lattice", by_value(cases.lattice_draw, partial(cases.signs, 1)), 64_000),
+    _lists("four points of a lattice, listed", "lattice", enumerated(partial(cases.lattice_draw, 4), partial(cases.signs, 1))),
     _lists("trials, listed", "envelope", listed(cases.trials, partial(cases.signs, 1), _lattice_of_trials)),
-    _samples("trials, sampled", "envelope", by_value(cases.trials, partial(cases.signs, 1)), 32_000),
+    _samples("trials, sampled", "envelope", by_value(partial(cases.trials, flat=True), partial(cases.signs, 1, towards=0)),
+             32_000),
     _replays("trials, replayed", "envelope", replayed(cases.trials, lambda: (cases.signs(1),))),
     _lists("kinks, listed", "kinked-grid", enumerated(cases.kinks, partial(cases.signs, 1, towards=0))),
     _samples("kinks, sampled", "kinked-grid", by_value(cases.kinks, partial(cases.signs, 1, towards=0)), 64_000),
-    _samples("kinks in a plane, sampled", "kinked-grid", by_value(partial(cases.kinks, 2), partial(cases.signs, 2, towards=0)),
-             4_000),
     _replays("kinks in a plane, replayed", "kinked-grid",
              replayed(partial(cases.kinks, 2), lambda: (cases.signs(2, towards=0),))),
     _lists("converged, listed", "reference-chain", listed(cases.converged, cases.opposite, _points_of_chain)),
     _lists("converged on an interval, listed", "reference-chain",
            listed(partial(cases.converged, None), partial(cases.signs, 1), _points_of_chain)),
     _replays("converged, replayed", "reference-chain", replayed(cases.converged, lambda: (cases.opposite(),))),
-    _samples("converged, sampled", "reference-chain", by_value(cases.converged, cases.opposite), 4_000),
     # --- shape first
     _replays("shaped path, replayed", "shaped-path", replayed_parts(cases.shaped, cases.shaped_pairs)),
     _replays("shaped path with scores, replayed", "shaped-path",
              replayed_parts(partial(cases.shaped, True), cases.shaped_pairs)),
     _replays("linear regression, replayed", "shaped-path", replayed_parts(cases.linear, cases.linear_pairs)),
     _replays("counts, replayed", "shaped-path", replayed_parts(cases.counts, cases.counts_pairs)),
+    _replays("shaped path on a line, replayed", "shaped-path", replayed_parts(cases.line, cases.line_pairs)),
     *(_samples(f"{name} of a shaped path, sampled", "shaped-path",
                part(cases.shaped, lambda at=place: cases.shaped_pairs()[at], name), most)
       for name, place, most in (("moments", 0, 16_000), ("path", 1, 16_000), ("curvature", 0, 16_000), ("scores", 2, 16_000))),
-    _samples("shaped path, sampled", "shaped-path", sampled(cases.shaped, lambda: cases.shaped_pairs()[1]), 4_000),
+    _replays("whole shaped path, replayed", "shaped-path", replayed(partial(cases.shaped, quiet=100.0), cases.shaped_pairs)),
+    _replays("whole shaped chain, replayed", "shaped-chain", replayed(cases.mapped, cases.shaped_pairs)),
     _replays("shaped chain, replayed", "shaped-chain", replayed_parts(cases.mapped, cases.shaped_pairs)),
-    _samples("shaped chain, sampled", "shaped-chain", sampled(cases.mapped, lambda: cases.shaped_pairs()[1]), 4_000),
 )  # fmt: skip
 BY_NAME = {killer.name: killer for killer in KILLERS}
 

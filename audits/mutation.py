@@ -44,11 +44,8 @@ def accusers(faults: Sequence[Fault], quick: bool, false_alarm: float) -> list[s
     names = sorted({fault.killer for fault in faults})
     tests = [name.removeprefix(TEST) for name in names if name.startswith(TEST)]
     wrong = [f"{TEST}{test}" for test in plant.failing_without(ROOT, tests)]
-    with ThreadPoolExecutor(1) as pool:
-        attacks = [name for name in names if not name.startswith(TEST)]
-        wrong += [
-            name for name, bad in zip(attacks, pool.map(lambda n: _accuses(n, quick, false_alarm), attacks)) if bad
-        ]
+    attacks = [name for name in names if not name.startswith(TEST)]
+    wrong += [name for name in attacks if _accuses(name, quick, false_alarm)]
     return wrong
 
 
