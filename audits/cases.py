@@ -36,7 +36,7 @@ COUNTS = sf.Schema({"x": sf.Number(0, 8, integer=True)})
 NUMBERS = sf.Schema({"x": sf.Number(0, 6)})
 COLOURS = sf.Schema({"x": sf.Category(["red", "green", "blue"])})
 GROUPS = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Number(0, 6)})
-RATE = sf.families.BetaBernoulli(2, 2)
+RATE = sf.families.BetaBernoulli(2, 3)
 SHARES = sf.families.DirichletCategorical(["red", "green", "blue"], 6.0)
 EVENTS = sf.families.GammaPoisson(60, 20, 8)
 MEAN = sf.families.NormalMean(4.0, 0, 6, mean=3.0, precision=2.0)
@@ -253,13 +253,14 @@ def shaped_pairs() -> Pairs:
         Neighbours("opposite saturated rows", made([0.8, 0.0], FAR), made([-0.8, 0.0], FAR)),
         Neighbours("a saturated row and none", made([0.8, 0.0], FAR), made([0.0, 0.0], FAR)),
         Neighbours("saturated rows at right angles", made([0.8, 0.0], FAR), made([0.0, 0.8], FAR)),
+        Neighbours("a longest row and none", made([LONG, 0.0], FAR), made([0.0, 0.0], FAR)),
         Neighbours("longest saturated rows at right angles", made([LONG, 0.0], FAR), made([0.0, LONG], FAR)),
     )
 
 
 def linear() -> Plan:
     """A linear regression, whose label is a column of the moments."""
-    loss = sf.losses.Huber(LONG, 2.0, -FAR, FAR)
+    loss = sf.losses.Huber(LONG, 2.0, -1.0, 1.0)
     return _shaped(sf.Gibbs(loss, sf.priors.Gaussian(0.5), 2))
 
 
@@ -267,8 +268,11 @@ def linear_pairs() -> Pairs:
     """Joint rows (x, .7 r y/Y) at right angles: x.x' = (.7 r)^2 with opposite labels."""
     share = 0.49
     away = [LONG * share, LONG * math.sqrt(1 - share**2)]
-    made = partial(_cross, target=sf.Number(-FAR, FAR))
-    return (Neighbours("joint rows at right angles", made([LONG, 0.0], FAR), made(away, -FAR)),)
+    made = partial(_cross, target=sf.Number(-1.0, 1.0))
+    return (
+        Neighbours("joint rows at right angles", made([LONG, 0.0], 1.0), made(away, -1.0)),
+        Neighbours("a longest row and none", made([LONG, 0.0], 1.0), made([0.0, 0.0], 0.0)),
+    )
 
 
 def line() -> Plan:
@@ -296,8 +300,36 @@ def counts_pairs() -> Pairs:
     return (Neighbours("opposite rows with the largest count", made([LONG, 0.0], 8.0), made([-LONG, 0.0], 8.0)),)
 
 
+def wide_counts() -> Plan:
+    """A regression of counts whose declared clipping level is much wider than the one that their mean of 1 leads to."""
+    loss = sf.losses.ClippedPoisson(math.hypot(LONG, 1.0), 24.0, 8.0)
+    return _shaped(sf.Gibbs(loss, sf.priors.Gaussian(0.5), 3, 1.0))
+
+
+def ones() -> sf.Dataset:
+    """Rows along the axes with counts of 1, and a first row of 0."""
+    rows = [[0.0, 0.0], *([1.0, 0.0] if place % 2 else [0.0, -1.0] for place in range(MANY - 1))]
+    return rows_of(labelled(2, LONG, sf.Number(0, 8)), rows, [1.0] * MANY)
+
+
+def most_bent(plan: Plan, draws: Any) -> sf.Dataset | None:
+    """`ones` with a first record at which the loss of the path has its largest curvature; None if no such row is short enough.
+
+    It has the largest count y, and a score of log(y + clip) at the released average, just inside the clipping level.
+    """
+    theta, clip = draws.values[0, 0], shaped_path.learnt_of(plan.task, draws).loss.clip
+    along = theta[:2] / np.linalg.norm(theta[:2])
+    needed = (math.log(8.0 + clip * (1 - 1e-9)) - theta[2]) / float(np.linalg.norm(theta[:2]))
+    if abs(needed) > LONG * 0.999:
+        return None
+    row = needed * along + math.sqrt(LONG**2 * 0.999 - needed**2) * np.array([-along[1], along[0]])
+    data = ones()
+    rows = [row.tolist(), *([1.0, 0.0] if place % 2 else [0.0, -1.0] for place in range(data.n - 1))]
+    return rows_of(labelled(2, LONG, sf.Number(0, 8)), rows, [8.0, *[1.0] * (data.n - 1)])
+
+
 def mapped(steps: int = 4, draws: int = 1) -> Plan:
-    """A chain in mapped coordinates: moments and chain of mu = 3 each."""
+    """A chain in mapped coordinates: moments of mu = 3, a chain of 0.5, so that its power is below 1."""
     model = sf.Gibbs(sf.losses.Huber(LONG, 2.0), sf.priors.Gaussian(0.5), 2)
     noise = math.sqrt(2) * LONG**2 / (MANY * 3)
-    return planned("shaped-chain", model, MANY, shaped_chain.Parameters(noise, 3.0, steps, 2), draws)
+    return planned("shaped-chain", model, MANY, shaped_chain.Parameters(noise, 0.5, steps, 2), draws)

@@ -27,7 +27,7 @@ from audits.attacks import (
     replayed,
     sampled,
 )
-from audits.parts import replayed_parts
+from audits.parts import replayed_after, replayed_parts
 from sfumato.engines.opening import open_engine
 from sfumato.mechanisms.plan import Plan
 from sfumato.procedures import envelope, reference_chain
@@ -124,6 +124,7 @@ KILLERS: tuple[Killer, ...] = (
              replayed_parts(partial(cases.shaped, True), cases.shaped_pairs)),
     _replays("linear regression, replayed", "shaped-path", replayed_parts(cases.linear, cases.linear_pairs)),
     _replays("counts, replayed", "shaped-path", replayed_parts(cases.counts, cases.counts_pairs)),
+    _replays("curvature of counts, replayed", "shaped-path", replayed_after(cases.wide_counts, cases.ones, cases.most_bent)),
     _replays("shaped path on a line, replayed", "shaped-path", replayed_parts(cases.line, cases.line_pairs)),
     *(_samples(f"{name} of a shaped path, sampled", "shaped-path",
                part(cases.shaped, lambda at=place: cases.shaped_pairs()[at], name), most)

@@ -20,6 +20,8 @@ from sfumato.procedures import named, shape_first, shaped_path
 
 # Room for the roundings of a computed difference, as in a replay.
 _ROOM = 1e-9
+# Histories that are tried until one has a record which bends as much as is declared.
+_HISTORIES = 40
 
 
 def replayed_parts(plan: Callable[[], Plan], pairs: Callable[[], Pairs]) -> Attack:
@@ -39,17 +41,49 @@ def replayed_parts(plan: Callable[[], Plan], pairs: Callable[[], Pairs]) -> Atta
     return attack
 
 
+def replayed_after(
+    plan: Callable[[], Plan], first: Callable[[], Any], second: Callable[[Plan, Any], Any | None]
+) -> Attack:
+    """The same with a second data set that is chosen after the first one's release: `second(plan, draws)`, or None for none.
+
+    A price holds for every pair after every history, so the record that a history makes the worst may be looked for.
+    """
+
+    def attack(runs: int, false_alarm: float, seed: int) -> Outcome:
+        released, data = plan(), first()
+        for place in range(seed, seed + _HISTORIES):
+            one = _recorded(released, data, place, None)
+            other = None if one.draws is None else second(released, one.draws)
+            if other is None:
+                continue
+            broken, spent = _compared(released, one, _recorded(released, other, place, one))
+            nearest = max((mu / price, mu, price) for mu, price in spent)
+            return Outcome("", nearest[2], nearest[1], 0, broken or nearest[0] > 1 + _ROOM, REPLAYED)
+        raise ValueError(f"none of {_HISTORIES} histories has a worst record within the bounds.")
+
+    return attack
+
+
 def _shifts(plan: Plan, both: Neighbours, seed: int) -> tuple[bool, list[tuple[float, float]]]:
     """Whether the replay of a pair fails, and (mu seen, price) of each part."""
-    from sfumato.auditing.replay import Promise, recorded
+    one = _recorded(plan, both.first, seed, None)
+    return _compared(plan, one, _recorded(plan, both.second, seed, one))
 
-    procedure, task = named(plan.procedure), plan.task
-    first, second = (open_engine(data, plan.model, procedure.NEEDS) for data in (both.first, both.second))
-    one = recorded(procedure, task, first, seed)
-    other = recorded(procedure, task, second, seed, one)
+
+def _recorded(plan: Plan, data: Any, seed: int, after: Any) -> Any:
+    from sfumato.auditing.replay import recorded
+
+    procedure = named(plan.procedure)
+    return recorded(procedure, plan.task, open_engine(data, plan.model, procedure.NEEDS), seed, after)
+
+
+def _compared(plan: Plan, one: Any, other: Any) -> tuple[bool, list[tuple[float, float]]]:
+    """Whether a replay fails, and (mu seen, price) of each part."""
+    from sfumato.auditing.replay import Promise
+
     if one.draws is None or other.draws is None:
         return True, []
-    promise = Promise.of(procedure, task, one.draws)
+    promise = Promise.of(named(plan.procedure), plan.task, one.draws)
     seen = promise.compare(one, other)
     if seen.differences:
         return True, []
