@@ -8,7 +8,7 @@
     old = \'\'\'text that occurs exactly once in that file\'\'\'
     new = \'\'\'the faulty text\'\'\'
     factor = 1.5                       # true loss over the claim, where that makes sense
-    form = "quick"                     # or "long": planted in the long form only
+    form = "quick"                     # or "long": planted in the long form only, as all that a test must notice are
     killer = "path, sampled"           # an attack of `killers`, or "test:" and a test of pytest
 
 The copy of the source and the run of a test are those of tests/planted/plant.py.
@@ -105,7 +105,14 @@ class Verdict:
         facts = {
             name: getattr(self.fault, name) for name in ("name", "threat", "procedure", "factor", "form", "killer")
         }
-        return {**facts, "killed": self.killed, "how": self.how, "runs": self.runs, "seconds": round(self.seconds, 2)}
+        return {
+            **facts,
+            "killed": self.killed,
+            "how": self.how,
+            "runs": self.runs,
+            "seconds": round(self.seconds, 2),
+            "cpu": round(self.cpu, 2),
+        }
 
 
 def try_fault(fault: Fault, false_alarm: float) -> Verdict:
