@@ -163,7 +163,7 @@ def signs(width: int, n: int = FEW, towards: int = 1) -> Neighbours:
 
 
 # A prior whose mean lies beyond the end of a domain of radius 1: both posteriors lie near that end, and the other end tells most.
-_BEYOND = sf.priors.Gaussian(8.0, mean=[2.0])
+_BEYOND = sf.priors.Gaussian(5.0, mean=[2.6])
 
 
 def one_sided(radius: float = 1.0) -> sf.Gibbs:
