@@ -119,7 +119,7 @@ def try_fault(fault: Fault, false_alarm: float) -> Verdict:
     """Plant a fault in a copy of the source and run its killer against the copy, in a process of its own."""
     start = time.perf_counter()
     try:
-        with plant.planted_copy(fault.file, fault.planted, ROOT) as copy:
+        with plant.faulty_copy(fault, ROOT) as copy:
             if fault.killer.startswith(TEST):
                 verdict = _by_test(fault, copy)
             else:

@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -78,30 +78,27 @@ def chosen(faults: Iterable[Fault], rooms: Sequence[str], word: str) -> list[Fau
     return [fault for fault in faults if (not rooms or fault.room in rooms) and word.lower() in fault.name.lower()]
 
 
-def run_tests(root: Path, source: Path, tests: Sequence[str]) -> tuple[int | None, str]:
+def run_tests(root: Path, source: Path, tests: Sequence[str], longest: float = LONGEST) -> tuple[int | None, str]:
     """Exit status of pytest for these tests against the package in `source`, and its output; None if it took too long."""
     environment = {**os.environ, "PYTHONPATH": str(source), "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=line", *tests]
     try:
         done = subprocess.run(
-            command, cwd=root, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False
+            command, cwd=root, env=environment, capture_output=True, text=True, timeout=longest, check=False
         )
     except subprocess.TimeoutExpired:
-        return None, f"stopped after {LONGEST} seconds"
+        return None, f"stopped after {longest:g} seconds"
     return done.returncode, done.stdout + done.stderr
 
 
 @contextmanager
-def planted_copy(file: str, change: Callable[[str], str], root: Path = ROOT) -> Iterator[Path]:
-    """A copy of the source with one file changed, as long as the context is open; its folder is to be put on the path.
-
-    Compiled files of all other modules are copied too, so that nothing else is compiled again.
-    """
+def faulty_copy(fault: Fault, root: Path) -> Iterator[Path]:
+    """A copy of the source with the fault in it, for as long as it is used."""
     with tempfile.TemporaryDirectory(prefix="planted-") as folder:
         copy = Path(folder) / "src"
         shutil.copytree(root / "src", copy)
-        target = copy / PACKAGE.name / file
-        target.write_text(change(target.read_text()))
+        target = copy / PACKAGE.name / fault.file
+        target.write_text(fault.planted(target.read_text()))
         # Bytecode and compiled kernels of the sound file could be taken for those of the faulty one.
         for stale in (target.parent / "__pycache__").glob(f"{target.stem}.*"):
             stale.unlink()
@@ -111,7 +108,7 @@ def planted_copy(file: str, change: Callable[[str], str], root: Path = ROOT) -> 
 def verdict(fault: Fault, root: Path = ROOT) -> str:
     """Plant the fault in a copy of the source and run its test: "killed", "SURVIVED", or "BROKEN" and why."""
     try:
-        with planted_copy(fault.file, fault.planted, root) as copy:
+        with faulty_copy(fault, root) as copy:
             status, output = run_tests(root, copy, [fault.test])
     except (OSError, ValueError) as error:
         return f"BROKEN: {error}"
