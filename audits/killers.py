@@ -102,6 +102,7 @@ KILLERS: tuple[Killer, ...] = (
     _samples("path, sampled", "path", sampled(plans.noisy_path, partial(plans.opposite, 2)), 64_000),
     _samples("paths, sampled", "path", sampled(partial(plans.noisy_path, draws=4), partial(plans.opposite, 2)), 16_000),
     _replays("path with an empty record, replayed", "path", replayed(plans.noisy_path, plans.empty_rows)),
+    _replays("softmax path, replayed", "path", replayed(plans.softmax_path, plans.softmax_pair)),
     _replays("path, replayed", "path", replayed(plans.noisy_path, plans.odd_rows)),
     # --- lattice, envelope, kinks, reference chain
     _lists("lattice, listed", "lattice", enumerated(plans.lattice_draw, partial(plans.signs, 1))),
@@ -111,10 +112,14 @@ KILLERS: tuple[Killer, ...] = (
              32_000),
     _replays("trials, replayed", "envelope", replayed(plans.trials, lambda: (plans.signs(1),))),
     _lists("kinks, listed", "kinked-grid", enumerated(plans.kinks, partial(plans.signs, 1, towards=0))),
+    _lists("four draws with kinks, listed", "kinked-grid",
+           enumerated(partial(plans.kinks, draws=4), partial(plans.signs, 1, towards=0))),
     _samples("kinks, sampled", "kinked-grid", by_value(plans.kinks, partial(plans.signs, 1, towards=0)), 64_000),
     _replays("kinks in a plane, replayed", "kinked-grid",
              replayed(partial(plans.kinks, 2), lambda: (plans.signs(2, towards=0),))),
     _lists("converged, listed", "reference-chain", listed(plans.converged, plans.opposite, _points_of_chain)),
+    _lists("four converged draws, listed", "reference-chain",
+           listed(partial(plans.converged, draws=4), plans.opposite, _points_of_chain)),
     _lists("converged on an interval, listed", "reference-chain",
            listed(partial(plans.converged, None), partial(plans.signs, 1), _points_of_chain)),
     _replays("converged, replayed", "reference-chain", replayed(plans.converged, lambda: (plans.opposite(),))),
@@ -131,6 +136,7 @@ KILLERS: tuple[Killer, ...] = (
       for name, place, most in (("moments", 0, 16_000), ("path", 1, 16_000), ("curvature", 0, 16_000), ("scores", 2, 16_000))),
     _replays("whole shaped path, replayed", "shaped-path", replayed(partial(plans.shaped, quiet=100.0), plans.shaped_pairs)),
     _replays("whole shaped chain, replayed", "shaped-chain", replayed(plans.mapped, plans.shaped_pairs)),
+    _replays("sixteen shaped chains, replayed", "shaped-chain", replayed(partial(plans.mapped, draws=16), plans.shaped_pairs)),
     _replays("shaped chain, replayed", "shaped-chain", replayed_parts(plans.mapped, plans.shaped_pairs)),
 )  # fmt: skip
 BY_NAME = {killer.name: killer for killer in KILLERS}

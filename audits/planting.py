@@ -22,6 +22,7 @@ import resource
 import sys
 import time
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -80,6 +81,12 @@ def read_faults(folder: Path = ROOT / "audits" / "faults") -> list[Fault]:
         for path in sorted(folder.glob("*.toml"))
         for entry in tomllib.loads(path.read_text())["fault"]
     ]
+
+
+def kinds(faults: Sequence[Fault]) -> list[dict[str, Any]]:
+    """The kinds of dp_recorder.toml, each with the names of our faults of that kind."""
+    listed = tomllib.loads((ROOT / "audits" / "dp_recorder.toml").read_text())["kind"]
+    return [{**kind, "faults": [fault.name for fault in faults if fault.threat in kind["threats"]]} for kind in listed]
 
 
 @dataclass(frozen=True)

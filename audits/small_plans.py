@@ -147,6 +147,21 @@ def noisy_path(width: int = 2, steps: int = 4, draws: int = 1) -> Plan:
     )
 
 
+def softmax_path() -> Plan:
+    """A path of three classes, whose start is wrong about every row: mu = 3."""
+    start = [0.0] * 5 + [1000.0]
+    model = sf.Gibbs(sf.losses.Softmax(1.0, 3), sf.priors.Gaussian(1.0, mean=start), 6)
+    noise = 2 * 2 * math.sqrt(2) / (FEW * 3)
+    return planned("path", model, FEW, path.Parameters.of(FEW, noise, 0.01, 0.5, 4, 2), keep=("transcript",))
+
+
+def softmax_pair() -> Pairs:
+    """Nearly opposite rows of one class, both taken for another at the start."""
+    schema = labelled(2, 1.0, sf.Category([0, 1, 2]))
+    data = [rows_of(schema, [[side, 0.1], *[[0.0, 0.0]] * (FEW - 1)], [0] * FEW) for side in (0.994, -0.994)]
+    return (Neighbours("nearly opposite rows", *data),)
+
+
 def chain(steps: int = 5, power: float = 3.0, strength: float | None = None, draws: int = 1) -> Plan:
     """The last state of a short chain; mu is about 3."""
     return planned("last-iterate", huber(), FEW, last_iterate.at(huber(), FEW, draws, power, strength, steps), draws)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +10,12 @@ import pytest
 
 from audits import mutation
 from audits.killers import BY_NAME, KILLERS
-from audits.planting import FORMS, ROOT, TEST, Fault, read_faults
+from audits.planting import FORMS, ROOT, TEST, Fault, kinds, read_faults
 from sfumato import procedures
 
 FAULTS = read_faults()
 SOURCE = ROOT / "src" / "sfumato"
-KINDS = tomllib.loads((ROOT / "audits" / "dp_recorder.toml").read_text())["kind"]
+KINDS = kinds(FAULTS)
 # The constants of THEORY 6, and what replaces a map, a start or a step that follows from published moments.
 CONSTANTS = (
     "sqrt2 r^2 of the moments", "weights of long rows", "label's share of the radius", "weights v", "bend b", "G = 2 s",
@@ -79,6 +78,7 @@ def test_every_threat_constant_and_kind_has_a_fault():
     assert len(KINDS) == 7
     for kind in KINDS:
         assert set(kind["threats"]) <= threats, kind["kind"]
+        assert kind["faults"], kind["kind"]
     quick = [fault.factor for fault in FAULTS if fault.form == "quick" and BY_NAME.get(fault.killer, KILLERS[0]).most]
     assert min(factor for factor in quick if factor) >= 1.5
 
