@@ -137,6 +137,8 @@ KILLERS: tuple[Killer, ...] = (
     _replays("whole shaped path, replayed", "shaped-path", replayed(partial(plans.shaped, quiet=100.0), plans.shaped_pairs)),
     _replays("whole shaped chain, replayed", "shaped-chain", replayed(plans.mapped, plans.shaped_pairs)),
     _replays("sixteen shaped chains, replayed", "shaped-chain", replayed(partial(plans.mapped, draws=16), plans.shaped_pairs)),
+    _replays("parts of sixteen shaped chains, replayed", "shaped-chain",
+             replayed_parts(partial(plans.mapped, draws=16), plans.shaped_pairs)),
     _replays("shaped chain, replayed", "shaped-chain", replayed_parts(plans.mapped, plans.shaped_pairs)),
 )  # fmt: skip
 BY_NAME = {killer.name: killer for killer in KILLERS}

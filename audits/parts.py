@@ -107,7 +107,5 @@ def _of_chain(plan: Plan, promise: Any, shifts: list[float]) -> list[tuple[float
     c = 1 - promise.forgotten
     left = c**promise.steps
     factor = (1 - left) * (1 + c) / ((1 + left) * (1 - c)) if c < 1 else promise.steps
-    return [
-        (shifts[0], float(moments.curve.mu or 0.0)),
-        (max(shifts[1:]) * math.sqrt(factor), numbers.chain_mu * math.sqrt(plan.draws)),
-    ]
+    price = numbers.chain_mu * math.sqrt(plan.draws)
+    return [(shifts[0], float(moments.curve.mu or 0.0)), (max(shifts[1:]) * math.sqrt(factor), price)]
