@@ -41,7 +41,7 @@ _PILOT = 1000
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one attack found: the claimed mu (or epsilon), what was shown of it at least, and whether the claim is broken."""
+    """The result of one attack: the claimed mu (or epsilon), what was shown of it at least, and whether the claim is broken."""
 
     name: str
     claim: float

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from audits import shaped_plans as shaped
 from audits import small_plans as plans
 from audits.attacks import (
     ENUMERATED,
@@ -124,22 +125,22 @@ KILLERS: tuple[Killer, ...] = (
            listed(partial(plans.converged, None), partial(plans.signs, 1), _points_of_chain)),
     _replays("converged, replayed", "reference-chain", replayed(plans.converged, lambda: (plans.opposite(),))),
     # --- shape first
-    _replays("shaped path, replayed", "shaped-path", replayed_parts(plans.shaped, plans.shaped_pairs)),
+    _replays("shaped path, replayed", "shaped-path", replayed_parts(shaped.shaped, shaped.shaped_pairs)),
     _replays("shaped path with scores, replayed", "shaped-path",
-             replayed_parts(partial(plans.shaped, True), plans.shaped_pairs)),
-    _replays("linear regression, replayed", "shaped-path", replayed_parts(plans.linear, plans.linear_pairs)),
-    _replays("counts, replayed", "shaped-path", replayed_parts(plans.counts, plans.counts_pairs)),
-    _replays("curvature of counts, replayed", "shaped-path", replayed_after(plans.wide_counts, plans.ones, plans.most_bent)),
-    _replays("shaped path on a line, replayed", "shaped-path", replayed_parts(plans.line, plans.line_pairs)),
+             replayed_parts(partial(shaped.shaped, True), shaped.shaped_pairs)),
+    _replays("linear regression, replayed", "shaped-path", replayed_parts(shaped.linear, shaped.linear_pairs)),
+    _replays("counts, replayed", "shaped-path", replayed_parts(shaped.counts, shaped.counts_pairs)),
+    _replays("curvature of counts, replayed", "shaped-path", replayed_after(shaped.wide_counts, shaped.ones, shaped.most_bent)),
+    _replays("shaped path on a line, replayed", "shaped-path", replayed_parts(shaped.line, shaped.line_pairs)),
     *(_samples(f"{name} of a shaped path, sampled", "shaped-path",
-               part(plans.shaped, lambda at=place: plans.shaped_pairs()[at], name), most)
+               part(shaped.shaped, lambda at=place: shaped.shaped_pairs()[at], name), most)
       for name, place, most in (("moments", 0, 16_000), ("path", 1, 16_000), ("curvature", 0, 16_000), ("scores", 2, 16_000))),
-    _replays("whole shaped path, replayed", "shaped-path", replayed(partial(plans.shaped, quiet=100.0), plans.shaped_pairs)),
-    _replays("whole shaped chain, replayed", "shaped-chain", replayed(plans.mapped, plans.shaped_pairs)),
-    _replays("sixteen shaped chains, replayed", "shaped-chain", replayed(partial(plans.mapped, draws=16), plans.shaped_pairs)),
+    _replays("whole shaped path, replayed", "shaped-path", replayed(partial(shaped.shaped, quiet=100.0), shaped.shaped_pairs)),
+    _replays("whole shaped chain, replayed", "shaped-chain", replayed(shaped.mapped, shaped.shaped_pairs)),
+    _replays("sixteen shaped chains, replayed", "shaped-chain", replayed(partial(shaped.mapped, draws=16), shaped.shaped_pairs)),
     _replays("parts of sixteen shaped chains, replayed", "shaped-chain",
-             replayed_parts(partial(plans.mapped, draws=16), plans.shaped_pairs)),
-    _replays("shaped chain, replayed", "shaped-chain", replayed_parts(plans.mapped, plans.shaped_pairs)),
+             replayed_parts(partial(shaped.mapped, draws=16), shaped.shaped_pairs)),
+    _replays("shaped chain, replayed", "shaped-chain", replayed_parts(shaped.mapped, shaped.shaped_pairs)),
 )  # fmt: skip
 BY_NAME = {killer.name: killer for killer in KILLERS}
 
