@@ -13,8 +13,8 @@ from sfumato.auditing.claims import Claim
 from sfumato.auditing.exact import Exact, exact
 from sfumato.auditing.pairs import Neighbours
 from sfumato.auditing.power import detectable_factor, enough_runs
-from sfumato.auditing.replay import Replayed, replay
-from sfumato.auditing.result import Audit
+from sfumato.auditing.replay import ROOM, Replayed, replay
+from sfumato.auditing.result import ENUMERATION, REPLAY, SAMPLING, Audit
 from sfumato.auditing.runs import BATCHED
 from sfumato.errors import ArgumentError
 from sfumato.mechanisms.plan import Plan
@@ -174,13 +174,19 @@ def judged(
     """What attacks prove about a plan's claim; `attack` is None where nothing was sampled."""
     claim, delta = Claim.of(plan.guarantee), delta_of(plan)
     rates = None if attack is None else attack.rates(level)
-    worst = max(replays, key=lambda each: (not each.holds, bool(each.differences), each.worst.ratio), default=None)
+    worst = max(
+        replays, key=lambda each: (not _allowed(claim, each), bool(each.differences), each.worst.ratio), default=None
+    )
     power, enough = math.inf, None
     if rates is not None:
         power = detectable_factor(claim, rates.runs, len(rates.thresholds), 1 - false_alarm)
         if power > _SMALL_FAULT:
             enough = enough_runs(claim, _SMALL_FAULT, len(rates.thresholds), 1 - false_alarm)
-    sampled_broken = attack is not None and claim.broken_by(attack.rates(1 - false_alarm))
+    refuting = {
+        SAMPLING: attack is not None and claim.broken_by(attack.rates(1 - false_alarm)),
+        ENUMERATION: any(law.breaks(plan.guarantee) for law in laws),
+        REPLAY: not all(_allowed(claim, each) for each in replays),
+    }
     return Audit(
         guarantee=plan.guarantee,
         digest=plan.digest,
@@ -198,6 +204,11 @@ def judged(
         replayed=None if worst is None else str(worst),
         power=power,
         enough=enough,
-        broken=sampled_broken or any(law.breaks(plan.guarantee) for law in laws) or not all(r.holds for r in replays),
+        refuted_by=tuple(name for name, refutes in refuting.items() if refutes),
         points=() if rates is None else tuple(zip(rates.false.tolist(), rates.missed.tolist(), strict=True)),
     )
+
+
+def _allowed(claim: Claim, replayed: Replayed) -> bool:
+    """Whether a replay keeps to what is declared, and to the claimed mu where there is one."""
+    return replayed.holds and (claim.mu is None or replayed.spent <= claim.mu * (1 + ROOM))

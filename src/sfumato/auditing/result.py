@@ -16,6 +16,9 @@ from sfumato.privacy.guarantee import Guarantee
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# What can refute a claim.
+ATTACKS = SAMPLING, ENUMERATION, REPLAY = ("sampling", "enumeration", "replay")
+
 
 @dataclass(frozen=True)
 class Audit:
@@ -23,8 +26,9 @@ class Audit:
 
     mu, epsilon: lower confidence bounds at `level`, the latter at `delta`. exact_epsilon: epsilon of the enumerated law, without
     sampling, where the released law is a finite grid. replayed: what meets noise beside what is declared, with outputs
-    frozen. power: the smallest factor on the claim that these runs would have called broken with 95 % probability. broken:
-    whether the claim is refuted; a true claim is called broken with probability `false_alarm` at most. points: bounds (false
+    frozen. power: the smallest factor on the claim that these runs would have called broken with 95 % probability. refuted_by:
+    the attacks that refute the claim, of "sampling", "enumeration" and "replay"; a true claim is refuted with probability
+    `false_alarm` at most. points: bounds (false
     accusations, misses) at every threshold of the test. enough: runs a side that would see 1.5 times the claim, None where
     these did or a billion would not.
     """
@@ -44,9 +48,14 @@ class Audit:
     exact_epsilon: float | None
     replayed: str | None
     power: float
-    broken: bool
+    refuted_by: tuple[str, ...]
     points: tuple[tuple[float, float], ...]
     enough: int | None = None
+
+    @property
+    def broken(self) -> bool:
+        """Whether an attack refutes the claim."""
+        return bool(self.refuted_by)
 
     @property
     def claimed_mu(self) -> float | None:
@@ -92,7 +101,7 @@ class Audit:
             exact = f"epsilon {self.exact_epsilon:.4g} at delta {self.delta:g}, computed without sampling"
             rows.append(("exact", f"{exact} from the probabilities of all that can be released"))
         if self.replayed is not None:
-            rows.append(("replayed", f"with the same outputs on both data sets, {self.replayed}"))
+            rows.append(("replayed", f"with the same outputs on both data sets: {self.replayed}"))
         return [*rows, ("power", self.seen()), ("verdict", self.verdict())]
 
     def bounds(self) -> str:
@@ -119,7 +128,10 @@ class Audit:
     def verdict(self) -> str:
         """Whether the claim is refuted."""
         if self.broken:
-            return f"BROKEN: the claim is refuted; a true claim would be with probability {self.false_alarm:g} at most"
+            by = " and ".join(self.refuted_by)
+            return (
+                f"BROKEN: the claim is refuted by {by}; a true claim is with probability {self.false_alarm:g} at most"
+            )
         return "not refuted; an attack can refute a claim and never prove it"
 
     def to_json(self) -> dict[str, Any]:
@@ -141,6 +153,7 @@ class Audit:
             "power": {"factor": None if math.isinf(self.power) else self.power, "runs_for_1.5": self.enough},
             "false_alarm": self.false_alarm,
             "broken": self.broken,
+            "refuted_by": list(self.refuted_by),
             "points": [list(point) for point in self.points],
         }
 
@@ -170,7 +183,7 @@ class Audit:
                 replayed=None if shown["replayed"] is None else str(shown["replayed"]),
                 power=math.inf if power is None else _number(power),
                 enough=None if enough is None else _count(enough),
-                broken=document["broken"] is not False,
+                refuted_by=_attacks(document["refuted_by"], document["broken"]),
                 points=tuple((_rate(a), _rate(b)) for a, b in document["points"]),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -184,6 +197,14 @@ class Audit:
 
         figure: Figure = import_module("sfumato.plots").audit(self)
         return figure
+
+
+def _attacks(names: Any, broken: Any) -> tuple[str, ...]:
+    """The attacks that a document says refute its claim."""
+    listed = tuple(names)
+    if not set(listed) <= set(ATTACKS) or bool(listed) is not broken:
+        raise ValueError(listed)
+    return listed
 
 
 def _percent(part: float, whole: float) -> str:
