@@ -207,7 +207,7 @@ def _kinds() -> str:
     lines = [
         "## The seven kinds of dp-recorder\n",
         "Cebere, Erb, Desfontaines, Bellet and Fitzsimons (2026, arXiv 2602.17454) audited twelve libraries by record and replay "
-        "and reported thirteen violations. These are their kinds of faults, where they saw them, and how many of ours are planted:\n",
+        "and reported thirteen violations. Their kinds of faults, where they saw them, and how many of ours are planted:\n",
         "| kind | what goes wrong | seen in | planted here |",
         "|---|---|---|---|",
     ]

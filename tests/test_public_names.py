@@ -12,13 +12,13 @@ import pytest
 import sfumato as sf
 
 NAMES = [
-    "Assumption", "Boolean", "BoundedRange", "Category", "Dataset", "Gaussian", "Gibbs", "Guarantee", "Ledger",
-    "Metric", "Number", "Plan", "PrivateHuberRegressor", "PrivateLinearRegression", "PrivateLinearSVC",
+    "Assumption", "Audit", "Boolean", "BoundedRange", "Category", "Dataset", "Gaussian", "Gibbs", "Guarantee", "Ledger",
+    "Metric", "Neighbours", "Number", "OneRun", "Plan", "PrivateHuberRegressor", "PrivateLinearRegression", "PrivateLinearSVC",
     "PrivateLogisticRegression", "PrivatePoissonRegressor", "PrivateQuantileRegressor", "Profile", "Pure",
-    "Release", "Renyi", "Schema", "Simulation", "__version__", "compare",
-    "errors", "expected_widths", "families", "grouped", "load", "losses", "networks", "plan",
+    "Release", "Renyi", "Replayed", "Schema", "Simulation", "__version__", "audit", "compare",
+    "errors", "expected_widths", "families", "grouped", "load", "losses", "networks", "one_run", "plan",
     "plan_for_width", "plots", "posterior_divergence", "price_list", "priors", "private_quantile",
-    "publish", "regression", "rehearse", "seeded", "share", "simulate",
+    "publish", "regression", "rehearse", "replay", "seeded", "share", "simulate",
     "theorems",
 ]  # fmt: skip
 
@@ -53,7 +53,19 @@ print("ok")
 
 
 def test_functions_stay_functions_after_their_modules_are_imported():
-    names = ["plan", "compare", "price_list", "publish", "rehearse", "load", "seeded", "share"]
+    names = [
+        "plan",
+        "compare",
+        "price_list",
+        "publish",
+        "rehearse",
+        "load",
+        "seeded",
+        "share",
+        "audit",
+        "replay",
+        "one_run",
+    ]
     code = f"""
 import importlib, pkgutil, sfumato
 for module in pkgutil.walk_packages(sfumato.__path__, "sfumato."):

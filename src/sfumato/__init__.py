@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from sfumato import plots as plots
     from sfumato import theorems as theorems
     from sfumato._version import __version__ as __version__
+    from sfumato.auditing.audit import audit as audit
+    from sfumato.auditing.one_run import OneRun as OneRun
+    from sfumato.auditing.one_run import one_run as one_run
+    from sfumato.auditing.pairs import Neighbours as Neighbours
+    from sfumato.auditing.replay import Replayed as Replayed
+    from sfumato.auditing.replay import replay as replay
+    from sfumato.auditing.result import Audit as Audit
     from sfumato.comparing import compare as compare
     from sfumato.dataset import Dataset as Dataset
     from sfumato.estimators import PrivateHuberRegressor as PrivateHuberRegressor
@@ -56,6 +63,7 @@ if TYPE_CHECKING:
 # name -> (module, attribute); an empty attribute means the module itself.
 _PUBLIC = {
     "Assumption": ("sfumato.privacy.guarantee", "Assumption"),
+    "Audit": ("sfumato.auditing.result", "Audit"),
     "Boolean": ("sfumato.schema", "Boolean"),
     "BoundedRange": ("sfumato.privacy.curves", "BoundedRange"),
     "Category": ("sfumato.schema", "Category"),
@@ -65,7 +73,9 @@ _PUBLIC = {
     "Guarantee": ("sfumato.privacy.guarantee", "Guarantee"),
     "Ledger": ("sfumato.ledger", "Ledger"),
     "Metric": ("sfumato.privacy.metric", "Metric"),
+    "Neighbours": ("sfumato.auditing.pairs", "Neighbours"),
     "Number": ("sfumato.schema", "Number"),
+    "OneRun": ("sfumato.auditing.one_run", "OneRun"),
     "Plan": ("sfumato.mechanisms.plan", "Plan"),
     "PrivateHuberRegressor": ("sfumato.estimators", "PrivateHuberRegressor"),
     "PrivateLinearRegression": ("sfumato.estimators", "PrivateLinearRegression"),
@@ -77,9 +87,11 @@ _PUBLIC = {
     "Pure": ("sfumato.privacy.curves", "Pure"),
     "Release": ("sfumato.release", "Release"),
     "Renyi": ("sfumato.privacy.renyi", "Renyi"),
+    "Replayed": ("sfumato.auditing.replay", "Replayed"),
     "Schema": ("sfumato.schema", "Schema"),
     "Simulation": ("sfumato.simulating", "Simulation"),
     "__version__": ("sfumato._version", "__version__"),
+    "audit": ("sfumato.auditing.audit", "audit"),
     "compare": ("sfumato.comparing", "compare"),
     "errors": ("sfumato.errors", ""),
     "expected_widths": ("sfumato.rehearsing.expected_widths", "expected_widths"),
@@ -88,6 +100,7 @@ _PUBLIC = {
     "load": ("sfumato.release", "load"),
     "losses": ("sfumato.models.losses", ""),
     "networks": ("sfumato.models.networks", ""),
+    "one_run": ("sfumato.auditing.one_run", "one_run"),
     "plan": ("sfumato.planning", "plan"),
     "plan_for_width": ("sfumato.planning", "plan_for_width"),
     "plots": ("sfumato.plots", ""),
@@ -98,6 +111,7 @@ _PUBLIC = {
     "publish": ("sfumato.publishing", "publish"),
     "regression": ("sfumato.models.building", "regression"),
     "rehearse": ("sfumato.rehearsing", "rehearse"),
+    "replay": ("sfumato.auditing.replay", "replay"),
     "seeded": ("sfumato.randomness", "seeded"),
     "share": ("sfumato.privacy.sharing", "share"),
     "simulate": ("sfumato.simulating", "simulate"),

@@ -314,7 +314,7 @@ def test_few_records_and_many_make_neighbours_too(name, n):
 def test_one_odd_cell_of_every_kind_is_read_into_the_bounds():
     case = CASES["logistic of 2 everywhere, langevin-path"]
     pairs = nb.odd_pairs(case.plan, case.schema)
-    assert [pair.name.split(" against")[0] for pair in pairs] == list(ODD_CELLS)
+    assert [pair.name.split(" is replaced by ")[1] for pair in pairs] == list(ODD_CELLS)
     for pair in pairs:
         rows = encoded(pair.second)["matrix"]
         assert np.isfinite(rows).all()

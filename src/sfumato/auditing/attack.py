@@ -21,7 +21,7 @@ from sfumato.samplers.langevin import Report, silent
 
 # Coordinates up to which a trained test looks at each; of more, at their projection along the two records' difference alone.
 _FEW = 12
-RATIO, TRAINED = "likelihood ratio", "trained test"
+RATIO, TRAINED = "likelihood ratio test", "trained test"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +53,27 @@ class Pilot:
     def attack(self, runs: int, source: Randomness, report: Report = silent) -> Attack:
         """Count fresh runs."""
         first, second = self.trials
-        one = self.score(first.releases(runs, source, lambda done, steps: report(done, 2 * steps)))
-        other = self.score(second.releases(runs, source, lambda done, steps: report(steps + done, 2 * steps)))
+        one = self.score(first.releases(runs, source, _half(report, 0)))
+        other = self.score(second.releases(runs, source, _half(report, 1)))
         return Attack(self.pair, self.statistic, one, other, self.thresholds)
 
 
-def pilot(plan: Plan, pair: Neighbours, runs: int, source: Randomness, inside: bool = False) -> Pilot:
+def pilot(
+    plan: Plan, pair: Neighbours, runs: int, source: Randomness, inside: bool = False, report: Report = silent
+) -> Pilot:
     """Choose the score and its thresholds from `runs` runs a side; `inside` is that of `runs.Trial`."""
     trials = (Trial.of(plan, pair.first, inside), Trial.of(plan, pair.second, inside))
-    made = [trial.releases(runs, source) for trial in trials]
+    made = [trial.releases(runs, source, _half(report, side)) for side, trial in enumerate(trials)]
     known = ratio_is_known(trials[0])
     score = partial(likelihood_ratios, trials) if known else _trained(trials, made)
     first, second = (score(each) for each in made)
     chosen = pilot_thresholds(first, second)
     return Pilot(pair, trials, RATIO if known else TRAINED, score, chosen, separation(first, second))
+
+
+def _half(report: Report, side: int) -> Report:
+    """Progress of the runs on one of two data sets, as a share of both."""
+    return lambda done, steps: report(side * steps + done, 2 * steps)
 
 
 def _trained(trials: tuple[Trial, Trial], made: list[list[Draws]]) -> Callable[[list[Draws]], Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
 from sfumato import _validate
 from sfumato.auditing.attack import Attack, pilot
@@ -12,23 +12,30 @@ from sfumato.auditing.candidates import candidates
 from sfumato.auditing.claims import Claim
 from sfumato.auditing.exact import Exact, exact
 from sfumato.auditing.pairs import Neighbours
-from sfumato.auditing.power import detectable_factor
-from sfumato.auditing.replay import Replayed, replay
-from sfumato.auditing.result import Audit
+from sfumato.auditing.power import detectable_factor, enough_runs
+from sfumato.auditing.replay import ROOM, Replayed, replay
+from sfumato.auditing.result import ENUMERATION, REPLAY, SAMPLING, Audit
 from sfumato.auditing.runs import BATCHED
 from sfumato.errors import ArgumentError
 from sfumato.mechanisms.plan import Plan
 from sfumato.progress import shown
 from sfumato.randomness import Randomness, seeded
-from sfumato.samplers.langevin import silent
+from sfumato.samplers.langevin import Report, silent
 from sfumato.schema import Schema
 
 # Of pairs in the order of how promising they are: how many have their laws enumerated, are replayed, and are compared by runs.
 _LISTED, _REPLAYED, _SIFTED = 12, 12, 4
-# Runs a side by which pairs are compared; the test of the strongest is trained on a fourth of `runs`, and on no fewer than these.
-_LEAST, _PILOT = 100, 4
+# Runs a side by which pairs are compared and by which a test and its thresholds are chosen: a share of `runs` and no fewer than
+# these. A likelihood ratio needs no training, so few runs place its thresholds.
+_LEAST, _LEAST_KNOWN, _PILOT = 100, 50, 4
+_KNOWN = ("noisy-totals", "path", "shaped-path")
 # Runs a side where many releases are drawn in one pass, and where each is a run of its own.
 _TOGETHER, _ONE_BY_ONE = 10_000, 400
+# Chains read every record at every step: so many looks at records are about half a minute of one core, and no default has fewer
+# runs than this.
+_LOOKS, _FEWEST = 180_000_000, 50
+# The factor on the claim for which the result says how many runs would see it.
+_SMALL_FAULT = 1.5
 # A draw of this procedure takes seconds, and its promise already says what it assumes: it is replayed and not sampled.
 _TOO_SLOW = "reference-chain"
 # Delta at which epsilon is reported where the plan has no delta of its own.
@@ -50,50 +57,102 @@ def audit(
 
     Three attacks: (1) the plan is carried out `runs` times on each of two data sets that differ in one record, and a test tells
     the releases apart; its errors prove a lower bound on what the plan gives away, with confidence `level`. (2) Where the
-    law of a release is a finite grid it is enumerated, without sampling. (3) Outputs are frozen and the plan is replayed
+    law of a release is a finite grid it is enumerated, without sampling. (3) Outputs are held fixed and the plan is replayed
     on both data sets: every number that meets noise is compared with what is declared, and the control flow too.
 
     `broken` is True where the claim is refuted; a true claim is called broken with probability `false_alarm` at most. Data
-    sets are worst cases of the model, random and odd ones, and one found by search, unless `pairs` are given. `schema` is needed
+    sets are worst cases of the model, random and odd ones, and one chosen by search, unless `pairs` are given. `schema` is needed
     where the model does not fix its columns. The runs are seeded: an audit can be repeated. `runs` is 10,000 where many
-    releases are drawn in one pass, and 400 else.
+    releases are drawn in one pass and 400 where each is a run of its own, and fewer for long chains over many records.
+
+        result = sf.audit(sf.plan(sf.families.BetaBernoulli(), n=500, epsilon=1.0))
+        print(result)                 # claim, attack, runs, what is shown, power, verdict
+        result.plot()                 # the attack beside the claimed trade-off
+
+    Sources: Jagielski, Ullman and Oprea 2020 (lower bounds from the errors of a test); Dong, Roth and Su 2022 (trade-offs).
     """
     if not isinstance(plan, Plan):
         raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
     if plan.guarantee.adjacency == "metric":
         raise ArgumentError("a guarantee about a distance between data sets is not audited; plan under 'replace-one'.")
-    number = _runs(plan) if runs is None else _validate.whole("runs", runs, minimum=20)
+    number = default_runs(plan) if runs is None else _validate.whole("runs", runs, minimum=20)
     _validate.between("level", level, 0.5, 1 - 1e-12)
     _validate.between("false_alarm", false_alarm, 1e-300, 0.5)
-    source = seeded(seed)
-    tried = list(pairs) if pairs is not None else candidates(plan, schema, seed)
-    if not tried:
-        raise ArgumentError("pairs must hold at least one sf.Neighbours; leave it out for worst cases of the model.")
-    laws = [(pair, law) for pair in tried[:_LISTED] if (law := exact(plan, pair)) is not None]
-    replays = [replay(plan, pair, seed) for pair in tried[: 2 if plan.procedure == _TOO_SLOW else _REPLAYED]]
-    attack = None
-    if plan.procedure != _TOO_SLOW:
-        strongest = _strongest(plan, tried, laws, source)
-        chosen = pilot(plan, strongest, max(_LEAST, number // _PILOT), source, inside=True)
-        with shown() if progress else nullcontext(silent) as report:
-            attack = chosen.attack(number, source, report)
+    with _shown(progress, "choosing pairs of data sets") as report:
+        tried = _given(pairs) if pairs is not None else candidates(plan, schema, seed, report)
+    laws, replays = [], []
+    with _shown(progress, "enumerating and replaying") as report:
+        replayed = tried[: 2 if plan.procedure == _TOO_SLOW else _REPLAYED]
+        for done, pair in enumerate(tried[:_LISTED], 1):
+            if (law := exact(plan, pair)) is not None:
+                laws.append((pair, law))
+            if pair in replayed:
+                replays.append(replay(plan, pair, seed))
+            report(done, len(tried[:_LISTED]))
+    attack = _sampled(plan, tried, laws, number, seed, progress) if plan.procedure != _TOO_SLOW else None
     return judged(plan, attack, [law for _, law in laws], replays, len(tried), level, false_alarm)
 
 
-def _runs(plan: Plan) -> int:
-    return _TOGETHER if plan.procedure in (*BATCHED, "noisy-totals") else _ONE_BY_ONE
+def default_runs(plan: Plan) -> int:
+    """Runs a side of an audit that names none; fewer where a chain of many steps reads many records."""
+    most = _TOGETHER if plan.procedure in (*BATCHED, "noisy-totals") else _ONE_BY_ONE
+    steps = dict(plan.parameters).get("steps")
+    if steps is None:
+        return most
+    chains = plan.draws if plan.procedure in BATCHED else 1
+    return min(most, max(_FEWEST, _LOOKS // (plan.n * int(steps) * chains)))
 
 
-def _strongest(
-    plan: Plan, tried: list[Neighbours], laws: list[tuple[Neighbours, Exact]], source: Randomness
-) -> Neighbours:
-    """The pair that is told apart best: by its enumerated law, or by a few runs on each of the most promising."""
-    if laws:
-        return max(laws, key=lambda each: each[1].epsilon(delta_of(plan)))[0]
-    sifted = tried[:_SIFTED]
-    if len(sifted) == 1:
-        return sifted[0]
-    return max((pilot(plan, pair, _LEAST, source, True) for pair in sifted), key=lambda each: each.separation).pair
+def _given(pairs: Sequence[Neighbours]) -> list[Neighbours]:
+    listed = list(pairs)
+    if not listed or not all(isinstance(pair, Neighbours) for pair in listed):
+        raise ArgumentError("pairs must hold at least one sf.Neighbours; leave it out for worst cases of the model.")
+    return listed
+
+
+def _shown(progress: bool, name: str) -> AbstractContextManager[Report]:
+    return shown(name) if progress else nullcontext(silent)
+
+
+def _sampled(
+    plan: Plan,
+    tried: list[Neighbours],
+    laws: list[tuple[Neighbours, Exact]],
+    number: int,
+    seed: int,
+    progress: bool,
+) -> Attack:
+    """Choose the pair and the test on runs of their own, then count fresh runs.
+
+    Where each release is a run of its own, the order in which the pairs are given decides: a hundred runs would not improve it.
+    """
+    source = seeded(seed)
+    sifted = tried[: _SIFTED if plan.procedure in BATCHED and not laws else 1]
+    strongest = _by_law(laws, delta_of(plan)) if laws else tried[0]
+    if len(sifted) > 1:
+        with _shown(progress, "comparing pairs") as report:
+            strongest = _by_runs(plan, sifted, source, report)
+    least = _LEAST_KNOWN if plan.procedure in _KNOWN else _LEAST
+    with _shown(progress, "choosing a test") as report:
+        chosen = pilot(plan, strongest, max(least, number // _PILOT), source, inside=True, report=report)
+    with _shown(progress, "counting its errors") as report:
+        return chosen.attack(number, source, report)
+
+
+def _by_law(laws: list[tuple[Neighbours, Exact]], delta: float) -> Neighbours:
+    """The pair with the largest epsilon of its enumerated law; of those that differ by a rounding the first."""
+    return max(laws, key=lambda each: float(f"{each[1].epsilon(delta):.4g}"))[0]
+
+
+def _by_runs(plan: Plan, sifted: list[Neighbours], source: Randomness, report: Report) -> Neighbours:
+    """The pair whose releases a few runs tell apart best."""
+    best, most = sifted[0], -1.0
+    for done, pair in enumerate(sifted, 1):
+        apart = pilot(plan, pair, _LEAST, source, inside=True).separation
+        if apart > most:
+            best, most = pair, apart
+        report(done, len(sifted))
+    return best
 
 
 def delta_of(plan: Plan) -> float:
@@ -115,8 +174,19 @@ def judged(
     """What attacks prove about a plan's claim; `attack` is None where nothing was sampled."""
     claim, delta = Claim.of(plan.guarantee), delta_of(plan)
     rates = None if attack is None else attack.rates(level)
-    worst = max(replays, key=lambda each: (bool(each.differences), each.worst.ratio), default=None)
-    sampled_broken = attack is not None and claim.broken_by(attack.rates(1 - false_alarm))
+    worst = max(
+        replays, key=lambda each: (not _allowed(claim, each), bool(each.differences), each.worst.ratio), default=None
+    )
+    power, enough = math.inf, None
+    if rates is not None:
+        power = detectable_factor(claim, rates.runs, len(rates.thresholds), 1 - false_alarm)
+        if power > _SMALL_FAULT:
+            enough = enough_runs(claim, _SMALL_FAULT, len(rates.thresholds), 1 - false_alarm)
+    refuting = {
+        SAMPLING: attack is not None and claim.broken_by(attack.rates(1 - false_alarm)),
+        ENUMERATION: any(law.breaks(plan.guarantee) for law in laws),
+        REPLAY: not all(_allowed(claim, each) for each in replays),
+    }
     return Audit(
         guarantee=plan.guarantee,
         digest=plan.digest,
@@ -132,9 +202,13 @@ def judged(
         epsilon=0.0 if rates is None else rates.epsilon(delta),
         exact_epsilon=max((law.epsilon(delta) for law in laws), default=None),
         replayed=None if worst is None else str(worst),
-        power=math.inf
-        if rates is None
-        else detectable_factor(claim, rates.runs, len(rates.thresholds), 1 - false_alarm),
-        broken=sampled_broken or any(law.breaks(plan.guarantee) for law in laws) or not all(r.holds for r in replays),
+        power=power,
+        enough=enough,
+        refuted_by=tuple(name for name, refutes in refuting.items() if refutes),
         points=() if rates is None else tuple(zip(rates.false.tolist(), rates.missed.tolist(), strict=True)),
     )
+
+
+def _allowed(claim: Claim, replayed: Replayed) -> bool:
+    """Whether a replay keeps to what is declared, and to the claimed mu where there is one."""
+    return replayed.holds and (claim.mu is None or replayed.spent <= claim.mu * (1 + ROOM))

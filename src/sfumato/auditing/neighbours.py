@@ -31,6 +31,7 @@ __all__ = [
     "odd_pairs",
     "public_schema",
     "random_pairs",
+    "ranking_plan",
     "searched",
     "separation_of",
     "worst_cases",
@@ -48,8 +49,7 @@ _RANKED = 128
 
 def worst_cases(plan: Plan, schema: Schema, most: int = KEPT) -> list[Neighbours]:
     """Pairs at which the plan's price is attained or nearly so, those of the largest separation first; at most `most`."""
-    # Gradients and moments are means over records, so that few records rank the candidates of many; only the best are built.
-    few = replace(plan, n=min(plan.n, _RANKED)) if isinstance(plan.model, Gibbs) else plan
+    few = ranking_plan(plan)  # only the best are built with all records
     climb = Climb(few, schema, separation_of(few))
     for candidate in candidates_of(plan, schema):
         climb.look_at(candidate)
@@ -57,6 +57,14 @@ def worst_cases(plan: Plan, schema: Schema, most: int = KEPT) -> list[Neighbours
         _improve(climb)
     best = climb.ranked[: _validate.whole("most", most)]
     return [pair if few.n == plan.n else candidate.built(schema, plan.n) for _, candidate, pair in best]
+
+
+def ranking_plan(plan: Plan) -> Plan:
+    """The plan with few records, by which pairs of a Gibbs model are ranked; other plans as they are.
+
+    Gradients and moments are means over records, so that few records rank the candidates of many.
+    """
+    return replace(plan, n=_RANKED) if isinstance(plan.model, Gibbs) and plan.n > _RANKED else plan
 
 
 def _improve(climb: Climb) -> None:
@@ -94,6 +102,6 @@ def random_pairs(plan: Plan, schema: Schema, count: int, seed: int = 0) -> list[
         style = STYLES[place % len(STYLES)]
         table = random_table(schema, style, plan.n, rng).with_record(PLACE, random_record(schema, rng))
         second = neighbour_of(plan, table.record(PLACE), random_record(schema, rng), rng)
-        name = f"random {place + 1}, {style} records"
+        name = f"one record of a random table is replaced (table {place + 1}, {style} values)"
         pairs.append(Neighbours(name, table.dataset(), table.with_record(PLACE, second).dataset()))
     return pairs

@@ -57,7 +57,11 @@ def odd_pairs(plan: Plan, schema: Schema) -> list[Neighbours]:
     pairs = []
     for named, cell in ODD_CELLS.items():
         for changed in read:
-            pairs.append(Neighbours(f"{named} against the largest values", first, _with_odd(table, changed, cell)))
+            pairs.append(
+                Neighbours(
+                    f"one record of the largest values is replaced by {named}", first, _with_odd(table, changed, cell)
+                )
+            )
     return pairs
 
 

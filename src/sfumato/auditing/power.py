@@ -36,6 +36,15 @@ def detectable_factor(claim: Claim, runs: int, thresholds: int, level: float, pr
     return high
 
 
+def enough_runs(claim: Claim, factor: float, thresholds: int, level: float, probability: float = 0.95) -> int | None:
+    """Runs a side, a power of 10 times 1, 2 or 5, that detect this factor with this probability; None above 1e9."""
+    share = (1 - level) / (2 * thresholds)
+    for runs in (digit * int(10.0**zeros) for zeros in range(2, 10) for digit in (1, 2, 5)):
+        if chance_of_detection(claim, factor, runs, share) >= probability:
+            return runs
+    return None
+
+
 def chance_of_detection(claim: Claim, factor: float, runs: int, share: float) -> float:
     """Probability that the best of the rates shows a mechanism of `factor` times the claim; `share` is the level of one bound."""
     missed = claim.enlarged(factor).least_missed(_RATES)

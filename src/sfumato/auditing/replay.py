@@ -80,8 +80,8 @@ class Replayed:
         return within and not self.differences
 
     def __str__(self) -> str:
-        worst = f"{self.worst.name}: {self.worst.shift:.6g} of {self.worst.allowed:.6g} declared"
-        total = f"; all: mu {self.spent:.6g} of {self.price:.6g}" if self.price else ""
+        worst = f"{self.worst.name} apart by {self.worst.shift:.6g} (declared: at most {self.worst.allowed:.6g})"
+        total = f"; all parts together mu {self.spent:.6g} (price: {self.price:.6g})" if self.price else ""
         return worst + total + "".join(f"; {each}" for each in self.differences)
 
 

@@ -82,7 +82,9 @@ class Climb:
 def _random(plan: Plan, schema: Schema, rng: np.random.Generator) -> Candidate:
     first = random_record(schema, rng)
     second = neighbour_of(plan, first, random_record(schema, rng), rng)
-    return Candidate("by search", first, second, [(random_record(schema, rng), 1.0)])
+    return Candidate(
+        "one record is replaced, chosen by a random search", first, second, [(random_record(schema, rng), 1.0)]
+    )
 
 
 def _moved(plan: Plan, schema: Schema, start: Candidate, rng: np.random.Generator) -> Candidate:
@@ -100,7 +102,7 @@ def _moved(plan: Plan, schema: Schema, start: Candidate, rng: np.random.Generato
             others.append((random_record(schema, rng), float(rng.random() + 0.1)))
     if one_cell(plan):
         second = neighbour_of(plan, first, second, rng)
-    return Candidate("by search", first, second, others)
+    return Candidate("one record is replaced, chosen by a random search", first, second, others)
 
 
 def _changed(schema: Schema, record: Record, rng: np.random.Generator) -> Record:

@@ -46,10 +46,15 @@ def _ends(model: Any, schema: Schema, n: int, power: float) -> list[Candidate]:
         if name in schema.columns:
             low[name], high[name] = ends(schema.columns[name])
     return [
-        Candidate("from the upper to the lower end, others at the lower", high, low, [(low, 1.0)]),
-        Candidate("from the lower to the upper end, others at the upper", low, high, [(high, 1.0)]),
+        Candidate("one record falls to the lower end, all others are there", high, low, [(low, 1.0)]),
+        Candidate("one record rises to the upper end, all others are there", low, high, [(high, 1.0)]),
         *(
-            Candidate("from the lower to the upper end, others at both", low, high, [(low, 1 - share), (high, share)])
+            Candidate(
+                "one record rises to the upper end, some of the others are there",
+                low,
+                high,
+                [(low, 1 - share), (high, share)],
+            )
             for share in (_PLACES if model.bounded else (0.5,))
         ),
     ]
@@ -62,7 +67,9 @@ def _vectors(model: Vectors, schema: Schema, n: int, power: float) -> list[Candi
     row = (schema.data_norm or 0.0) * steepest / np.linalg.norm(steepest)
     base = plain(schema)
     return [
-        Candidate("opposite rows of the largest norm", {**base, MATRIX: row}, {**base, MATRIX: -row}, [(base, 1.0)])
+        Candidate(
+            "a row becomes its opposite, all others are 0", {**base, MATRIX: row}, {**base, MATRIX: -row}, [(base, 1.0)]
+        )
     ]
 
 
@@ -74,11 +81,14 @@ def _statistic(model: GammaRate, schema: Schema, n: int, power: float) -> list[C
     far = max((low, high), key=lambda value: float(model.statistic(np.array([value]))[0]))
     least, most = {**plain(schema), name: centre}, {**plain(schema), name: far}
     return [
-        Candidate("from the least to the largest statistic, others at the least", least, most, [(least, 1.0)]),
-        Candidate("from the largest to the least statistic, others at the largest", most, least, [(most, 1.0)]),
+        Candidate("one statistic rises from least to largest, all others are least", least, most, [(least, 1.0)]),
+        Candidate("one statistic falls from largest to least, all others are largest", most, least, [(most, 1.0)]),
         *(
             Candidate(
-                "from the least to the largest statistic, others between", least, most, [({**least, name: x}, 1.0)]
+                "one statistic rises from least to largest, all others lie between",
+                least,
+                most,
+                [({**least, name: x}, 1.0)],
             )
             for x in _central_values(model, centre, far, n, power)
         ),
@@ -101,9 +111,10 @@ def _shares(model: families.DirichletCategorical, schema: Schema, n: int, power:
     (name,) = model.columns(schema)
     order = sorted(range(len(model.levels)), key=lambda place: model.alpha[place])
     records = [{**plain(schema), name: model.levels[place]} for place in order]
-    third = [("in a third level", records[-1])] if len(records) > 2 else []
-    others = [*third, ("in the level that it leaves", records[0]), ("in the level that it enters", records[1])]
-    return [Candidate(f"between two levels, others {where}", records[0], records[1], [(r, 1.0)]) for where, r in others]
+    third = [("a third", records[-1])] if len(records) > 2 else []
+    others = [*third, ("the old one", records[0]), ("the new one", records[1])]
+    name = "one record changes its level, all others are in"
+    return [Candidate(f"{name} {where}", records[0], records[1], [(r, 1.0)]) for where, r in others]
 
 
 def _finite(model: families.Finite, schema: Schema, n: int, power: float) -> list[Candidate]:
@@ -121,7 +132,9 @@ def _finite(model: families.Finite, schema: Schema, n: int, power: float) -> lis
         others = (
             [(records[here], float(count)), (records[there], float(n - 1 - count))] if n > 1 else [(records[here], 1.0)]
         )
-        candidates.append(Candidate(f"levels of the largest {how}", records[one], records[two], others))
+        candidates.append(
+            Candidate(f"one record changes to the level of largest {how}", records[one], records[two], others)
+        )
     return candidates
 
 
@@ -176,8 +189,8 @@ def _quantile(model: families.Quantile, schema: Schema, n: int, power: float) ->
         counts = [1, 0, 0]
     others = [(record, float(count)) for record, count in zip((below, inside, above), counts, strict=True) if count]
     return [
-        Candidate("from below to above all candidates, others split", below, above, others),
-        Candidate("from below to above all candidates, others between", below, above, [(inside, 1.0)]),
+        Candidate("one record jumps over all candidates, others are on both sides", below, above, others),
+        Candidate("one record jumps over all candidates, others are in the middle", below, above, [(inside, 1.0)]),
     ]
 
 
@@ -192,11 +205,11 @@ def _grouped(model: Grouped, schema: Schema, n: int, power: float) -> list[Candi
             for filler in (own.first, own.second):
                 others = [({**filler, group: level}, 1.0) for level in (here, there)]
                 candidates.append(
-                    Candidate("from one group to another", {**one, group: here}, {**two, group: there}, others)
+                    Candidate("one record changes its group", {**one, group: here}, {**two, group: there}, others)
                 )
         for place in (here, there):
             others = [({**record, group: place}, weight) for record, weight in own.others]
-            name = f"in one group: {own.name}" if place == here else "in one group, others in another"
+            name = f"in one group, {own.name}" if place == here else "one record changes, others are in another group"
             candidates.append(Candidate(name, {**own.first, group: here}, {**own.second, group: here}, others))
     return candidates
 
@@ -212,13 +225,19 @@ def _network(model: BayesianNetwork, schema: Schema, n: int, power: float, entry
         children = {node: sum(node in above for _, above in model.parents) for node in model.sizes}
         node = max(children, key=lambda name: children[name])
         second = {**low, node: high[node]}
+    change = "one cell changes" if entry else "one record changes every cell"
     roots = {node for node, above in model.parents if not above}
     sides = [{name: (side[name] if name in roots else between[name]) for name in side} for side in (low, high)]
     return [
-        Candidate("every table changed, others at the second record", first, second, [(second, 1.0)]),
-        Candidate("every table changed, others at the first record", first, second, [(first, 1.0)]),
-        Candidate("every table changed, others at inner levels", first, second, [(between, 1.0)]),
-        Candidate("every table changed, others with the same parents", first, second, [(side, 1.0) for side in sides]),
+        Candidate(f"{change}, all others equal the new one", first, second, [(second, 1.0)]),
+        Candidate(f"{change}, all others equal the old one", first, second, [(first, 1.0)]),
+        Candidate(f"{change}, all others have inner levels", first, second, [(between, 1.0)]),
+        Candidate(
+            f"{change}, all others share its parents",
+            first,
+            second,
+            [(side, 1.0) for side in sides],
+        ),
     ]
 
 
@@ -247,9 +266,9 @@ def _chain(model: MarkovChain, schema: Schema, n: int, power: float) -> list[Can
         leaving = [(around, 1.0)]
     beside = visiting(0, size - 1) if len(names) == 2 else visiting(*[0] * (len(names) - 1), size - 1)
     return [
-        Candidate("from one state to another, others leave them", here, there, leaving),
-        Candidate("another way out of one state, others elsewhere", here, beside, [(there, 1.0)]),
-        Candidate("from one state to another, others at the second", here, there, [(there, 1.0)]),
+        Candidate("one record stays in another state, others leave both", here, there, leaving),
+        Candidate("one record leaves its state differently, others are elsewhere", here, beside, [(there, 1.0)]),
+        Candidate("one record stays in another state, all others are there", here, there, [(there, 1.0)]),
     ]
 
 

@@ -51,7 +51,9 @@ def _columns(model: Gibbs, schema: Schema) -> list[Candidate]:
                 if any(a[name] != b[name] for name in a):
                     pairs.append((a, b))
     return [
-        Candidate("features and labels at their ends", a, b, [(other, 1.0)]) for a, b in pairs for other in (base, a)
+        Candidate("one record moves from one end of its columns to another", a, b, [(other, 1.0)])
+        for a, b in pairs
+        for other in (base, a)
     ]
 
 
@@ -62,15 +64,17 @@ def _vectors(model: Gibbs, schema: Schema, shaped: bool) -> list[Candidate]:
     pairs: list[tuple[str, Any, Any, Any, Any]] = []
     for label, other in _label_pairs(schema):
         if label == other:
-            pairs.append(("opposite rows", first, label, -first, label))
+            pairs.append(("one row is replaced by its opposite", first, label, -first, label))
             if d > 1 and isinstance(model.prior, Box):
-                pairs.append(("opposite rows along the diagonal", diagonal, label, -diagonal, label))
+                pairs.append(
+                    ("one row along the diagonal is replaced by its opposite", diagonal, label, -diagonal, label)
+                )
         else:
-            pairs.append(("opposite labels", first, label, first, other))
+            pairs.append(("one row gets the opposite label", first, label, first, other))
         if shaped and d > 1:
-            pairs.append(("orthogonal rows", first, label, last, other))
+            pairs.append(("one row is replaced by an orthogonal one", first, label, last, other))
         if shaped:
-            pairs.append(("a row and none", first, label, 0 * first, other))
+            pairs.append(("one row is replaced by a row of 0", first, label, 0 * first, other))
     zero = plain(schema)
     others = [(_labelled(zero, schema, label), 1.0) for label in _extreme_labels(schema)]
     candidates = [
@@ -123,7 +127,11 @@ def _leaning(schema: Schema, first: Any, last: Any) -> list[Candidate]:
                 x = ahead + (-back if label == push else back)
                 y = (-ahead if label == other else ahead) + (-back if other == push else back)
                 a, b = _labelled({**zero, MATRIX: x}, schema, label), _labelled({**zero, MATRIX: y}, schema, other)
-                candidates.append(Candidate(f"rows that lean by {lean:g}", a, b, others))
+                candidates.append(
+                    Candidate(
+                        f"one row is replaced, old and new lean {lean:g} radians against the others", a, b, others
+                    )
+                )
     return candidates
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -14,11 +15,16 @@ from sfumato.shells.printing import Json, emit, write_new
 
 # Exit status of an audit that refutes its claim.
 _BROKEN = 5
+# Pictures that matplotlib writes and browsers and papers read.
+_PICTURES = (".png", ".svg", ".pdf")
 
 
 def audit(
     file: SpecFile,
-    runs: Annotated[int, typer.Option(help="Runs on each of two made-up data sets; more see smaller faults.")] = 1000,
+    runs: Annotated[
+        int | None,
+        typer.Option(help="Runs on each of two made-up data sets, 20 or more; more see smaller faults."),
+    ] = None,
     n: Records = None,
     seed: Annotated[int, typer.Option(help="The audit can be repeated with the same seed.")] = 0,
     output: Annotated[
@@ -27,26 +33,51 @@ def audit(
     plot: Annotated[Path | None, typer.Option(help="Draw the attack beside the claim (.png, .svg or .pdf).")] = None,
     as_json: Json = False,
 ) -> None:
-    """Attack the plan of a spec on made-up neighbouring data sets: what is claimed, what an attack shows, what it would have seen.
+    """Attack the plan of a spec on made-up data sets that differ in one record, and print what the attack proves.
 
-    No record is read, except to count them if --n is left out, and nothing is spent. The exit status is 5 where the claim is
-    refuted.
+    Printed are the claim, a lower bound on what the plan gives away, and how large a fault would have been seen. No record is read,
+    except to count them if --n is left out, and nothing is spent. The exit status is 5 where the claim is refuted. An audit takes
+    up to about a minute; --runs sets how many releases are drawn.
 
-    Example: sfumato audit smokers.toml --runs 2000 -o smokers-audit.json
+    Example: sfumato audit smokers.toml --runs 20000 -o smokers-audit.json
     """
     from sfumato.auditing.audit import audit as attacked
+    from sfumato.auditing.audit import default_runs
     from sfumato.shells.spec import Spec
 
-    for path in (output, plot):
-        if path is not None and path.exists():
-            raise ArgumentError(f"{path} is there already; choose another name.")
+    _check_paths(output, plot)
     spec = Spec.load(file)
-    result = attacked(spec.plan(n), spec.schema, runs=runs, seed=seed, progress=not as_json)
+    plan = spec.plan(n)
+    if not as_json:
+        number = default_runs(plan) if runs is None else runs
+        typer.echo(
+            f"attacking a plan for {plan.n:,} records (procedure {plan.procedure}): {number:,} releases on each of two "
+            "made-up data sets",
+            err=True,
+        )
+    result = attacked(plan, spec.schema, runs=runs, seed=seed, progress=not as_json)
+    emit(as_json, result.to_json(), str(result))
     if plot is not None:
         result.plot().savefig(plot)
-    emit(as_json, result.to_json(), str(result))
     if output is not None:
         text = json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n"
         write_new(output, text, f"wrote {output}; next: sfumato report RELEASE -o page.html --audit {output}")
     if result.broken:
         raise typer.Exit(_BROKEN)
+
+
+def _check_paths(output: Path | None, plot: Path | None) -> None:
+    """Refuse files that could not be written, before anything is run."""
+    for option, path in (("--output", output), ("--plot", plot)):
+        if path is None:
+            continue
+        if path.exists():
+            raise ArgumentError(f"{option}: {path} is there already; choose another name.")
+        if not path.parent.is_dir():
+            raise ArgumentError(f"{option}: the folder {path.parent} does not exist; create it first.")
+    if plot is None:
+        return
+    if plot.suffix.lower() not in _PICTURES:
+        raise ArgumentError(f"--plot must end in {', '.join(_PICTURES)}; got {plot}.")
+    if find_spec("matplotlib") is None:
+        raise ArgumentError("--plot needs matplotlib, which is not installed: pip install 'sfumato[plots]'.")

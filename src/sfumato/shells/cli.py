@@ -1,7 +1,8 @@
 """The command `sfumato`. Each command imports what it needs when it runs, so that `--help` is quick.
 
 Every error is one line on standard error. Exit code 2 is a wrong use; 3 a refusal by a ledger or because of an earlier release;
-4 a target that no mechanism meets; 130 Ctrl-C; 1 a fault of Sfumato itself. No message quotes a cell of the data.
+4 a target that no mechanism meets; 5 an audit that refutes its claim; 130 Ctrl-C; 1 a fault of Sfumato itself. No message quotes a
+cell of the data.
 """
 
 from __future__ import annotations

@@ -47,6 +47,7 @@ td.number, th.number { text-align:right; white-space:nowrap; }
 svg { display:block; width:100%; max-width:34rem; height:auto; margin:.6rem 0; font:12px system-ui, sans-serif; fill:var(--ink); }
 svg .grid { stroke:var(--line); } svg .zero { stroke:var(--soft); stroke-dasharray:3 3; }
 svg .curve { stroke:var(--accent); stroke-width:2.2; fill:none; } svg .mark { fill:var(--accent); }
+svg .attack { fill:var(--ink); stroke:var(--paper); }
 code, pre { font:.85rem/1.5 ui-monospace, Menlo, Consolas, monospace; }
 pre { background:var(--box); padding:.8rem; white-space:pre-wrap; overflow-wrap:anywhere; }
 footer { margin-top:3rem; color:var(--soft); font-size:.85rem; }

@@ -9,34 +9,38 @@ from typing import Any
 
 from sfumato.auditing.result import Audit
 from sfumato.errors import ArgumentError, FormatError
-from sfumato.queries import attacker
 from sfumato.shells import svg
 from sfumato.shells.report_tables import table
+
+# Rates of false accusations at which the claim is drawn: close to 0 it may be steep.
+_LEVELS = [0.0, 0.001, 0.002, 0.005, *(k / 100 for k in range(1, 101))]
 
 
 def section(release: Any, path: Path) -> str:
     """Claim, attack, bound, power and a picture; an audit of another plan is refused."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, ValueError):
+    except (ValueError, RecursionError):
         raise FormatError(f"{path} is no audit: it is not JSON. sfumato audit -o writes one.") from None
     result = Audit.from_json(document if isinstance(document, dict) else {}, release.guarantee)
     if result.digest != release.plan_digest:
         raise ArgumentError(
             f"{path} is an audit of another plan ({result.digest[:16]}); this release followed {release.plan_digest[:16]}."
         )
-    rows = [[name, text] for name, text in result.lines()]
-    claim = attacker.trade_off(release.guarantee, [k / 100 for k in range(101)])
     chart = svg.trade_off_chart(
-        claim,
-        [point for point in result.points if sum(point) < 1],
-        "wrong accusations",
-        "records overlooked",
-        "The attack (points) and the claim (line)",
+        result.claimed_trade_off(_LEVELS),
+        result.points,
+        "false accusations (probability)",
+        "misses (probability)",
+        "The attack (points), the claim (line) and blind guessing (dashes)",
     )
+    sure = f"{100 * result.level:g} %"
     text = (
         "<p>The plan was carried out many times on made-up data sets that differ in one record, and a test tried to tell them "
-        "apart. Points are bounds on the two errors of that test; a point below the line would refute the claim. "
-        "An attack can refute a promise but not prove it: the proof is the theorem above.</p>"
+        f"apart. Points are bounds on its two errors, with {escape(sure)} confidence; under the claim no test is below the line, "
+        "and blind guessing is on the dashes. "
+        "An attack can refute a claim and never prove it: the proof is the theorem named above.</p>"
+        if result.points
+        else "<p>Nothing was sampled: the plan was replayed on made-up data sets that differ in one record.</p>"
     )
-    return text + chart + table(["", escape("")], rows, numbers=False)
+    return text + chart + table(["", ""], [list(row) for row in result.lines()], numbers=False)

@@ -71,7 +71,7 @@ def trade_off_chart(
     parts.append(f'<polyline class="curve" points="{" ".join(place(*point) for point in claim)}"/>')
     for point in points:
         x, y = place(*point).split(",")
-        parts.append(f'<circle class="mark" cx="{x}" cy="{y}" r="3.5"/>')
+        parts.append(f'<circle class="attack" cx="{x}" cy="{y}" r="3.5"/>')
     parts.append(_axis_names(height, x_label, y_label))
     return _picture(height, title, parts)
 
