@@ -350,7 +350,7 @@ def test_an_attack_that_proves_nothing_says_so():
 
 
 def test_many_records_do_not_slow_the_choice_of_pairs(monkeypatch):
-    """Pairs of a regression are ranked by 512 records; the data sets that are returned have all of them."""
+    """Pairs of a regression are ranked by 128 records; the data sets that are returned have all of them."""
     from sfumato.auditing import candidates as module
 
     sizes = []
@@ -363,6 +363,6 @@ def test_many_records_do_not_slow_the_choice_of_pairs(monkeypatch):
     monkeypatch.setattr(module, "separation_of", counting)
     plan = replace(PLANS["path"], n=1000)
     pairs = candidates(plan)
-    assert sizes == [512]
+    assert sizes == [128]
     assert {pair.first.n for pair in pairs} == {1000}
     assert len(pairs) > 20
