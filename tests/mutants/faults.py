@@ -49,7 +49,7 @@ ROOMS = {
     "publish": ["publishing.py", "release.py", "release_file.py", "procedures/*"],
     "ledger": ["ledger/*"],
     "readers": ["schema/*", "dataset.py", "storage.py", "_validate.py"],
-    "verify": ["verifying/*", "signing.py"],
+    "verify": ["verifying/*", "signing.py", "auditing/*"],
     "queries": ["queries/*"],
     "estimators": ["estimators/*", "private_bounds.py"],
 }  # fmt: skip
@@ -72,7 +72,7 @@ TESTS = {
     "publish": ["tests/test_publishing.py", "tests/procedures", "tests/test_file_promises.py", "tests/verifying"],
     "ledger": ["tests/ledger", "tests/test_publishing.py"],
     "readers": ["tests/schema", "tests/dataset", "tests/test_storage.py"],
-    "verify": ["tests/verifying", "tests/test_signing.py", "tests/test_file_promises.py"],
+    "verify": ["tests/verifying", "tests/test_signing.py", "tests/test_file_promises.py", "tests/auditing"],
     "queries": ["tests/queries"],
     "estimators": ["tests/estimators", "tests/test_private_bounds.py"],
 }
