@@ -181,7 +181,7 @@ def test_stated_power_is_reached_and_not_far_exceeded():
 
 def test_more_runs_see_smaller_faults_and_enough_runs_see_the_one_that_is_asked_for():
     claim = Claim.of(CLAIMS["gaussian"])
-    factors = [detectable_factor(claim, runs, 20, 1 - 1e-6) for runs in (20, 100, 1000, 10_000)]
+    factors = [detectable_factor(claim, runs, 20, 1 - 1e-6) for runs in (20, 200, 2000)]
     assert factors == sorted(factors, reverse=True)
     assert math.isinf(factors[0])
     enough = enough_runs(claim, 1.5, 20, 1 - 1e-6)
@@ -192,10 +192,9 @@ def test_more_runs_see_smaller_faults_and_enough_runs_see_the_one_that_is_asked_
 
 # --- audits of plans --------------------------------------------------------------------------------------------------
 
-COLOURS = sf.families.DirichletCategorical(["red", "green", "blue"])
 HUBER = sf.Gibbs(sf.losses.Huber(1.0, 1.0, -9, 9), sf.priors.Gaussian(1.0), dimension=2)
 PLANS = {
-    "noisy-totals": sf.plan(COLOURS, 20, 8.0, 1e-5, mechanism="noisy-statistics"),
+    "noisy-totals": sf.plan(sf.families.BetaBernoulli(), 20, 8.0, 1e-5, mechanism="noisy-statistics"),
     "law": sf.plan(sf.families.BetaBernoulli(6, 12), 20, mechanism="exact"),
     "path": sf.plan(HUBER, 20, 8.0, 1e-5, mechanism="langevin-path", goal="estimate"),
 }
@@ -233,9 +232,9 @@ def test_sound_plans_are_not_refuted_and_say_what_was_done(name, results):
 
 
 def test_the_same_seed_gives_the_same_audit_and_another_one_another(results):
-    again = sf.audit(PLANS["law"], runs=RUNS)
-    assert again == results["law"]
-    assert sf.audit(PLANS["law"], runs=RUNS, seed=1).points != again.points
+    again = sf.audit(PLANS["noisy-totals"], runs=RUNS)
+    assert again == results["noisy-totals"]
+    assert sf.audit(PLANS["noisy-totals"], runs=RUNS, seed=1).points != again.points
 
 
 def test_half_the_claim_is_refuted_by_sampling_enumeration_and_replay():

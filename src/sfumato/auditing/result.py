@@ -160,9 +160,10 @@ class Audit:
     @classmethod
     def from_json(cls, document: Mapping[str, Any], guarantee: Guarantee) -> Audit:
         """Read a document back; `guarantee` is that of the plan which was audited."""
+        if (document.get("sfumato", "audit"), document.get("version", 1)) != ("audit", 1):
+            raise FormatError("this is no audit that this version reads; sfumato audit -o writes one.")
         try:
-            if document["sfumato"] != "audit" or document["version"] != 1:
-                raise FormatError("this is no audit that this version reads; sfumato audit -o writes one.")
+            _ = document["sfumato"], document["version"]
             shown, attack = document["shown"], document["attack"]
             power, enough = document["power"]["factor"], document["power"]["runs_for_1.5"]
             exact = shown["exact_epsilon"]

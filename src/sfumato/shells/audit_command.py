@@ -11,7 +11,7 @@ import typer
 
 from sfumato.errors import ArgumentError
 from sfumato.shells.planning_commands import Records, SpecFile
-from sfumato.shells.printing import Json, emit, write_new
+from sfumato.shells.printing import Json, emit
 
 # Exit status of an audit that refutes its claim.
 _BROKEN = 5
@@ -61,7 +61,9 @@ def audit(
         result.plot().savefig(plot)
     if output is not None:
         text = json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n"
-        write_new(output, text, f"wrote {output}; next: sfumato report RELEASE -o page.html --audit {output}")
+        output.write_text(text, encoding="utf-8")
+        if not as_json:
+            typer.echo(f"wrote {output}; next: sfumato report RELEASE -o page.html --audit {output}")
     if result.broken:
         raise typer.Exit(_BROKEN)
 
