@@ -104,8 +104,8 @@ class Verdict:
     def __str__(self) -> str:
         if not self.killed:
             return f"SURVIVED {self.fault.killer}" + (f": {self.why}" if self.why else "")
-        runs = f", {self.runs:,} runs a side" if self.runs else f", {self.how}"
-        return f"killed by {self.fault.killer}{runs}"
+        runs = f"{self.runs:,} runs a side" if self.runs else {"refused": "which was refused"}.get(self.how, "no runs")
+        return f"killed by {self.fault.killer}; {runs}"
 
     def to_json(self) -> dict[str, Any]:
         """The line of the report."""

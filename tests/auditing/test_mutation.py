@@ -84,7 +84,7 @@ def test_every_threat_constant_and_kind_has_a_fault():
 
 
 def test_the_command_tells_killed_from_survived(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    """A fault that a replay sees, the same price written otherwise, and one that changes no price at all."""
+    """A price that is halved, and the same price with its factors in another order, which is no fault."""
     one = next(fault for fault in FAULTS if fault.killer == "noisy rate, listed" and fault.factor == 2.0)
     same = replace(one, name="the same number", new=one.old.replace("width / sigma * _UP", "_UP * width / sigma"))
     out = tmp_path / "mutation.json"
