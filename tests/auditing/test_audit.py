@@ -278,6 +278,25 @@ def test_thresholds_come_from_other_runs_than_those_counted():
     assert not np.isin(attack.thresholds, np.concatenate([attack.first, attack.second])).any()
 
 
+def test_the_pilot_and_the_counted_runs_have_streams_of_their_own(monkeypatch):
+    """Every run of an audit has its own stream: none of the noisy totals that chose the test is counted again."""
+    from sfumato.auditing import runs as module
+
+    drawn = []
+    real = module.Trial.releases
+
+    def kept(self, *arguments):
+        made = real(self, *arguments)
+        drawn.extend(tuple(each.totals) for each in made)
+        return made
+
+    monkeypatch.setattr(module.Trial, "releases", kept)
+    plan = PLANS["noisy-totals"]
+    sf.audit(plan, runs=30, pairs=candidates(plan)[:1])
+    assert len(drawn) == 2 * (50 + 30)
+    assert len(set(drawn)) == len(drawn)
+
+
 def test_pairs_may_be_given_and_wrong_arguments_are_refused():
     plan = PLANS["noisy-totals"]
     pair = candidates(plan)[0]
