@@ -14,7 +14,7 @@ from scipy.special import ndtr
 import sfumato as sf
 from effort import sized
 from sfumato.auditing.attack import Attack, pilot
-from sfumato.auditing.audit import default_runs, judged
+from sfumato.auditing.audit import _replayed_pairs, default_runs, expected_seconds, judged
 from sfumato.auditing.candidates import candidates
 from sfumato.auditing.claims import Claim
 from sfumato.auditing.error_rates import ErrorRates, error_rates, pilot_thresholds, upper_bound
@@ -324,6 +324,17 @@ def test_default_runs_fall_with_the_records_that_a_chain_reads():
     steps = dict(path.parameters)["steps"]
     assert default_runs(replace(path, n=10**9)) == 50
     assert default_runs(replace(path, n=100_000)) == min(10_000, max(50, 180_000_000 // (100_000 * steps)))
+
+
+def test_long_chains_have_fewer_replays_and_a_time_that_is_told_beforehand():
+    path = PLANS["path"]
+    steps = dict(path.parameters)["steps"]
+    assert expected_seconds(PLANS["law"], 10_000) == 0
+    assert expected_seconds(replace(path, n=100_000), 1000) == pytest.approx(2 * 1250 * 100_000 * steps / 1e8)
+    assert expected_seconds(replace(path, n=100_000), 20) == pytest.approx(2 * 70 * 100_000 * steps / 1e8)
+    counts = [_replayed_pairs(replace(path, n=n)) for n in (20, 100_000, 10**8)]
+    assert counts == [12, max(2, 180_000_000 // (4 * 100_000 * steps)), 2]
+    assert _replayed_pairs(PLANS["law"]) == 12
 
 
 def test_an_audit_is_written_and_read_back(results):
