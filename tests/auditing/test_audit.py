@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from dataclasses import replace
@@ -14,7 +15,7 @@ from scipy.special import ndtr
 import sfumato as sf
 from effort import sized
 from sfumato.auditing.attack import Attack, pilot
-from sfumato.auditing.audit import default_runs, judged
+from sfumato.auditing.audit import _replayed_pairs, default_runs, expected_seconds, judged
 from sfumato.auditing.candidates import candidates
 from sfumato.auditing.claims import Claim
 from sfumato.auditing.error_rates import ErrorRates, error_rates, pilot_thresholds, upper_bound
@@ -95,7 +96,7 @@ def without_correction(trial, counted):
 def chosen_on_the_counted_runs(trial, counted):
     """The score of the best bound as the only threshold."""
     every = np.sort(np.concatenate(counted))[20:-20]
-    each = (error_rates(*counted, np.array([threshold])) for threshold in every[::8])
+    each = (error_rates(*counted, np.array([threshold])) for threshold in every[::20])
     return max(each, key=lambda rates: rates.mu)
 
 
@@ -201,6 +202,11 @@ PLANS = {
 RUNS = 400
 
 
+@functools.cache
+def strongest(name):
+    return candidates(PLANS[name])[0]
+
+
 def with_mu(plan, factor):
     """The plan with another claim than its parameters cost."""
     changed = replace(plan.guarantee, curve=sf.Gaussian(factor * plan.guarantee.curve.mu))
@@ -244,7 +250,7 @@ def test_half_the_claim_is_refuted_by_sampling_enumeration_and_replay():
     assert result.refuted_by == ATTACKS
     assert "BROKEN" in str(result)
     assert "sampling and enumeration and replay" in result.verdict()
-    pair = candidates(plan)[0]
+    pair = strongest("noisy-totals")
     law, again = exact(plan, pair), sf.replay(plan, pair, 0)
     half = with_mu(plan, 0.5)
     assert judged(half, None, [law]).refuted_by == ("enumeration",)
@@ -254,7 +260,7 @@ def test_half_the_claim_is_refuted_by_sampling_enumeration_and_replay():
 
 def test_half_the_claim_of_a_path_is_refuted_by_sampling():
     plan = PLANS["path"]
-    result = sf.audit(with_mu(plan, 0.5), runs=RUNS, pairs=candidates(plan)[:1])
+    result = sf.audit(with_mu(plan, 0.5), runs=RUNS, pairs=[strongest("path")])
     assert "sampling" in result.refuted_by
     assert result.mu > result.claimed_mu
     assert result.share > 1
@@ -271,16 +277,35 @@ def test_a_weak_level_does_not_refute_and_the_false_alarm_rate_decides():
 
 def test_thresholds_come_from_other_runs_than_those_counted():
     plan, source = PLANS["path"], sf.seeded(5)
-    chosen = pilot(plan, candidates(plan)[0], 60, source)
+    chosen = pilot(plan, strongest("path"), 60, source)
     attack = chosen.attack(80, source)
     assert len(attack.first) == len(attack.second) == 80
     assert np.array_equal(attack.thresholds, chosen.thresholds)
     assert not np.isin(attack.thresholds, np.concatenate([attack.first, attack.second])).any()
 
 
+def test_the_pilot_and_the_counted_runs_have_streams_of_their_own(monkeypatch):
+    """Every run of an audit has its own stream: none of the noisy totals that chose the test is counted again."""
+    from sfumato.auditing import runs as module
+
+    drawn = []
+    real = module.Trial.releases
+
+    def kept(self, *arguments):
+        made = real(self, *arguments)
+        drawn.extend(tuple(each.totals) for each in made)
+        return made
+
+    monkeypatch.setattr(module.Trial, "releases", kept)
+    plan = PLANS["noisy-totals"]
+    sf.audit(plan, runs=30, pairs=[strongest("noisy-totals")])
+    assert len(drawn) == 2 * (50 + 30)
+    assert len(set(drawn)) == len(drawn)
+
+
 def test_pairs_may_be_given_and_wrong_arguments_are_refused():
     plan = PLANS["noisy-totals"]
-    pair = candidates(plan)[0]
+    pair = strongest("noisy-totals")
     result = sf.audit(plan, runs=50, pairs=[pair])
     assert (result.pairs, result.pair) == (1, pair.name)
     for wrong, words in [
@@ -305,6 +330,17 @@ def test_default_runs_fall_with_the_records_that_a_chain_reads():
     steps = dict(path.parameters)["steps"]
     assert default_runs(replace(path, n=10**9)) == 50
     assert default_runs(replace(path, n=100_000)) == min(10_000, max(50, 180_000_000 // (100_000 * steps)))
+
+
+def test_long_chains_have_fewer_replays_and_a_time_that_is_told_beforehand():
+    path = PLANS["path"]
+    steps = dict(path.parameters)["steps"]
+    assert expected_seconds(PLANS["law"], 10_000) == 0
+    assert expected_seconds(replace(path, n=100_000), 1000) == pytest.approx(2 * 1250 * 100_000 * steps / 1e8)
+    assert expected_seconds(replace(path, n=100_000), 20) == pytest.approx(2 * 70 * 100_000 * steps / 1e8)
+    counts = [_replayed_pairs(replace(path, n=n)) for n in (20, 100_000, 10**8)]
+    assert counts == [12, max(2, 180_000_000 // (4 * 100_000 * steps)), 2]
+    assert _replayed_pairs(PLANS["law"]) == 12
 
 
 def test_an_audit_is_written_and_read_back(results):

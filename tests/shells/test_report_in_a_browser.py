@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import numpy as np
@@ -47,7 +48,7 @@ def released(model, data, schema, n, **options):
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Reports of three kinds of release."""
+    """Reports of three kinds of release, one of them also with an audit."""
     folder = tmp_path_factory.mktemp("reports")
     rng = np.random.default_rng(5)
     n = 1500
@@ -65,6 +66,11 @@ def pages(tmp_path_factory):
     for name, release in (("share", share), ("fit", fit), ("bare", bare)):
         found[name] = folder / f"{name}.html"
         write_report(release, found[name])
+    # The same page with the picture of an attack on its plan.
+    attack = folder / "audit.json"
+    attack.write_text(json.dumps(sf.audit(sf.plan(sf.families.BetaBernoulli(), n, 1.0, 1e-6), runs=200).to_json()))
+    found["audited"] = folder / "audited.html"
+    write_report(bare, found["audited"], audit=attack)
     return found
 
 
@@ -98,7 +104,7 @@ def look(browser, path, width, scheme):
     return seen, asked
 
 
-@pytest.mark.parametrize("name", ["share", "fit", "bare"])
+@pytest.mark.parametrize("name", ["share", "fit", "bare", "audited"])
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
 def test_nothing_overflows_overlaps_or_is_unreadable(name, width, scheme, pages, browser):
     seen, asked = look(browser, pages[name], width, scheme)

@@ -34,6 +34,11 @@ _TOGETHER, _ONE_BY_ONE = 10_000, 400
 # Chains read every record at every step: so many looks at records are about half a minute of one core, and no default has fewer
 # runs than this.
 _LOOKS, _FEWEST = 180_000_000, 50
+# Looks at records that one core takes in a second, where chains share a pass and where each release is a run of its own: measured
+# on regressions of eight coefficients.
+_SHARED_RATE, _SINGLE_RATE = 100_000_000, 6_000_000
+# Runs from which on the most promising pairs are compared by runs first; with fewer that would cost more than it gains.
+_MANY = 1000
 # The factor on the claim for which the result says how many runs would see it.
 _SMALL_FAULT = 1.5
 # A draw of this procedure takes seconds, and its promise already says what it assumes: it is replayed and not sampled.
@@ -82,7 +87,7 @@ def audit(
         tried = _given(pairs) if pairs is not None else candidates(plan, schema, seed, report)
     laws, replays = [], []
     with _shown(progress, "enumerating and replaying") as report:
-        replayed = tried[: 2 if plan.procedure == _TOO_SLOW else _REPLAYED]
+        replayed = tried[: _replayed_pairs(plan)]
         for done, pair in enumerate(tried[:_LISTED], 1):
             if (law := exact(plan, pair)) is not None:
                 laws.append((pair, law))
@@ -96,11 +101,32 @@ def audit(
 def default_runs(plan: Plan) -> int:
     """Runs a side of an audit that names none; fewer where a chain of many steps reads many records."""
     most = _TOGETHER if plan.procedure in (*BATCHED, "noisy-totals") else _ONE_BY_ONE
-    steps = dict(plan.parameters).get("steps")
-    if steps is None:
-        return most
-    chains = plan.draws if plan.procedure in BATCHED else 1
-    return min(most, max(_FEWEST, _LOOKS // (plan.n * int(steps) * chains)))
+    looks = _looks(plan)
+    return most if looks == 0 else min(most, max(_FEWEST, _LOOKS // looks))
+
+
+def expected_seconds(plan: Plan, runs: int) -> float:
+    """About how long the runs of an audit take on one core, where chains read the records; 0 for other procedures."""
+    rate = _SHARED_RATE if plan.procedure in BATCHED else _SINGLE_RATE
+    return 2 * (runs + _pilot_runs(plan, runs)) * _looks(plan) / rate
+
+
+def _looks(plan: Plan) -> int:
+    """Looks at records of one release by a chain; 0 where there is no chain."""
+    steps = int(dict(plan.parameters).get("steps") or 0)
+    return plan.n * steps * (plan.draws if plan.procedure in BATCHED else 1)
+
+
+def _pilot_runs(plan: Plan, number: int) -> int:
+    return max(_LEAST_KNOWN if plan.procedure in _KNOWN else _LEAST, number // _PILOT)
+
+
+def _replayed_pairs(plan: Plan) -> int:
+    """How many pairs are replayed: each replay is two releases, and two pairs are the least."""
+    if plan.procedure == _TOO_SLOW:
+        return 2
+    looks = _looks(plan)
+    return _REPLAYED if looks == 0 else min(_REPLAYED, max(2, _LOOKS // (4 * looks)))
 
 
 def _given(pairs: Sequence[Neighbours]) -> list[Neighbours]:
@@ -124,17 +150,16 @@ def _sampled(
 ) -> Attack:
     """Choose the pair and the test on runs of their own, then count fresh runs.
 
-    Where each release is a run of its own, the order in which the pairs are given decides: a hundred runs would not improve it.
+    With few runs, or where each release is a run of its own, the order in which the pairs are given decides.
     """
     source = seeded(seed)
-    sifted = tried[: _SIFTED if plan.procedure in BATCHED and not laws else 1]
+    sifted = tried[: _SIFTED if plan.procedure in BATCHED and not laws and number >= _MANY else 1]
     strongest = _by_law(laws) if laws else tried[0]
     if len(sifted) > 1:
         with _shown(progress, "comparing pairs") as report:
             strongest = _by_runs(plan, sifted, source, report)
-    least = _LEAST_KNOWN if plan.procedure in _KNOWN else _LEAST
     with _shown(progress, "choosing a test") as report:
-        chosen = pilot(plan, strongest, max(least, number // _PILOT), source, inside=True, report=report)
+        chosen = pilot(plan, strongest, _pilot_runs(plan, number), source, inside=True, report=report)
     with _shown(progress, "counting its errors") as report:
         return chosen.attack(number, source, report)
 

@@ -42,7 +42,7 @@ def audit(
     Example: sfumato audit smokers.toml --runs 20000 -o smokers-audit.json
     """
     from sfumato.auditing.audit import audit as attacked
-    from sfumato.auditing.audit import default_runs
+    from sfumato.auditing.audit import default_runs, expected_seconds
     from sfumato.shells.spec import Spec
 
     _check_paths(output, plot)
@@ -50,9 +50,10 @@ def audit(
     plan = spec.plan(n)
     if not as_json:
         number = default_runs(plan) if runs is None else runs
+        minutes = expected_seconds(plan, number) / 60
         typer.echo(
             f"attacking a plan for {plan.n:,} records (procedure {plan.procedure}): {number:,} releases on each of two "
-            "made-up data sets",
+            "made-up data sets" + (f", about {minutes:,.0f} minutes of one core" if minutes >= 1.5 else ""),
             err=True,
         )
     result = attacked(plan, spec.schema, runs=runs, seed=seed, progress=not as_json)
