@@ -87,7 +87,7 @@ LOSSES: dict[str, Callable[[], Any]] = {
 
 PRIORS: dict[str, Callable[[int], Any]] = {
     "": lambda d: GAUSSIAN,
-    "on a ball": lambda d: sf.priors.Ball(GAUSSIAN, 3.0),
+    "on a ball": lambda d: sf.priors.Ball(GAUSSIAN, 5.0),
     "on a box": lambda d: sf.priors.Box(GAUSSIAN, [-2.0] * d, [2.0] * d),
 }
 # Records of a Gibbs model under audit.

@@ -18,6 +18,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 SAID: dict[str, list[str]] = {
     "api.md": [],
     "architecture.md": [],
+    "audit.md": [],
     "bounds.md": ["Dataset('survey', n=400, unit='person'"],
     "diffprivlib.md": ["mean age", "median age", "even at age"],
     "epsilon.md": ["epsilon 0.1  0.506", "epsilon 8    0.779", "standard deviation of the noise in the mean 3.63"],
