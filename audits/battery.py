@@ -26,6 +26,7 @@ from sfumato.auditing.audit import delta_of
 from sfumato.auditing.candidates import candidates
 from sfumato.auditing.claims import Claim
 from sfumato.auditing.exact import Exact, exact
+from sfumato.auditing.odd_records import ODD
 from sfumato.auditing.pairs import Neighbours
 from sfumato.auditing.power import detectable_factor
 from sfumato.auditing.replay import replay
@@ -153,7 +154,7 @@ def _replayed(pairs: list[Neighbours], plan: Plan, quick: bool) -> list[Neighbou
     """The strongest pairs, and all with an odd record; a chain that takes seconds is replayed once."""
     if plan.procedure == TOO_SLOW:
         return pairs[:1]
-    odd = [pair for pair in pairs if pair.name.startswith("odd")]
+    odd = [pair for pair in pairs if pair.name.startswith(ODD)]
     return [*pairs[: REPLAYED[quick]], *(odd[:2] if quick else odd)]
 
 

@@ -13,6 +13,8 @@ from sfumato.auditing.records import MATRIX, PLACE, Table, dataset_of, ends, one
 from sfumato.mechanisms.plan import Plan
 from sfumato.schema import Schema
 
+# How the names of these pairs begin: attacks that look at all of them select them by it.
+ODD = "one record of the largest values is replaced by"
 # Cells by name. Each has gone wrong in some library: NaN passes clipping, huge numbers overflow sums, other types change how the
 # whole column is read.
 ODD_CELLS: Mapping[str, Any] = {
@@ -57,11 +59,7 @@ def odd_pairs(plan: Plan, schema: Schema) -> list[Neighbours]:
     pairs = []
     for named, cell in ODD_CELLS.items():
         for changed in read:
-            pairs.append(
-                Neighbours(
-                    f"one record of the largest values is replaced by {named}", first, _with_odd(table, changed, cell)
-                )
-            )
+            pairs.append(Neighbours(f"{ODD} {named}", first, _with_odd(table, changed, cell)))
     return pairs
 
 
