@@ -1,10 +1,11 @@
-"""What audits look at: every odd record is replayed, and the stated power is reached where two samples hardly overlap."""
+"""What audits look at: every odd record, beside others that it could move; and thresholds between samples that hardly overlap."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+import pytest
 
 import sfumato as sf
 from audits import battery, cases
@@ -15,6 +16,8 @@ from sfumato.auditing.error_rates import error_rates, pilot_thresholds
 from sfumato.auditing.odd_records import ODD_CELLS, odd_pairs
 from sfumato.auditing.power import detectable_factor
 from sfumato.auditing.schemas import public_schema
+from sfumato.schema import encoding
+from sfumato.schema.encoding import to_floats
 
 
 def test_the_long_battery_replays_every_odd_record_and_the_quick_one_two():
@@ -27,6 +30,21 @@ def test_the_long_battery_replays_every_odd_record_and_the_quick_one_two():
     assert odd <= set(replayed)
     assert replayed[: battery.REPLAYED[False]] == [pair.name for pair in pairs[: battery.REPLAYED[False]]]
     assert len(odd & {pair.name for pair in battery._replayed(pairs, plan, quick=True)}) == 2
+
+
+@pytest.mark.planted
+def test_a_text_that_makes_all_cells_of_its_column_missing_is_seen(monkeypatch):
+    """The others of an odd record are not all what stands for a missing cell, nor is their sum that of missing cells."""
+    plan = sf.plan(sf.families.NormalMean(4.0, 0, 6), 12, target=sf.Gaussian(2.0), mechanism="noisy-statistics")
+    assert not sf.audit(plan, runs=20).broken
+    monkeypatch.setattr(encoding, "to_floats", _all_missing_beside_a_text)
+    assert "replay" in sf.audit(plan, runs=20).refuted_by
+
+
+def _all_missing_beside_a_text(cells):
+    if not isinstance(cells, np.ndarray) and any(isinstance(cell, str) for cell in cells):
+        return np.full(len(cells), math.nan)
+    return to_floats(cells)
 
 
 def test_stated_power_is_reached_where_the_two_samples_hardly_overlap():
