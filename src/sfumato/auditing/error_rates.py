@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 _TAIL, _MIDDLE = 5, 9
 # The outermost threshold leaves about this many pilot runs beyond it.
 _RAREST = 6
+# Thresholds between two samples that hardly overlap: the best one lies there, where neither has a quantile.
+_BETWEEN = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +65,16 @@ def pilot_thresholds(first: Array, second: Array) -> Array:
     """Thresholds from the scores of pilot runs on both data sets: quantiles, denser in the tails, ties joined.
 
     Bounds on mu are best at thresholds near the middle. Those on epsilon are best far in a tail, where a few of the pilot runs lie.
+    Where the two samples hardly overlap, the best threshold lies between them.
     """
     rarest = min(0.02, _RAREST / min(len(first), len(second)))
     tails = np.geomspace(rarest, 0.05, _TAIL)
     levels = np.concatenate([tails, np.linspace(0.1, 0.9, _MIDDLE), 1 - tails])
-    return np.unique(np.concatenate([np.quantile(scores, levels) for scores in (first, second)]))
+    parts = [np.quantile(scores, levels) for scores in (first, second)]
+    low, high = np.quantile(first, 1 - rarest), np.quantile(second, rarest)
+    if low < high:
+        parts.append(np.linspace(low, high, _BETWEEN + 2)[1:-1])
+    return np.unique(np.concatenate(parts))
 
 
 def error_rates(first: Array, second: Array, thresholds: Array, level: float = 0.95) -> ErrorRates:

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from sfumato.auditing.pairs import Neighbours
-from sfumato.auditing.records import MATRIX, PLACE, Table, dataset_of, ends, one_cell, plain
+from sfumato.auditing.records import MATRIX, PLACE, Table, dataset_of, ends, one_cell
 from sfumato.mechanisms.plan import Plan
 from sfumato.schema import Schema
 
+# How the names of these pairs begin: attacks that look at all of them select them by it.
+ODD = "one record of the largest values is replaced by"
 # Cells by name. Each has gone wrong in some library: NaN passes clipping, huge numbers overflow sums, other types change how the
 # whole column is read.
 ODD_CELLS: Mapping[str, Any] = {
@@ -43,26 +45,32 @@ ODD_CELLS: Mapping[str, Any] = {
 def odd_pairs(plan: Plan, schema: Schema) -> list[Neighbours]:
     """One pair for every odd cell: all cells of a record are odd, or one at a time where the plan protects single cells.
 
-    The clean neighbour holds the largest values. The odd data set is read from lists of cells, the clean one from arrays.
+    The clean neighbour holds the largest values; of the other records three in four hold the largest and one the smallest ones,
+    so that an odd cell which makes others missing moves their sum, whatever value stands for a missing one. The odd data set is
+    read from lists of cells, the clean one from arrays.
     """
-    clean = plain(schema)
-    for name, column in schema.columns.items():
-        clean[name] = ends(column)[1]
-    if schema.dimension is not None:
-        clean[MATRIX] = (schema.data_norm or 0.0) * np.eye(schema.dimension)[0]
-    table = Table.of(schema, [(clean, 1), (plain(schema), plan.n - 1)])
+    smallest, largest = _extremes(schema)
+    few = (plan.n - 1) // 4
+    table = Table.of(schema, [(largest, plan.n - few), (smallest, few)])
     first = table.dataset()
     columns = [name for name in plan.model.columns(schema) if name in schema.columns]
     read = [[name] for name in columns] if one_cell(plan) else [columns]
     pairs = []
     for named, cell in ODD_CELLS.items():
         for changed in read:
-            pairs.append(
-                Neighbours(
-                    f"one record of the largest values is replaced by {named}", first, _with_odd(table, changed, cell)
-                )
-            )
+            pairs.append(Neighbours(f"{ODD} {named}", first, _with_odd(table, changed, cell)))
     return pairs
+
+
+def _extremes(schema: Schema) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The records of the smallest and of the largest values, with opposite rows of the largest norm."""
+    records = []
+    for end, sign in ((0, -1.0), (1, 1.0)):
+        record: dict[str, Any] = {name: ends(column)[end] for name, column in schema.columns.items()}
+        if schema.dimension is not None:
+            record[MATRIX] = sign * (schema.data_norm or 0.0) * np.eye(schema.dimension)[0]
+        records.append(record)
+    return records[0], records[1]
 
 
 def _with_odd(table: Table, changed: list[str], cell: Any) -> Any:

@@ -1,0 +1,67 @@
+"""What audits look at: every odd record, beside others that it could move; and thresholds between samples that hardly overlap."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from audits import battery, cases
+from effort import sized
+from sfumato.auditing.candidates import candidates
+from sfumato.auditing.claims import Claim
+from sfumato.auditing.error_rates import error_rates, pilot_thresholds
+from sfumato.auditing.odd_records import ODD_CELLS, odd_pairs
+from sfumato.auditing.power import detectable_factor
+from sfumato.auditing.schemas import public_schema
+from sfumato.schema import encoding
+from sfumato.schema.encoding import to_floats
+
+
+def test_the_long_battery_replays_every_odd_record_and_the_quick_one_two():
+    (case,) = [each for each in cases.cases("noisy-totals: Dirichlet") if not each.inside]
+    plan = case.plan()
+    pairs = candidates(plan)
+    odd = {pair.name for pair in odd_pairs(plan, public_schema(plan.model, plan.n))}
+    assert len(odd) == len(ODD_CELLS)
+    replayed = [pair.name for pair in battery._replayed(pairs, plan, quick=False)]
+    assert odd <= set(replayed)
+    assert replayed[: battery.REPLAYED[False]] == [pair.name for pair in pairs[: battery.REPLAYED[False]]]
+    assert len(odd & {pair.name for pair in battery._replayed(pairs, plan, quick=True)}) == 2
+
+
+@pytest.mark.planted
+def test_a_text_that_makes_all_cells_of_its_column_missing_is_seen(monkeypatch):
+    """The others of an odd record are not all what stands for a missing cell, nor is their sum that of missing cells."""
+    plan = sf.plan(sf.families.NormalMean(4.0, 0, 6), 12, target=sf.Gaussian(2.0), mechanism="noisy-statistics")
+    assert not sf.audit(plan, runs=20).broken
+    monkeypatch.setattr(encoding, "to_floats", _all_missing_beside_a_text)
+    assert "replay" in sf.audit(plan, runs=20).refuted_by
+
+
+def _all_missing_beside_a_text(cells):
+    if not isinstance(cells, np.ndarray) and any(isinstance(cell, str) for cell in cells):
+        return np.full(len(cells), math.nan)
+    return to_floats(cells)
+
+
+def test_stated_power_is_reached_where_the_two_samples_hardly_overlap():
+    """At 2.03 times a mu of 3.3 only a threshold between the samples has few errors of both kinds."""
+    claim, runs, few, level = Claim.of(_gaussian(3.3)), 400, 100, 1 - 1e-6
+    rng, audits, seen = np.random.default_rng(5), sized(100, 1000), 0
+
+    def samples(number, mu):
+        return rng.normal(size=number), mu + rng.normal(size=number)
+
+    factor = detectable_factor(claim, runs, len(pilot_thresholds(*samples(few, 3.3))), level)
+    assert 1.5 < factor < 3
+    for _ in range(audits):
+        thresholds = pilot_thresholds(*samples(few, 3.3 * factor))
+        seen += claim.broken_by(error_rates(*samples(runs, 3.3 * factor), thresholds, level))
+    assert seen / audits >= 0.95 - 4 * math.sqrt(0.95 * 0.05 / audits)
+
+
+def _gaussian(mu):
+    return sf.Guarantee(sf.Gaussian(mu), "replace-one", "a theorem", "a source")
