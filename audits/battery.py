@@ -44,6 +44,8 @@ LEVEL, TIGHT, SLACK = 0.95, 0.9, 1.3
 MANY, FEW = {True: 1_500, False: 10_000}, {True: 200, False: 400}
 # Pairs whose laws are enumerated, that are replayed, and that are compared by a few runs; quick and long.
 LISTED, REPLAYED, SIFTED = {True: 6, False: 20}, {True: 2, False: 6}, {True: 1, False: 3}
+# Runs a side of draws by tens of thousands of trials each (posteriors with kinks in two dimensions).
+TRIED = 60
 # A draw of this procedure takes seconds: it is replayed and not sampled.
 TOO_SLOW = "reference-chain"
 
@@ -168,13 +170,11 @@ def attacked(
 ) -> Attack:
     """Sample the pair that is told apart best."""
     together = case.inside or case.part != "" or plan.procedure in BATCHED
-    # Trials in two dimensions are slow, and the noise of curvature and scores is drawn once a run.
-    slow = (
-        case.part in ("curvature", "scores")
-        or (plan.procedure == "noisy-totals" and not case.inside)
-        or (plan.procedure == "kinked-grid" and "trials" in dict(plan.parameters))
-    )
+    # The noise of curvature and scores is drawn once a run, and draws from noisy totals are made one release at a time.
+    slow = case.part in ("curvature", "scores") or (plan.procedure == "noisy-totals" and not case.inside)
     runs = (MANY if together else FEW)[quick] // (4 if slow else 1)
+    if plan.procedure == "kinked-grid" and "trials" in dict(plan.parameters):
+        runs = TRIED
     if case.part:
         # A part by itself: the pair that moves it most.
         listed = [*pairs[: 2 * SIFTED[quick]], *part_pairs(plan)]
@@ -183,7 +183,7 @@ def attacked(
     chosen = pairs[0]
     if laws:
         chosen = max(laws, key=lambda each: each[1].epsilon(delta_of(plan)))[0]
-    elif SIFTED[quick] > 1:
+    elif SIFTED[quick] > 1 and runs != TRIED:
         trial = 400 if together else 40
         chosen = max(
             (pilot(plan, pair, trial, source, case.inside) for pair in pairs[: SIFTED[quick]]),
