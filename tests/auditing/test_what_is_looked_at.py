@@ -16,7 +16,7 @@ from sfumato.auditing.error_rates import error_rates, pilot_thresholds
 from sfumato.auditing.odd_records import ODD_CELLS, odd_pairs
 from sfumato.auditing.power import detectable_factor
 from sfumato.auditing.schemas import public_schema
-from sfumato.schema import encoding
+from sfumato.schema import encoding, read_arrays
 from sfumato.schema.encoding import to_floats
 
 
@@ -45,6 +45,32 @@ def _all_missing_beside_a_text(cells):
     if not isinstance(cells, np.ndarray) and any(isinstance(cell, str) for cell in cells):
         return np.full(len(cells), math.nan)
     return to_floats(cells)
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("mechanism", ["langevin-path", "langevin"])
+def test_a_row_whose_nan_is_kept_is_refuted_and_ends_no_audit(mechanism, monkeypatch):
+    """Odd floats are read from arrays too; a pair whose separation is no number is replayed, and another one is sampled."""
+    goal = {"langevin-path": "estimate", "langevin": "draws"}[mechanism]
+    model = sf.Gibbs(sf.losses.Huber(1.0, 1.0, -50.0, 50.0), sf.priors.Gaussian(1.0), 2)
+    plan = sf.plan(model, 12, target=sf.Gaussian(2.0), mechanism=mechanism, goal=goal, steps=4)
+    assert not sf.audit(plan, runs=20).broken
+    monkeypatch.setattr(read_arrays, "bound_rows", _with_nan(read_arrays.bound_rows))
+    result = sf.audit(plan, runs=20)
+    assert "replay" in result.refuted_by
+    assert result.runs == 20
+
+
+def _with_nan(bound_rows):
+    """Where one row alone is 0, its first entry had been odd: it is NaN."""
+
+    def bounded(grid, *more):
+        long = bound_rows(grid, *more)
+        empty = ~grid.any(axis=1)
+        grid[empty & (empty.sum() == 1), 0] = math.nan
+        return long
+
+    return bounded
 
 
 def test_stated_power_is_reached_where_the_two_samples_hardly_overlap():

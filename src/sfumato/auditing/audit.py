@@ -80,7 +80,7 @@ def audit(
     _validate.between("false_alarm", false_alarm, 1e-300, 0.5)
     with _shown(progress, "choosing pairs of data sets") as report:
         tried = _given(pairs) if pairs is not None else candidates(plan, schema, seed, report)
-    laws, replays = [], []
+    laws, replays, ended = [], [], []
     with _shown(progress, "enumerating and replaying") as report:
         replayed = tried[: 2 if plan.procedure == _TOO_SLOW else _REPLAYED]
         for done, pair in enumerate(tried[:_LISTED], 1):
@@ -88,9 +88,24 @@ def audit(
                 laws.append((pair, law))
             if pair in replayed:
                 replays.append(replay(plan, pair, seed))
+                if _ends(replays[-1]):
+                    ended.append(pair)
             report(done, len(tried[:_LISTED]))
-    attack = _sampled(plan, tried, laws, number, seed, progress) if plan.procedure != _TOO_SLOW else None
+    usable = tried if not ended else _without_error(plan, tried, ended, seed)
+    listed = [each for each in laws if each[0] in usable]
+    attack = _sampled(plan, usable, listed, number, seed, progress) if plan.procedure != _TOO_SLOW else None
     return judged(plan, attack, [law for _, law in laws], replays, len(tried), level, false_alarm)
+
+
+def _ends(replayed: Replayed) -> bool:
+    """Whether a run ends with an error, or has numbers that are none."""
+    return replayed.ended or math.isinf(replayed.worst.ratio)
+
+
+def _without_error(plan: Plan, tried: list[Neighbours], ended: list[Neighbours], seed: int) -> list[Neighbours]:
+    """The strongest pair whose runs do not end with an error: the others are refuted by their replay, and cannot be sampled."""
+    rest = (pair for pair in tried if pair not in ended and not _ends(replay(plan, pair, seed)))
+    return [next(rest, tried[-1])]
 
 
 def default_runs(plan: Plan) -> int:
