@@ -6,15 +6,19 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import sfumato as sf
 from audits import battery, cases
+from audits import small_plans as plans
 from effort import sized
+from goodness import LEVEL
 from sfumato.auditing.candidates import candidates
 from sfumato.auditing.claims import Claim
 from sfumato.auditing.error_rates import error_rates, pilot_thresholds
 from sfumato.auditing.odd_records import ODD_CELLS, odd_pairs
 from sfumato.auditing.power import detectable_factor
+from sfumato.auditing.runs import Trial
 from sfumato.auditing.schemas import public_schema
 from sfumato.schema import encoding, read_arrays
 from sfumato.schema.encoding import to_floats
@@ -71,6 +75,32 @@ def _with_nan(bound_rows):
         return long
 
     return bounded
+
+
+ALONE = {
+    "rate": (lambda: plans.draw(plans.RATE), plans.bits),
+    "shares": (lambda: plans.draw(plans.SHARES), lambda: plans.one(plans.COLOURS, "blue", "red", "green")),
+    "mean": (lambda: plans.draw(plans.MEAN), lambda: plans.one(plans.NUMBERS, 3, 0, 6)),
+    "chain": (plans.chain, plans.opposite),
+    "path": (plans.noisy_path, lambda: plans.opposite(2)),
+    "lattice": (plans.lattice_draw, lambda: plans.signs(1)),
+    "trials": (lambda: plans.trials(flat=True), lambda: plans.signs(1, towards=0)),
+}
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("name", ALONE)
+def test_a_release_of_its_own_has_the_law_of_those_that_are_drawn_together(name):
+    """Audits draw many releases in one pass, where a fault of the first draw alone would be one among thousands."""
+    plan, pair = (make() for make in ALONE[name])
+    trial, source = Trial.of(plan, pair.first), sf.seeded(3)
+    assert trial.batched
+    together = np.concatenate([draws.flat()[:, 0] for draws in trial.releases(1000, source)])
+    alone = [
+        trial.procedure.carry_out(trial.task, trial.engine, source.spawn()).flat()[0, 0] for _ in range(sized(30, 200))
+    ]
+    assert stats.ks_2samp(alone, together).pvalue > LEVEL
+    assert stats.ks_2samp([np.median(together)] * len(alone), together).pvalue < LEVEL
 
 
 def test_stated_power_is_reached_where_the_two_samples_hardly_overlap():
