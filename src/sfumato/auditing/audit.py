@@ -58,14 +58,15 @@ def audit(
     Three attacks: (1) the plan is carried out `runs` times on each of two data sets that differ in one record, and a test tells
     the releases apart; its errors prove a lower bound on what the plan gives away, with confidence `level`. (2) Where the
     law of a release is a finite grid it is enumerated, without sampling. (3) Outputs are held fixed and the plan is replayed
-    on both data sets: every number that meets noise is compared with what is declared, and the control flow too.
+    on both data sets: every number that meets noise is compared with what is declared, and the control flow too. Of all pairs
+    the strongest one is sampled, and the strongest twelve are enumerated and replayed.
 
     `broken` is True where the claim is refuted; a true claim is called broken with probability `false_alarm` at most. Data
     sets are worst cases of the model, random and odd ones, and one chosen by search, unless `pairs` are given. `schema` is needed
     where the model does not fix its columns. The runs are seeded: an audit can be repeated. `runs` is 10,000 where many
     releases are drawn in one pass and 400 where each is a run of its own, and fewer for long chains over many records.
 
-        result = sf.audit(sf.plan(sf.families.BetaBernoulli(), n=500, epsilon=1.0))
+        result = sf.audit(sf.plan(sf.families.BetaBernoulli(), n=500, epsilon=1.0, delta=1e-6))
         print(result)                 # claim, attack, runs, what is shown, power, verdict
         result.plot()                 # the attack beside the claimed trade-off
 
