@@ -36,7 +36,7 @@ Four kinds of attacks are made, each on made-up neighbouring data sets, which di
 - **Enumerated**: where a draw is one of finitely many public points, all their probabilities are listed as the sampler draws them,
   and the privacy curve of the two data sets is computed.
 - **Replayed**: outputs are frozen, and the plan runs on both data sets. Every number that meets noise is compared with its declared
-  sensitivity, and so are the calls, shapes, arguments and random numbers asked for.
+  sensitivity, and the calls, shapes, arguments and random numbers asked for are compared between the two.
 - **One run**: for fits that are too expensive to repeat, many records are chosen by coins and guessed from a single release
   (`sf.one_run`; Steinke, Nasr and Jagielski 2023; Mahloujifar, Melis and Chaudhuri 2024).
 
@@ -267,9 +267,14 @@ def _mutants() -> str:
 
 LIMITS = """## What this does not show
 
-- An attack that fails refutes nothing: a worse pair of data sets, or a better test, may exist. The proof notes say why none does.
+- An attack that fails proves nothing: a worse pair of data sets, or a better test, may exist. Only the proof rules them out.
 - The kept list of random faults was chosen among faults that tests kill. Faults drawn with a new seed are killed less often; many
   of the survivors change nothing that can be observed, some are gaps in the tests.
+- Enumeration lists the weights that are handed to a sampler and replay the numbers that meet its noise: what the sampler makes of
+  them is attacked by sampling alone. Noise that is cut off far in its tails, or a fault of the first draw of many that are drawn in
+  one pass, is left to the tests of the samplers.
+- "Would have seen" supposes that the pair and the test reach a fault. Where a claim is loose, a fault must make up for that first.
+- What publishing, the budget, the report and the queries do with a release is not attacked here; they have tests of their own.
 - Time, memory and the machine itself are not audited.
 """
 

@@ -6,17 +6,21 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import sfumato as sf
 from audits import battery, cases
+from audits import small_plans as plans
 from effort import sized
+from goodness import LEVEL
 from sfumato.auditing.candidates import candidates
 from sfumato.auditing.claims import Claim
 from sfumato.auditing.error_rates import error_rates, pilot_thresholds
 from sfumato.auditing.odd_records import ODD_CELLS, odd_pairs
 from sfumato.auditing.power import detectable_factor
+from sfumato.auditing.runs import Trial
 from sfumato.auditing.schemas import public_schema
-from sfumato.schema import encoding
+from sfumato.schema import encoding, read_arrays
 from sfumato.schema.encoding import to_floats
 
 
@@ -47,6 +51,58 @@ def _all_missing_beside_a_text(cells):
     return to_floats(cells)
 
 
+@pytest.mark.planted
+@pytest.mark.parametrize("mechanism", ["langevin-path", "langevin"])
+def test_a_row_whose_nan_is_kept_is_refuted_and_ends_no_audit(mechanism, monkeypatch):
+    """Odd floats are read from arrays too; a pair whose separation is no number is replayed, and another one is sampled."""
+    goal = {"langevin-path": "estimate", "langevin": "draws"}[mechanism]
+    model = sf.Gibbs(sf.losses.Huber(1.0, 1.0, -50.0, 50.0), sf.priors.Gaussian(1.0), 2)
+    plan = sf.plan(model, 12, target=sf.Gaussian(2.0), mechanism=mechanism, goal=goal, steps=4)
+    assert not sf.audit(plan, runs=20).broken
+    monkeypatch.setattr(read_arrays, "bound_rows", _with_nan(read_arrays.bound_rows))
+    result = sf.audit(plan, runs=20)
+    assert "replay" in result.refuted_by
+    assert result.runs == 20
+
+
+def _with_nan(bound_rows):
+    """Where one row alone is 0, its first entry had been odd: it is NaN."""
+
+    def bounded(grid, *more):
+        long = bound_rows(grid, *more)
+        empty = ~grid.any(axis=1)
+        grid[empty & (empty.sum() == 1), 0] = math.nan
+        return long
+
+    return bounded
+
+
+ALONE = {
+    "rate": (lambda: plans.draw(plans.RATE), plans.bits),
+    "shares": (lambda: plans.draw(plans.SHARES), lambda: plans.one(plans.COLOURS, "blue", "red", "green")),
+    "mean": (lambda: plans.draw(plans.MEAN), lambda: plans.one(plans.NUMBERS, 3, 0, 6)),
+    "chain": (plans.chain, plans.opposite),
+    "path": (plans.noisy_path, lambda: plans.opposite(2)),
+    "lattice": (plans.lattice_draw, lambda: plans.signs(1)),
+    "trials": (lambda: plans.trials(flat=True), lambda: plans.signs(1, towards=0)),
+}
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("name", ALONE)
+def test_a_release_of_its_own_has_the_law_of_those_that_are_drawn_together(name):
+    """Audits draw many releases in one pass, where a fault of the first draw alone would be one among thousands."""
+    plan, pair = (make() for make in ALONE[name])
+    trial, source = Trial.of(plan, pair.first), sf.seeded(3)
+    assert trial.batched
+    together = np.concatenate([draws.flat()[:, 0] for draws in trial.releases(1000, source)])
+    alone = [
+        trial.procedure.carry_out(trial.task, trial.engine, source.spawn()).flat()[0, 0] for _ in range(sized(30, 200))
+    ]
+    assert stats.ks_2samp(alone, together).pvalue > LEVEL
+    assert stats.ks_2samp([np.median(together)] * len(alone), together).pvalue < LEVEL
+
+
 def test_stated_power_is_reached_where_the_two_samples_hardly_overlap():
     """At 2.03 times a mu of 3.3 only a threshold between the samples has few errors of both kinds."""
     claim, runs, few, level = Claim.of(_gaussian(3.3)), 400, 100, 1 - 1e-6
@@ -61,6 +117,15 @@ def test_stated_power_is_reached_where_the_two_samples_hardly_overlap():
         thresholds = pilot_thresholds(*samples(few, 3.3 * factor))
         seen += claim.broken_by(error_rates(*samples(runs, 3.3 * factor), thresholds, level))
     assert seen / audits >= 0.95 - 4 * math.sqrt(0.95 * 0.05 / audits)
+
+
+def test_claims_beyond_the_range_of_floats_are_audited_without_a_refutation():
+    """The largest slope e^900 is no float, nor is the probability of one normal where another lies 60 deviations away."""
+    assert Claim.of(sf.Guarantee(sf.Pure(900.0), "replace-one", "a theorem", "a source")).least_missed([1e-3]) == [0]
+    plan = sf.plan(
+        sf.families.BoundedMean(0, 6), 12, target=sf.Gaussian(60.0), mechanism="noisy-statistics", goal="estimate"
+    )
+    assert not sf.audit(plan, runs=20).broken
 
 
 def _gaussian(mu):

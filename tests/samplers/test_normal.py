@@ -50,6 +50,17 @@ def test_fine_grids_are_normal():
 
 
 @pytest.mark.planted
+def test_the_tails_are_those_of_a_normal():
+    """Noise that is cut off at three deviations has the middle of a normal, and gives a delta of 0.003 away."""
+    source, size = BufferedBits(seeded(7)), sized(20_000, 100_000)
+    counts = np.bincount([min(LazyNormal(source).whole, 3) for _ in range(size)], minlength=4)
+    expected = 2 * size * np.diff([*stats.norm.cdf([0, 1, 2, 3]), 1.0])
+    assert chi_square_p(counts, expected) > LEVEL
+    cut = np.array([*counts[:2], counts[2] + counts[3], 0])
+    assert chi_square_p(cut, expected) < LEVEL
+
+
+@pytest.mark.planted
 def test_weighing_grid_points_by_the_density_is_another_law():
     """The discrete Gaussian (weights at grid points) is not the rounded normal, and the check can tell."""
     size = sized(6_000, 60_000)

@@ -63,14 +63,15 @@ def audit(
     Three attacks: (1) the plan is carried out `runs` times on each of two data sets that differ in one record, and a test tells
     the releases apart; its errors prove a lower bound on what the plan gives away, with confidence `level`. (2) Where the
     law of a release is a finite grid it is enumerated, without sampling. (3) Outputs are held fixed and the plan is replayed
-    on both data sets: every number that meets noise is compared with what is declared, and the control flow too.
+    on both data sets: every number that meets noise is compared with what is declared, and the control flow too. Of all pairs
+    the strongest one is sampled, and the strongest twelve are enumerated and replayed.
 
     `broken` is True where the claim is refuted; a true claim is called broken with probability `false_alarm` at most. Data
     sets are worst cases of the model, random and odd ones, and one chosen by search, unless `pairs` are given. `schema` is needed
     where the model does not fix its columns. The runs are seeded: an audit can be repeated. `runs` is 10,000 where many
     releases are drawn in one pass and 400 where each is a run of its own, and fewer for long chains over many records.
 
-        result = sf.audit(sf.plan(sf.families.BetaBernoulli(), n=500, epsilon=1.0))
+        result = sf.audit(sf.plan(sf.families.BetaBernoulli(), n=500, epsilon=1.0, delta=1e-6))
         print(result)                 # claim, attack, runs, what is shown, power, verdict
         result.plot()                 # the attack beside the claimed trade-off
 
@@ -85,7 +86,7 @@ def audit(
     _validate.between("false_alarm", false_alarm, 1e-300, 0.5)
     with _shown(progress, "choosing pairs of data sets") as report:
         tried = _given(pairs) if pairs is not None else candidates(plan, schema, seed, report)
-    laws, replays = [], []
+    laws, replays, ended = [], [], []
     with _shown(progress, "enumerating and replaying") as report:
         replayed = tried[: _replayed_pairs(plan)]
         for done, pair in enumerate(tried[:_LISTED], 1):
@@ -93,9 +94,24 @@ def audit(
                 laws.append((pair, law))
             if pair in replayed:
                 replays.append(replay(plan, pair, seed))
+                if _ends(replays[-1]):
+                    ended.append(pair)
             report(done, len(tried[:_LISTED]))
-    attack = _sampled(plan, tried, laws, number, seed, progress) if plan.procedure != _TOO_SLOW else None
+    usable = tried if not ended else _without_error(plan, tried, ended, seed)
+    listed = [each for each in laws if each[0] in usable]
+    attack = _sampled(plan, usable, listed, number, seed, progress) if plan.procedure != _TOO_SLOW else None
     return judged(plan, attack, [law for _, law in laws], replays, len(tried), level, false_alarm)
+
+
+def _ends(replayed: Replayed) -> bool:
+    """Whether a run ends with an error, or has numbers that are none."""
+    return replayed.ended or math.isinf(replayed.worst.ratio)
+
+
+def _without_error(plan: Plan, tried: list[Neighbours], ended: list[Neighbours], seed: int) -> list[Neighbours]:
+    """The strongest pair whose runs do not end with an error: the others are refuted by their replay, and cannot be sampled."""
+    rest = (pair for pair in tried if pair not in ended and not _ends(replay(plan, pair, seed)))
+    return [next(rest, tried[-1])]
 
 
 def default_runs(plan: Plan) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sfumato.auditing.neighbours import candidates_of, random_pairs, ranking_plan, worst_cases
@@ -39,7 +41,9 @@ def candidates(plan: Plan, schema: Schema | None = None, seed: int = 0, report: 
     small = pairs if few is plan else _listed(few, known, climb.best, seed)
     far = []
     for pair in small:
-        far.append(float(f"{separation(pair):.{_DIGITS}g}"))
+        apart = separation(pair)
+        # What is no number is looked at first: a fault made it.
+        far.append(math.inf if math.isnan(apart) else float(f"{apart:.{_DIGITS}g}"))
         report(len(far), len(small))
     return [pairs[place] for place in sorted(range(len(pairs)), key=lambda place: -far[place])]
 

@@ -24,6 +24,8 @@ MOST_POINTS = 1 << 20
 # A rounded normal is listed in this many runs of its cells, from 12 deviations below both means to 12 above (beyond: 4e-33).
 # Runs are about 0.006 deviations wide; joining cells to a run lowers mu by about 2e-6 of itself.
 _RUNS, _WIDTH = 4096, 24.0
+# Normals that lie farther apart, in deviations, are not listed: 12 deviations beyond the other one a probability is no float.
+MOST_APART = 24.0
 
 
 def factors(law: laws.Law) -> tuple[laws.Law, ...]:
@@ -101,6 +103,11 @@ _LISTED: dict[type, Callable[[Any], Array]] = {
 }
 
 
+def apart(first: laws.Normal, second: laws.Normal) -> float:
+    """The distance of the means of two normals of one coordinate, in deviations of the first."""
+    return abs(float(second.mean[0] - first.mean[0])) / first.deviation[0]
+
+
 def normal_pair(first: laws.Normal, second: laws.Normal) -> tuple[Array, Array]:
     """Log probabilities of runs of cells of two rounded normals of one coordinate with the same deviation and grid.
 
@@ -111,8 +118,7 @@ def normal_pair(first: laws.Normal, second: laws.Normal) -> tuple[Array, Array]:
 
     (grid,), (deviation,) = first.grid, first.deviation
     step = float(grid) / deviation
-    apart = abs(float(second.mean[0] - first.mean[0])) / deviation
-    cells_of_run = max(1, round((_WIDTH + apart) / _RUNS / step))
+    cells_of_run = max(1, round((_WIDTH + apart(first, second)) / _RUNS / step))
     middle = round((first.mean[0] + second.mean[0]) / 2 / grid) * grid + grid / 2
     offsets = (np.arange(_RUNS + 1) - _RUNS // 2) * (cells_of_run * step)
     listed = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +12,8 @@ from sfumato.privacy.guarantee import Guarantee
 # Slopes e^eps of the lines that support the trade-off of a claim without closed form. Any set of lines gives a valid, smaller
 # bound; these leave less than 1e-3 of it.
 _SLOPES = np.concatenate([np.linspace(0, 4, 161), np.linspace(4.1, 12, 80)])
+# The exponential of a larger slope is no float.
+_STEEPEST = 700.0
 # Room for the roundings of the two normal functions: a claim is never called broken by a rounding.
 _ROOM = 1e-9
 
@@ -33,7 +34,7 @@ class Claim:
         if guarantee.slack == 0 and guarantee.curve.kind == "gaussian":
             return cls(guarantee, guarantee.curve.mu, np.empty(0), np.empty(0))
         end = guarantee.curve.epsilon(0.0)
-        slopes = _SLOPES if math.isinf(end) else np.append(_SLOPES[end > _SLOPES], end)
+        slopes = _SLOPES if end > _STEEPEST else np.append(_SLOPES[end > _SLOPES], end)
         deltas = np.array([guarantee.delta(float(eps)) for eps in slopes])
         return cls(guarantee, None, np.exp(slopes), 1 - deltas)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sfumato.auditing.cell_masses import factors, is_listed, log_probabilities, normal_pair
+from sfumato.auditing.cell_masses import MOST_APART, apart, factors, is_listed, log_probabilities, normal_pair
 from sfumato.auditing.error_rates import Array
 from sfumato.auditing.loss_pairs import Exact, Losses, independent, repeated
 from sfumato.auditing.pairs import Neighbours
@@ -64,12 +64,17 @@ def exact(plan: Plan, pair: Neighbours) -> Exact | None:
 
     Parts that are equal on both data sets tell nothing and are left out; the others are independent, so their privacy losses
     add up. Where there is more than one part or draw, points of nearly equal loss are joined, which is post-processing: the
-    curve is then a lower bound (`loss_pairs`).
+    curve is then a lower bound (`loss_pairs`). Normals that are very far apart are not listed: one is 0 in floats where the
+    other lies.
     """
     first, second = released_masses(plan, pair.first), released_masses(plan, pair.second)
     if first is None or second is None:
         return None
-    pairs = [_listed(a, b) for a, b in zip(first.parts, second.parts, strict=True) if a != b]
+    differing = [(a, b) for a, b in zip(first.parts, second.parts, strict=True) if a != b]
+    normals = [(a, b) for a, b in differing if isinstance(a, laws.Normal) and isinstance(b, laws.Normal)]
+    if any(apart(a, b) > MOST_APART for a, b in normals):
+        return None
+    pairs = [_listed(a, b) for a, b in differing]
     return Exact.of(repeated(independent(pairs), first.draws), pair.name)
 
 

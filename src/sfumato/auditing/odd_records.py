@@ -47,7 +47,7 @@ def odd_pairs(plan: Plan, schema: Schema) -> list[Neighbours]:
 
     The clean neighbour holds the largest values; of the other records three in four hold the largest and one the smallest ones,
     so that an odd cell which makes others missing moves their sum, whatever value stands for a missing one. The odd data set is
-    read from lists of cells, the clean one from arrays.
+    read from lists of cells, the clean one from arrays; rows with an odd float are read from an array too.
     """
     smallest, largest = _extremes(schema)
     few = (plan.n - 1) // 4
@@ -80,7 +80,10 @@ def _with_odd(table: Table, changed: list[str], cell: Any) -> Any:
         cells = table.columns[name].tolist()
         cells[PLACE] = cell
         columns[name] = cells
-    if MATRIX in columns:
+    if MATRIX in columns and isinstance(cell, float):
+        columns[MATRIX] = table.columns[MATRIX].copy()
+        columns[MATRIX][PLACE, 0] = cell
+    elif MATRIX in columns:
         rows = table.columns[MATRIX].tolist()
         rows[PLACE] = [cell, *rows[PLACE][1:]]
         columns[MATRIX] = rows

@@ -21,7 +21,7 @@ from sfumato.auditing.pairs import Neighbours
 from sfumato.auditing.replay_declared import Declared, declared, mapped_chain
 from sfumato.auditing.replay_engine import first_difference, same
 from sfumato.auditing.replay_noise import Array, Part
-from sfumato.auditing.replay_record import Record, recorded
+from sfumato.auditing.replay_record import ENDED, Record, recorded
 from sfumato.auditing.replay_samplers import fields_of
 from sfumato.draws import Draws
 from sfumato.engines.opening import open_engine
@@ -78,6 +78,11 @@ class Replayed:
         """Whether no part exceeds its declaration, all together not the price, and the control flow is the same."""
         within = self.worst.ratio <= 1 and self.spent <= self.price * (1 + ROOM)
         return within and not self.differences
+
+    @property
+    def ended(self) -> bool:
+        """Whether one of the two runs ended with an error."""
+        return any(ENDED in each for each in self.differences)
 
     def __str__(self) -> str:
         worst = f"{self.worst.name} apart by {self.worst.shift:.6g} (declared: at most {self.worst.allowed:.6g})"

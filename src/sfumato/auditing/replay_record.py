@@ -13,6 +13,9 @@ from sfumato.auditing.replay_samplers import Diverged, Recorder, watched
 from sfumato.draws import Draws
 from sfumato.procedures.protocol import Procedure, Task
 
+# How a run that an error ended is told of.
+ENDED = "it ended with"
+
 
 @dataclass(frozen=True, eq=False)
 class Record:
@@ -52,7 +55,7 @@ def recorded(
     except Diverged as error:
         trouble = str(error)
     except Exception as error:  # an error that one data set causes and another does not is a leak, whatever it is
-        trouble = f"it ended with {type(error).__name__}"
+        trouble = f"{ENDED} {type(error).__name__}"
     return Record(
         sums.calls,
         _joined(source.parts),

@@ -26,11 +26,11 @@ class Audit:
 
     mu, epsilon: lower confidence bounds at `level`, the latter at `delta`. exact_epsilon: epsilon of the enumerated law, without
     sampling, where the released law is a finite grid. replayed: what meets noise beside what is declared, with outputs
-    frozen. power: the smallest factor on the claim that these runs would have called broken with 95 % probability. refuted_by:
-    the attacks that refute the claim, of "sampling", "enumeration" and "replay"; a true claim is refuted with probability
-    `false_alarm` at most. points: bounds (false
-    accusations, misses) at every threshold of the test. enough: runs a side that would see 1.5 times the claim, None where
-    these did or a billion would not.
+    frozen. power: the smallest factor on the claim that these runs would have called broken with 95 % probability, if the pair
+    and the test reach it; a fault that shows on another pair alone, or to a better test, may be larger. refuted_by: the
+    attacks that refute the claim, of "sampling", "enumeration" and "replay"; a true claim is refuted with probability
+    `false_alarm` at most. points: bounds (false accusations, misses) at every threshold of the test. enough: runs a side that
+    would see 1.5 times the claim, None where these did or a billion would not.
     """
 
     guarantee: Guarantee
@@ -123,7 +123,9 @@ class Audit:
         more = "" if self.enough is None else f"; {self.enough:,} runs would see 1.5 times"
         if math.isinf(self.power):
             return f"{self.runs:,} runs are too few to see even 64 times the claim{more}"
-        return f"would have seen {self.power:.3g} times the claim with 95 % probability{more}"
+        return (
+            f"would have seen {self.power:.3g} times the claim with 95 % probability, where this test reaches it{more}"
+        )
 
     def verdict(self) -> str:
         """Whether the claim is refuted."""
