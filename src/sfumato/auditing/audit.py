@@ -80,7 +80,7 @@ def audit(
     _validate.between("level", level, 0.5, 1 - 1e-12)
     _validate.between("false_alarm", false_alarm, 1e-300, 0.5)
     with _shown(progress, "choosing pairs of data sets") as report:
-        tried = _given(pairs) if pairs is not None else candidates(plan, schema, seed, report)
+        tried = _given(plan, pairs) if pairs is not None else candidates(plan, schema, seed, report)
     laws, replays, ended = [], [], []
     with _shown(progress, "enumerating and replaying") as report:
         replayed = tried[: 2 if plan.procedure == _TOO_SLOW else _REPLAYED]
@@ -119,10 +119,15 @@ def default_runs(plan: Plan) -> int:
     return min(most, max(_FEWEST, _LOOKS // (plan.n * int(steps) * chains)))
 
 
-def _given(pairs: Sequence[Neighbours]) -> list[Neighbours]:
+def _given(plan: Plan, pairs: Sequence[Neighbours]) -> list[Neighbours]:
     listed = list(pairs)
     if not listed or not all(isinstance(pair, Neighbours) for pair in listed):
         raise ArgumentError("pairs must hold at least one sf.Neighbours; leave it out for worst cases of the model.")
+    sizes = {data.n for pair in listed for data in (pair.first, pair.second)} - {plan.n}
+    if sizes:
+        raise ArgumentError(
+            f"pairs must be data sets of the plan's n = {plan.n:,} records that differ in one of them; got n = {min(sizes):,}."
+        )
     return listed
 
 
