@@ -133,7 +133,7 @@ def test_pairs_of_another_number_of_records_are_refused():
     """Data sets of another n are no neighbours of this plan's data: a true claim would be called refuted."""
     plan, other = (plans.totals(plans.RATE, n=n) for n in (20, 12))
     (pair,) = candidates(other)[:1]
-    with pytest.raises(ArgumentError, match="n = 20 records .* got n = 12"):
+    with pytest.raises(ArgumentError, match=r"n = 20 records .* got n = 12"):
         sf.audit(plan, runs=20, pairs=[pair])
 
 
