@@ -71,7 +71,7 @@ class Row:
 
     @property
     def share(self) -> float:
-        """The proved part of the claim, by sampling, by enumeration or by a replay of normal noise."""
+        """The proved part of the claim, by sampling or by enumeration."""
         return max(self.shown, self.exact or 0.0) / self.claim
 
     def line(self) -> str:

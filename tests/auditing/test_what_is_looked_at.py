@@ -20,6 +20,7 @@ from sfumato.auditing.odd_records import ODD_CELLS, odd_pairs
 from sfumato.auditing.power import detectable_factor
 from sfumato.auditing.runs import Trial
 from sfumato.auditing.schemas import public_schema
+from sfumato.errors import ArgumentError
 from sfumato.schema import encoding, read_arrays
 from sfumato.schema.encoding import to_floats
 
@@ -126,6 +127,14 @@ def test_claims_beyond_the_range_of_floats_are_audited_without_a_refutation():
         sf.families.BoundedMean(0, 6), 12, target=sf.Gaussian(60.0), mechanism="noisy-statistics", goal="estimate"
     )
     assert not sf.audit(plan, runs=20).broken
+
+
+def test_pairs_of_another_number_of_records_are_refused():
+    """Data sets of another n are no neighbours of this plan's data: a true claim would be called refuted."""
+    plan, other = (plans.totals(plans.RATE, n=n) for n in (20, 12))
+    (pair,) = candidates(other)[:1]
+    with pytest.raises(ArgumentError, match=r"n = 20 records .* got n = 12"):
+        sf.audit(plan, runs=20, pairs=[pair])
 
 
 def _gaussian(mu):

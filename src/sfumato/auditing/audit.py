@@ -85,7 +85,7 @@ def audit(
     _validate.between("level", level, 0.5, 1 - 1e-12)
     _validate.between("false_alarm", false_alarm, 1e-300, 0.5)
     with _shown(progress, "choosing pairs of data sets") as report:
-        tried = _given(pairs) if pairs is not None else candidates(plan, schema, seed, report)
+        tried = _given(plan, pairs) if pairs is not None else candidates(plan, schema, seed, report)
     laws, replays, ended = [], [], []
     with _shown(progress, "enumerating and replaying") as report:
         replayed = tried[: _replayed_pairs(plan)]
@@ -145,10 +145,15 @@ def _replayed_pairs(plan: Plan) -> int:
     return _REPLAYED if looks == 0 else min(_REPLAYED, max(2, _LOOKS // (4 * looks)))
 
 
-def _given(pairs: Sequence[Neighbours]) -> list[Neighbours]:
+def _given(plan: Plan, pairs: Sequence[Neighbours]) -> list[Neighbours]:
     listed = list(pairs)
     if not listed or not all(isinstance(pair, Neighbours) for pair in listed):
         raise ArgumentError("pairs must hold at least one sf.Neighbours; leave it out for worst cases of the model.")
+    sizes = {data.n for pair in listed for data in (pair.first, pair.second)} - {plan.n}
+    if sizes:
+        raise ArgumentError(
+            f"pairs must be data sets of the plan's n = {plan.n:,} records that differ in one of them; got n = {min(sizes):,}."
+        )
     return listed
 
 
