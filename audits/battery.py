@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import time
 import zlib
@@ -114,7 +115,7 @@ def run(case: Case, quick: bool, false_alarm: float) -> Row:
         shown=0.0 if rates is None else (rates.mu if mu else rates.epsilon(delta)),
         exact=max(values, default=None),
         replayed=max((each.worst.ratio for each in replays), default=0.0),
-        power=None if rates is None else _power(claim, rates.runs, len(rates.thresholds), 1 - false_alarm),
+        power=None if rates is None else _finite(_power(claim, rates.runs, len(rates.thresholds), 1 - false_alarm)),
         broken="; ".join(broken),
         seconds=time.process_time() - start,
     )
@@ -150,6 +151,11 @@ def _power(claim: Claim, runs: int, thresholds: int, level: float) -> float:
     if key not in _SEEN:
         _SEEN[key] = detectable_factor(claim, runs, thresholds, level)
     return _SEEN[key]
+
+
+def _finite(factor: float) -> float | None:
+    """The factor, or None where so few runs would see none below 64; JSON has no infinity."""
+    return factor if math.isfinite(factor) else None
 
 
 def _replayed(pairs: list[Neighbours], plan: Plan, quick: bool) -> list[Neighbours]:

@@ -130,7 +130,7 @@ def _battery() -> str:
     for procedure, members in groups.items():
         sampled = [row for row in members if row["runs"]]
         # Looks with few runs, at what others look at with many, would see no factor below 64: they are left out of the median.
-        powers = sorted(row["power"] for row in sampled if row["power"] is not None and math.isfinite(row["power"]))
+        powers = sorted(row["power"] for row in sampled if row["power"] is not None)
         runs = sorted({row["runs"] for row in sampled})
         span = f"{runs[0]:,} to {runs[-1]:,}" if len(runs) > 1 else (f"{runs[0]:,}" if runs else "not sampled")
         lines.append(
