@@ -209,7 +209,8 @@ def _kinds() -> str:
     lines = [
         "## The seven kinds of dp-recorder\n",
         "Cebere, Erb, Desfontaines, Bellet and Fitzsimons (2026, arXiv 2602.17454) audited twelve libraries by record and replay "
-        "and reported thirteen violations. Their kinds of faults, where they saw them, and how many of ours are planted:\n",
+        "and reported thirteen violations. Their kinds of faults, where they saw them, and how many of ours are planted. Six have "
+        "a reduced example in their repository; control flow is what their audits of libraries report beside them.\n",
         "| kind | what goes wrong | seen in | planted here |",
         "|---|---|---|---|",
     ]
