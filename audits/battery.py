@@ -39,6 +39,8 @@ from sfumato.models.model import TOTALS
 
 # Probability that any case of the battery is called broken although all claims are true.
 FALSE_ALARM = 1e-6
+# Each case gets this part of it; cases may be added up to that number.
+MOST_CASES = 500
 # The confidence of a bound, the share of the claim from which on a case is tight, and the slack above which it is named loose.
 LEVEL, TIGHT, SLACK = 0.95, 0.9, 1.3
 # Runs a side: of plans whose releases are drawn together, and of those that are run one by one; quick and long.
@@ -235,7 +237,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     waiting = [case for case in listed if case.name not in {row.name for row in done}]
     with kept.open("a" if done else "w", encoding="utf-8") as lines:
-        for row in rows(waiting, options.quick, options.jobs, FALSE_ALARM / max(1, len(listed))):
+        for row in rows(waiting, options.quick, options.jobs, FALSE_ALARM / MOST_CASES):
             done.append(row)
             lines.write(json.dumps(asdict(row)) + "\n")
             lines.flush()

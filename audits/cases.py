@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -85,6 +86,10 @@ LOSSES: dict[str, Callable[[], Any]] = {
     "mean": lambda: sf.losses.GaussianMean(1.0),
 }
 
+WITH_INTERCEPT = {
+    "Logistic": sf.losses.Logistic(math.hypot(1.0, 1.0)),
+    "Huber": sf.losses.Huber(math.hypot(1.0, 1.0), 1.0, *LABELS),
+}
 PRIORS: dict[str, Callable[[int], Any]] = {
     "": lambda d: GAUSSIAN,
     "on a ball": lambda d: sf.priors.Ball(GAUSSIAN, 5.0),
@@ -102,6 +107,9 @@ def models() -> Iterator[tuple[str, Callable[[], Any], int]]:
         for where, prior in PRIORS.items():
             for d in _dimensions(name, where):
                 yield f"{name}{f' {where}' if where else ''}, d = {d}", _gibbs(loss, prior, d), RECORDS
+    # The loss sees rows that are longer than the user's by the constant feature.
+    for name, longer in WITH_INTERCEPT.items():
+        yield f"{name} with an intercept, d = 2", partial(sf.Gibbs, longer, GAUSSIAN, 2, 1.0), RECORDS
 
 
 def _dimensions(loss: str, where: str) -> tuple[int, ...]:
