@@ -79,7 +79,8 @@ class Row:
 
     def line(self) -> str:
         """The row for a terminal."""
-        best = f"{self.unit} {self.claim:.3g}: sampled {self.shown:.3g}"
+        unit, at, delta = self.unit.partition(" at ")
+        best = f"{unit} {self.claim:.3g}{at and f' at delta {delta}'}: sampled {self.shown:.3g}"
         listed = "" if self.exact is None else f", enumerated {self.exact:.4g}"
         seen = "" if self.power is None else f", would see {self.power:.2f}"
         again = f", replayed {self.replayed:.3f} of declared"
@@ -228,6 +229,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     listed = [case for case in cases(options.only) if case.quick or not options.quick]
+    if not listed:
+        print("no case has this word.")
+        return 1
     print(f"{len(listed)} cases, false alarms of all together {FALSE_ALARM:g}", flush=True)
     options.folder.mkdir(parents=True, exist_ok=True)
     # Every row is written as soon as it is there: a run that is stopped goes on where it was.
@@ -246,7 +250,7 @@ def main(arguments: list[str] | None = None) -> int:
     (options.folder / "battery.json").write_text(text + "\n", encoding="utf-8")
     broken = sum(bool(row.broken) for row in done)
     print(f"{len(done)} cases, {broken} refuted; {sum(row.seconds for row in done):.0f} CPU seconds")
-    return 1 if broken or not done else 0
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":

@@ -190,7 +190,8 @@ def _mutation() -> str:
         "the attack or the test that is named for them. Faults named by a number are those of the threat list: 4 a wrong adjacency "
         "factor, 13 noise, clipping, steps, start, generator, delta, 14 one record that decides how all are read, 23 a map from "
         "numbers that are not published; `6` are the constants of a shape-first regression. Runs are those a side that it took, "
-        "doubled until the claim was refuted; attacks that enumerate or replay need none.\n",
+        "doubled until the claim was refuted; attacks that enumerate or replay need none. The attacks are on small plans of their "
+        "own, chosen so that the price is nearly reached; a chain that stands for exact draws is enumerated as those.\n",
         "| fault | threat | procedure | factor | noticed by | how | runs |",
         "|---|---|---|---|---|---|---|",
     ]
@@ -199,7 +200,7 @@ def _mutation() -> str:
         runs = f"{fault['runs']:,}" if fault["runs"] else ""
         verdict = f"`{fault['killer']}`" if fault["killed"] else "**SURVIVED**"
         cells = (fault["name"], fault["threat"], fault["procedure"], factor, verdict, fault["how"], runs)
-        lines.append("| " + " | ".join(str(cell).replace("|", "\\\\|") for cell in cells) + " |")
+        lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.shells.planning_commands import Records, SpecFile
 from sfumato.shells.printing import Json, emit
@@ -46,6 +47,8 @@ def audit(
     from sfumato.shells.spec import Spec
 
     _check_paths(output, plot)
+    if runs is not None:
+        _validate.whole("--runs", runs, minimum=20)
     spec = Spec.load(file)
     plan = spec.plan(n)
     if not as_json:
@@ -60,6 +63,8 @@ def audit(
     emit(as_json, result.to_json(), str(result))
     if plot is not None:
         result.plot().savefig(plot)
+        if not as_json:
+            typer.echo(f"wrote {plot}")
     if output is not None:
         text = json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n"
         output.write_text(text, encoding="utf-8")

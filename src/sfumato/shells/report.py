@@ -94,12 +94,13 @@ def page(
         _section("How to cite", f"<p>{escape(_citation(release))}</p>"),
     ]
     body = "\n".join(part for part in parts if part)
+    sources = "the release alone" if audit is None else f"the release and the audit in {audit.name}"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>\n{body}\n"
-        f"<footer>Made by Sfumato {__version__} from the release alone: no record was read. "
+        f"<footer>Made by Sfumato {__version__} from {escape(sources)}: no record was read. "
         f"Plan {escape(release.plan_digest[:16])}."
         "</footer></main></body></html>\n"
     )
