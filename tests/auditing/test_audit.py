@@ -314,6 +314,7 @@ def test_pairs_may_be_given_and_wrong_arguments_are_refused():
         ({"runs": 19}, "runs must be .*20"),
         ({"level": 1.0}, "level"),
         ({"false_alarm": 0.0}, "false_alarm"),
+        ({"false_alarm": 1e-17}, "false_alarm"),
     ]:
         with pytest.raises(ArgumentError, match=words):
             sf.audit(plan, **wrong)
@@ -401,3 +402,10 @@ def test_many_records_do_not_slow_the_choice_of_pairs(monkeypatch):
     assert sizes == [128]
     assert {pair.first.n for pair in pairs} == {1000}
     assert len(pairs) > 20
+
+
+def test_an_audit_file_has_the_seed_and_the_version_by_which_it_is_repeated():
+    document = sf.audit(PLANS["path"], runs=20, seed=5).to_json()
+    assert document["attack"]["seed"] == 5
+    assert document["made_by"] == f"Sfumato {sf.__version__}"
+    assert sf.audit(PLANS["path"], runs=20, seed=document["attack"]["seed"]).to_json() == document

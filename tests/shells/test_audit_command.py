@@ -144,9 +144,12 @@ def test_a_report_shows_the_audit_of_its_plan(released, sfumato):
     document = json.loads((released / "audit.json").read_text())
     assert section.count('class="attack"') == len(document["points"])
     assert "60 on each of the two data sets" in section
+    assert "sfumato audit SPEC --runs 60 --seed" in section
+    assert "from the release and the audit in audit.json" in page
     assert "An attack can refute a claim and never prove it" in section
     sfumato("report", "r.sfumato", "-o", "without.html")
     assert "How it was attacked" not in (released / "without.html").read_text()
+    assert "from the release alone" in (released / "without.html").read_text()
 
 
 def test_markup_in_a_forged_audit_is_text(released, sfumato):

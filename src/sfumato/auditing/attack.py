@@ -81,6 +81,7 @@ def _trained(trials: tuple[Trial, Trial], made: list[list[Draws]]) -> Callable[[
     along = _difference(trials)
 
     def numbers(given: list[Draws]) -> Array:
+        """What the test looks at in every release."""
         rows = numbers_of(trials[0], given)
         if along is None:
             return rows

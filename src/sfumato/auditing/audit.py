@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 from sfumato import _validate
 from sfumato.auditing.attack import Attack, pilot
@@ -43,6 +44,8 @@ _MANY = 1000
 _SMALL_FAULT = 1.5
 # A draw of this procedure takes seconds, and its promise already says what it assumes: it is replayed and not sampled.
 _TOO_SLOW = "reference-chain"
+# Below this, one minus the probability of a false alarm has lost its digits, and no run could refute anything.
+_RAREST_ALARM = 1e-12
 # Delta at which epsilon is reported where the plan has no delta of its own.
 _DELTA = 1e-6
 
@@ -83,7 +86,7 @@ def audit(
         raise ArgumentError("a guarantee about a distance between data sets is not audited; plan under 'replace-one'.")
     number = default_runs(plan) if runs is None else _validate.whole("runs", runs, minimum=20)
     _validate.between("level", level, 0.5, 1 - 1e-12)
-    _validate.between("false_alarm", false_alarm, 1e-300, 0.5)
+    _validate.between("false_alarm", false_alarm, _RAREST_ALARM, 0.5)
     with _shown(progress, "choosing pairs of data sets") as report:
         tried = _given(plan, pairs) if pairs is not None else candidates(plan, schema, seed, report)
     laws, replays, ended = [], [], []
@@ -100,7 +103,8 @@ def audit(
     usable = tried if not ended else _without_error(plan, tried, ended, seed)
     listed = [each for each in laws if each[0] in usable]
     attack = _sampled(plan, usable, listed, number, seed, progress) if plan.procedure != _TOO_SLOW else None
-    return judged(plan, attack, [law for _, law in laws], replays, len(tried), level, false_alarm)
+    judgement = judged(plan, attack, [law for _, law in laws], replays, len(tried), level, false_alarm)
+    return replace(judgement, seed=seed)
 
 
 def _ends(replayed: Replayed) -> bool:
@@ -224,7 +228,7 @@ def judged(
     claim, delta = Claim.of(plan.guarantee), delta_of(plan)
     rates = None if attack is None else attack.rates(level)
     worst = max(
-        replays, key=lambda each: (not _allowed(claim, each), bool(each.differences), each.worst.ratio), default=None
+        replays, key=lambda each: (not keeps_to(claim, each), bool(each.differences), each.worst.ratio), default=None
     )
     power, enough = math.inf, None
     if rates is not None:
@@ -234,7 +238,7 @@ def judged(
     refuting = {
         SAMPLING: attack is not None and claim.broken_by(attack.rates(1 - false_alarm)),
         ENUMERATION: any(law.breaks(plan.guarantee) for law in laws),
-        REPLAY: not all(_allowed(claim, each) for each in replays),
+        REPLAY: not all(keeps_to(claim, each) for each in replays),
     }
     return Audit(
         guarantee=plan.guarantee,
@@ -258,6 +262,6 @@ def judged(
     )
 
 
-def _allowed(claim: Claim, replayed: Replayed) -> bool:
+def keeps_to(claim: Claim, replayed: Replayed) -> bool:
     """Whether a replay keeps to what is declared, and to the claimed mu where there is one."""
     return replayed.holds and (claim.mu is None or replayed.spent <= claim.mu * (1 + ROOM))

@@ -83,6 +83,7 @@ def _shares(law: laws.Lattice) -> Array:
     behind, shift, last = simplex_lattice.suffix_sums(logs), simplex_lattice.places_for(law), len(law.cells) - 2
 
     def listed(column: int, left: int) -> Array:
+        """Log probabilities of all points of this and later columns, with so many units left to divide."""
         weights = logs[column][: left + 1] + behind[column][left::-1]
         digits, places = simplex_lattice.whole_weights(weights, shift)
         own = np.log(np.array(digits, dtype=np.float64)) + math.log(2) * (np.array(places) - max(places))

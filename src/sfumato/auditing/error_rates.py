@@ -43,7 +43,7 @@ class ErrorRates:
 
     @property
     def mu(self) -> float:
-        """Lower bound on mu, 0 where the test tells nothing."""
+        """Lower bound on mu, 0 where the errors prove none."""
         from scipy.special import ndtri
 
         with np.errstate(invalid="ignore"):
@@ -55,9 +55,9 @@ class ErrorRates:
         best = 0.0
         for rare, other in ((self.false, self.missed), (self.missed, self.false)):
             hits = 1 - other - delta
-            told = hits > rare
-            if told.any():
-                best = max(best, float(np.log(hits[told] / rare[told]).max()))
+            proving = hits > rare
+            if proving.any():
+                best = max(best, float(np.log(hits[proving] / rare[proving]).max()))
         return best
 
 

@@ -194,8 +194,8 @@ class Exact:
         from scipy.special import ndtri
 
         false, missed = self.trade_off()
-        told = (false > _RAREST) & (missed > _RAREST) & (false + missed < 1)
-        return float(max(0.0, (-ndtri(false[told]) - ndtri(missed[told])).max(initial=0.0)))
+        usable = (false > _RAREST) & (missed > _RAREST) & (false + missed < 1)
+        return float(max(0.0, (-ndtri(false[usable]) - ndtri(missed[usable])).max(initial=0.0)))
 
     def kinks(self, most: int = _COMPARED) -> Array:
         """Losses above 0 at which the curve bends, 0 itself first; where there are many, evenly chosen ones."""

@@ -1,9 +1,7 @@
 """The log likelihood ratio of a release whose noisy numbers are all published: the best test there is.
 
-Each published number p is a number of the data plus normal noise of a known deviation s. Under either data set, after the same
-published history, that number is known: v under the first and w under the second. The logarithm of the ratio of the densities,
-second over first, is then the sum over all numbers of (|p - v|^2 - |p - w|^2)/(2 s^2). Rounding to a public grid is ignored:
-it is a millionth of the noise, and any function of a release is a valid test.
+The formula and its conditions are in `replay_likelihood`, which serves one release of any such procedure. Here many releases are
+scored at a time where that is faster: all chains of a path in one pass, and noisy totals, in which the ratio is linear.
 """
 
 from __future__ import annotations

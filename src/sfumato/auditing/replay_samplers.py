@@ -123,6 +123,7 @@ class Recorder(Replay):
         ends = [0, *table.ends]
 
         def choose() -> Any:
+            """The places, from the stream of this recorder."""
             whole = [int.from_bytes(self._places.bytes(BITS // 8), "little") for _ in range(count)]
             drawn = np.array([bisect_right(table.ends, each) for each in whole])
             other = self._places.integers(0, len(table.ends), count)

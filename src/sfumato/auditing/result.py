@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato._version import __version__
 from sfumato.auditing.claims import Claim
 from sfumato.errors import FormatError
 from sfumato.privacy.guarantee import Guarantee
@@ -30,7 +31,7 @@ class Audit:
     and the test reach it; a fault that shows on another pair alone, or to a better test, may be larger. refuted_by: the
     attacks that refute the claim, of "sampling", "enumeration" and "replay"; a true claim is refuted with probability
     `false_alarm` at most. points: bounds (false accusations, misses) at every threshold of the test. enough: runs a side that
-    would see 1.5 times the claim, None where these did or a billion would not.
+    would see 1.5 times the claim, None where these did or a billion would not. seed: that of all runs, by which they are repeated.
     """
 
     guarantee: Guarantee
@@ -51,6 +52,7 @@ class Audit:
     refuted_by: tuple[str, ...]
     points: tuple[tuple[float, float], ...]
     enough: int | None = None
+    seed: int = 0
 
     @property
     def broken(self) -> bool:
@@ -75,8 +77,8 @@ class Audit:
     @property
     def share(self) -> float:
         """The proved part of the claim: of mu where the claim has one, else of epsilon; exact where the law was enumerated."""
-        told = self.epsilon if self.exact_epsilon is None else max(self.exact_epsilon, self.epsilon)
-        shares = [told / self.claimed_epsilon] if 0 < self.claimed_epsilon < math.inf else [0.0]
+        shown = self.epsilon if self.exact_epsilon is None else max(self.exact_epsilon, self.epsilon)
+        shares = [shown / self.claimed_epsilon] if 0 < self.claimed_epsilon < math.inf else [0.0]
         if self.claimed_mu:
             shares.append(self.mu / self.claimed_mu)
         return max(shares)
@@ -141,6 +143,7 @@ class Audit:
         return {
             "sfumato": "audit",
             "version": 1,
+            "made_by": f"Sfumato {__version__}",
             "plan": self.digest,
             "procedure": self.procedure,
             "claim": {"mu": self.claimed_mu, "epsilon": self.claimed_epsilon, "delta": self.delta},
@@ -151,7 +154,13 @@ class Audit:
                 "level": self.level,
                 "replayed": self.replayed,
             },
-            "attack": {"pair": self.pair, "pairs": self.pairs, "statistic": self.statistic, "runs": self.runs},
+            "attack": {
+                "pair": self.pair,
+                "pairs": self.pairs,
+                "statistic": self.statistic,
+                "runs": self.runs,
+                "seed": self.seed,
+            },
             "power": {"factor": None if math.isinf(self.power) else self.power, "runs_for_1.5": self.enough},
             "false_alarm": self.false_alarm,
             "broken": self.broken,
@@ -187,6 +196,7 @@ class Audit:
                 power=math.inf if power is None else _number(power),
                 enough=None if enough is None else _count(enough),
                 refuted_by=_attacks(document["refuted_by"], document["broken"]),
+                seed=_count(attack["seed"]),
                 points=tuple((_rate(a), _rate(b)) for a, b in document["points"]),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:

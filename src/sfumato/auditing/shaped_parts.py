@@ -119,6 +119,7 @@ def _path(task: Any, learnt: Any, sides: list[Side], history: Draws, part: str) 
     noise, recursion = task.parameters.noise, shaped_path.recursion_of(task, learnt)
 
     def draw(side: Side, runs: int, source: Randomness) -> Array:
+        """Ratios of `runs` paths on one data set, all in one pass."""
         many = replace(recursion, start=np.zeros((runs, len(learnt.start))))
         transcript = np.asarray(noisy_path(side.gradient, many, noise, source, True).transcript)
         total = np.zeros(runs)

@@ -43,4 +43,9 @@ def section(release: Any, path: Path) -> str:
         if result.points
         else "<p>Nothing was sampled: the plan was replayed on made-up data sets that differ in one record.</p>"
     )
+    runs = f" --runs {result.runs}" if result.runs else ""
+    text += (
+        f"<p>These are the numbers of the file {escape(path.name)}; the same seed repeats them: "
+        f"<code>sfumato audit SPEC{runs} --seed {result.seed}</code>.</p>"
+    )
     return text + chart + table(["", ""], [list(row) for row in result.lines()], numbers=False)
