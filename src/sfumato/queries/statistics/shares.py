@@ -17,6 +17,7 @@ from sfumato.models.families.dirichlet_categorical import DirichletCategorical
 from sfumato.queries.statistics.posterior import CELLS, Statistic, ends_of
 from sfumato.queries.statistics.protocol import Ends, Numbers, Released
 from sfumato.queries.statistics.rates import count_statistic
+from sfumato.queries.statistics.released_totals import noisy
 
 # Simulated sets of the other levels' counts, from the reader's prior with a fixed public seed.
 _SIMULATED = 64
@@ -26,6 +27,8 @@ _PARTS = 80
 
 def read(model: DirichletCategorical, prior: DirichletCategorical, released: Released) -> Ends:
     """Intervals of every share."""
+    if released.totals is not None:
+        return ends_of(counted_shares(model, prior, released, released.totals))
     return ends_of(share_statistics(model, prior, released.n, released.numbers, released.first))
 
 
@@ -70,6 +73,23 @@ def share_statistics(
         share_statistic(model.alpha, prior.alpha, level, n, numbers, known[level], model.sensitivity)
         for level in wanted
     ]
+
+
+def counted_shares(
+    model: DirichletCategorical, prior: DirichletCategorical, released: Released, counts: Array
+) -> list[Statistic]:
+    """The count of each level behind the noisy counts of all, which are released as they are.
+
+    The noisy count of a level and n less those of the others are two views of one count, with variances s^2 and (K - 1) s^2;
+    together they have the variance s^2 (K - 1)/K.
+    """
+    n, size, alpha = released.n, len(counts), prior.alpha
+    deviation = released.numbers.noise * model.sensitivity
+    seen = counts + (n - counts.sum()) / size
+    none = (np.empty(0), np.empty(0))
+    statistics = (count_statistic(n, (own, sum(alpha) - own), (own, sum(alpha) - own), 1.0, none) for own in alpha)
+    known = deviation * np.sqrt(1 - 1 / size)
+    return [noisy(each, float(value), known) for each, value in zip(statistics, seen, strict=True)]
 
 
 def projected_noise(n: int, others: tuple[float, ...], deviation: float) -> Callable[[Array, Array], Array]:
