@@ -150,3 +150,43 @@ def test_the_grid_of_a_normal_is_a_millionth_of_its_deviation():
         assert step.numerator == 1 or step.denominator == 1
         assert math.log2(float(step)) == int(math.log2(float(step)))
         assert deviation * 2.0**-21 < step <= deviation * 2.0**-20
+
+
+def squares_moved(first, second):
+    """How far two places between 0 and 1, in steps of 2^-40, lie apart in both totals of a mean: a square, exact."""
+    from fractions import Fraction
+
+    model = sf.families.BoundedMean(0.0, float(1 << 40))
+    totals = [model.tally({"x": np.array([float(place)])}, ["x"]).tolist() for place in (first, second)]
+    return sum((Fraction(a - b) * unit) ** 2 for a, b, unit in zip(*totals, model.units, strict=True))
+
+
+def test_a_mean_and_its_spread_move_by_one_range_together():
+    """Places at the bounds, next to them, and around the steps to which distances are rounded: the square is at most 1."""
+    step = 1 << 20
+    near = [
+        0,
+        1,
+        step // 4,
+        step // 2 - 1,
+        step // 2,
+        step // 2 + 1,
+        step,
+        3 * step // 2,
+        5 * step + 3,
+        1 << 30,
+        1 << 37,
+    ]
+    top = 1 << 40
+    largest = max(squares_moved(a, b) for a in near for b in [top - each for each in near])
+    assert largest == squares_moved(0, top) == 1
+    rng = np.random.default_rng(11)
+    places = rng.integers(0, top + 1, (300, 2)).tolist()
+    assert max(squares_moved(a, b) for a, b in places) < 1
+
+
+@pytest.mark.parametrize("own", [sf.families.BoundedMean(0, 1), sf.families.GammaPoisson(1, 1, 7)])
+def test_changing_the_group_moves_no_more_than_changing_the_value(own):
+    changed = 2 * (own.presence**2 + own.reach**2)
+    assert changed <= own.sensitivity**2
+    assert sf.grouped(own, "g", LEVELS).sensitivity == own.sensitivity

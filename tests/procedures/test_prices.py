@@ -211,26 +211,19 @@ def test_noisy_statistics_cost_sensitivity_over_noise(noise, sensitivity):
 
 
 def test_noise_is_added_in_units_of_the_sensitivity(monkeypatch):
-    """Noisy totals of many releases spread by noise times sensitivity, which is 2 for a mean by group."""
+    """Noisy totals of many releases spread by noise times sensitivity, which is 80 for this family by group."""
     from sfumato.engines.codes import CodesEngine
 
-    model = sf.grouped(sf.families.BoundedMean(0, 80), "g", ["a", "b"])
+    model = sf.grouped(sf.families.NormalMean(1.0, 0, 80), "g", ["a", "b"])
     schema = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Number(0, 80)})
     data = sf.Dataset.from_table({"g": ["a", "b"] * 50, "x": [40.0] * 100}, schema=schema)
-    plan = sf.plan(model, 100, 1.0, 1e-6, mechanism="noisy-statistics", goal="estimate")
+    plan = sf.plan(model, 100, 1.0, 1e-6, mechanism="noisy-statistics")
     engine = CodesEngine(data, model.columns(schema))
     totals = [float(count * unit) for count, unit in zip(engine.totals(model.tally), model.units, strict=True)]
-    seen: list[float] = []
-
-    def watch(self, noisy, n):
-        seen.extend(float(told) - total for told, total in zip(noisy, totals, strict=True))
-        return [0.0, 0.0]
-
-    monkeypatch.setattr(type(model), "estimate", watch)
-    for seed in range(150):
-        noisy_totals.carry_out(plan.task, engine, sf.seeded(seed))
+    made = [noisy_totals.carry_out(plan.task, engine, sf.seeded(seed)).totals for seed in range(150)]
+    seen = np.array(made) - totals
     # A standard deviation from N normals is off by 1/sqrt(2 N) of itself: five of these.
-    assert np.std(seen) == pytest.approx(float(plan["noise"]) * 2.0, rel=5 / math.sqrt(2 * len(seen)))
+    assert np.std(seen) == pytest.approx(float(plan["noise"]) * 80.0, rel=5 / math.sqrt(2 * seen.size))
 
 
 # --- errors of sums, exponents and cells, from their definitions -------------------------------------------------------

@@ -84,7 +84,7 @@ def test_a_regression_is_read_by_the_line_of_its_models(monkeypatch):
     [
         (F.Quantile(0.5, [1.0, 2.0]), "rank error"),
         (sf.networks.BayesianNetwork({"a": (), "b": ("a",)}, {"a": 2, "b": 2}), "marginal"),
-        (sf.grouped(F.GammaPoisson(1.0, 1.0, 4), "g", (0, 1)), "one by one"),
+        (sf.grouped(F.Finite.bernoulli(0.125), "g", (0, 1)), "one by one"),
         (sf.Gibbs(sf.losses.LogitBernoulli(), sf.priors.Gaussian(precision=2.0)), "convex, smooth losses"),
     ],
 )
@@ -111,7 +111,7 @@ class Narrow:
 
 def test_expected_widths_refuse_before_anything_is_simulated():
     with pytest.raises(ArgumentError, match="one by one"):
-        expected_width(Narrow(sf.grouped(F.GammaPoisson(1.0, 1.0, 4), "g", (0, 1))), 0.9)
+        expected_width(Narrow(sf.grouped(F.Finite.bernoulli(0.125), "g", (0, 1))), 0.9)
     with pytest.raises(ArgumentError, match="known after the release"):
         expected_width(Narrow(sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(precision=2.0), 2)), 0.9)
     assert 0 < expected_width(Narrow(F.BetaBernoulli(1, 1)), 0.9) < 1

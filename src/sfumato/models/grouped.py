@@ -10,7 +10,6 @@ are offered.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ArgumentError
 from sfumato.grids.rates import cells_for
+from sfumato.models import _centred
 from sfumato.models.families import _cells
 from sfumato.models.families._counts import ONE_MOVED
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
@@ -122,52 +122,55 @@ class Grouped(Family):
         for group in range(len(self.levels)):
             inside = groups == group
             part = {name: block[name][inside] for name in columns[1:]}
-            rows.append([int(inside.sum()), *self.model.tally(part, columns[1:])])
+            rows.append(_centred.centred(self.model, self.model.tally(part, columns[1:]).tolist(), int(inside.sum())))
         return np.array(rows, dtype=np.int64).ravel()
 
     @property
     def units(self) -> tuple[Fraction, ...]:
-        """Counts, or the group's size (in units of one record's totals, so that both are noised alike) and its totals."""
+        """Counts, or the group's size and its totals, counted from the middle of what a record can hold."""
         if self._cells is not None:
             return (Fraction(1),) * (len(self._cells) * len(self.levels))
-        return (Fraction(self.model.sensitivity), *self.model.units) * len(self.levels)
+        return _centred.units(self.model) * len(self.levels)
 
     @property
     def sensitivity(self) -> float:
         """A replaced record changes two orthogonal blocks: the row of the group it leaves, and that of the one it enters."""
-        if self._cells is not None:
-            return ONE_MOVED
-        # A record's size is scaled to the sensitivity; its totals differ from those of an empty record by at most that.
-        return 2 * self.model.sensitivity * (1 + 1e-12)
+        return ONE_MOVED if self._cells is not None else _centred.sensitivity(self.model)
 
     def feasible(self, totals: Array, n: int) -> Array:
         """Counts of at least 0, which sum to n if all groups are given; totals within the range of so many records."""
         if self._cells is not None:
             return _cells.nearest_counts(totals, n) if totals.ndim == 1 else np.maximum(totals, 0.0)
         rows = self._rows(totals)
-        sizes = np.maximum(rows[:, 0] / self.model.sensitivity, 0.0)
+        sizes = np.maximum(_centred.sizes(self.model, rows), 0.0)
         if totals.ndim == 1:
             sizes = _cells.nearest_counts(sizes, n)
         sizes = np.maximum(np.rint(sizes), 1.0)
-        inner = [self.model.feasible(row[1:], int(size)) for row, size in zip(rows, sizes, strict=True)]
-        return np.column_stack([sizes * self.model.sensitivity, np.array(inner)]).reshape(totals.shape)
+        plain = _centred.plain(self.model, rows, sizes)
+        inner = [self.model.feasible(row, int(size)) for row, size in zip(plain, sizes, strict=True)]
+        return _centred.joined(self.model, sizes, np.array(inner)).reshape(totals.shape)
 
     def estimate(self, totals: Sequence[Fraction], n: int) -> list[float]:
-        """The family's estimate in each group, at the group's noisy size."""
-        width = 1 + len(self.model.units)
-        estimates: list[float] = []
-        for start in range(0, len(totals), width):
-            size = max(1, round(totals[start] / Fraction(self.model.sensitivity)))
-            inner = np.array([float(value) for value in totals[start + 1 : start + width]])
-            # Noise may lift a total beyond what so many records could have.
-            possible = np.clip(inner, 0.0, size * self.model.sensitivity)
-            estimates += self.model.estimate([Fraction(float(value)) for value in possible], size)
-        return estimates
+        """The family's estimate in each group, at the group's noisy size; the sizes are made to sum to n."""
+        rows = self._rows(np.array([float(total) for total in totals]))
+        sizes = np.maximum(np.rint(_centred.sizes(self.model, rows, n)), 1.0)
+        # Noise may lift a total beyond what so many records could have.
+        most = sizes[:, None] * 2 * _centred.middles(self.model)
+        possible = np.clip(_centred.plain(self.model, rows, sizes), 0.0, most)
+        inner = (
+            self.model.estimate(list(map(Fraction, row)), int(size))
+            for row, size in zip(possible.tolist(), sizes, strict=True)
+        )
+        return [value for estimate in inner for value in estimate]
+
+    def widest(self, n: int) -> Array:
+        """Those of a group of average size."""
+        members = max(1.0, n // len(self.levels))
+        return _centred.joined(self.model, np.array([members]), self.model.widest(int(members))[None, :]).ravel()
 
     def estimate_error(self, n: int, deviation: float) -> float:
-        """Error from the noise of the total and of the size, in an average group whose mean is the middle of the bounds."""
-        members = max(1, n // len(self.levels))
-        return self.model.estimate_error(members, deviation) * math.sqrt(1 + 0.25)
+        """Error from the noise of the total, in an average group whose mean is the middle of the bounds."""
+        return self.model.estimate_error(max(1, n // len(self.levels)), deviation)
 
     def _rows(self, totals: Array) -> Array:
         width = len(self._cells) if self._cells is not None else 1 + len(self.model.units)
@@ -187,19 +190,21 @@ class Grouped(Family):
         rows = self._rows(totals)
         if self._cells is not None:
             return strength * np.array(self._cells) + power * rows
-        return np.stack([self.model.natural(row[1:], self._members(row), power, strength) for row in rows])
+        sizes = self._members(rows)
+        inner = zip(_centred.plain(self.model, rows, sizes), sizes.astype(int).tolist(), strict=True)
+        return np.stack([self.model.natural(row, size, power, strength) for row, size in inner])
 
-    def _members(self, row: Array) -> int:
-        """The size of a group, from the first number of its row of totals; at least 1."""
-        return max(1, round(float(row[0] / self.model.sensitivity)))
+    def _members(self, rows: Array) -> Array:
+        """The sizes of groups from their rows of totals: whole numbers, at least 1."""
+        return np.maximum(np.rint(_centred.sizes(self.model, rows)), 1.0)
 
     def law(self, totals: Sequence[Fraction], n: int, power: float = 1.0, strength: float = 1.0) -> Product:
         """A product over groups, of which a replaced record changes two; the grids depend on n alone, which is public."""
         rows = self._rows(np.array([float(total) for total in totals]))
         if self._cells is None:
-            inner = [[Fraction(float(value)) for value in row[1:]] for row in rows]
-            sizes = map(self._members, rows)
-            parts = [self.model.law(row, size, power, strength) for row, size in zip(inner, sizes, strict=True)]
+            sizes = self._members(rows)
+            inner = zip(_centred.plain(self.model, rows, sizes).tolist(), sizes.astype(int).tolist(), strict=True)
+            parts = [self.model.law(list(map(Fraction, row)), size, power, strength) for row, size in inner]
             return Product(tuple(parts), touched=2)
         prior = self._cells
         weight, smallest = power * n + strength * sum(prior), strength * min(prior)
@@ -223,7 +228,7 @@ class Grouped(Family):
             return truth, np.concatenate([totals, members - totals], axis=1)
         if self._cells is not None:
             return truth, totals
-        return truth, np.concatenate([np.full((size, 1), members * self.model.sensitivity), totals], axis=1)
+        return truth, _centred.joined(self.model, np.full(size, float(members)), totals)
 
     def sketch(self, rng: np.random.Generator, natural: Array) -> Array:
         """As in the family itself."""

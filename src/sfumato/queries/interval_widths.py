@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -39,8 +38,8 @@ def _simulated(model: FamilyOrGibbs, n: int, numbers: Numbers, draws: int, relea
     if model.summed == LOSSES:  # no rows, no gradients: the reader refuses
         yield Released(n, numbers, np.empty((0, 0)))
         return
-    if not model.drawn:  # an estimate has no prior; the middle of its range has the widest interval
-        yield Released(n, numbers, np.array([model.estimate([Fraction(n, 2)], n)]))
+    if not model.drawn:  # an estimate has no prior
+        yield Released(n, numbers, np.empty((0, 0)), model.widest(n))
         return
     rng = np.random.default_rng(_SEED)
     _, totals = model.simulate(rng, releases, n)

@@ -80,6 +80,11 @@ class GammaRate(Family):
         """One record moves the sum by at most the largest statistic."""
         return up(self.largest)
 
+    @property
+    def spans(self) -> tuple[int, ...]:
+        """The largest statistic of one record."""
+        return (RESOLUTION,)
+
     def feasible(self, totals: Array, n: int) -> Array:
         """Between 0 and n times the largest statistic."""
         return np.clip(totals, 0.0, n * self.sensitivity)

@@ -47,6 +47,11 @@ class Rate(Family):
         """One record holds at most `trials` successes."""
         return float(self.trials)
 
+    @property
+    def spans(self) -> tuple[int, ...]:
+        """Successes of one record."""
+        return (self.trials,)
+
     def feasible(self, totals: Array, n: int) -> Array:
         """Between no success and all."""
         return np.clip(totals, 0.0, float(n * self.trials))

@@ -108,12 +108,34 @@ class Family:
         """How far one replaced record can move the totals, in Euclidean norm."""
         raise NotImplementedError
 
+    # --- one record's totals, for groups whose sizes are private ----------------------------------------------------
+
+    @property
+    def spans(self) -> tuple[int, ...]:
+        """The largest whole number that a record adds to each total, counted from 0; 0 where it is not bounded so."""
+        return (0,) * len(self.units)
+
+    @property
+    def reach(self) -> Fraction:
+        """How far one record's totals can be from the middle of their spans, in Euclidean norm."""
+        spans, units = self.spans, self.units
+        return units[0] * spans[0] / 2 if len(spans) == 1 and spans[0] else Fraction(self.sensitivity)
+
+    @property
+    def presence(self) -> Fraction:
+        """What a record adds to the total that counts the records of its group."""
+        return self.reach
+
     def feasible(self, totals: Array, n: int) -> Array:
         """The nearest totals that some data set could have; applied to noisy totals, which may be impossible."""
         raise NotImplementedError
 
     def estimate(self, totals: Sequence[Fraction], n: int) -> list[float]:
         """For a family without a posterior: the estimate from noisy totals, one number per label."""
+        raise NotImplementedError
+
+    def widest(self, n: int) -> Array:
+        """Of a model without a posterior: totals of data whose estimate has the widest interval; of one group of several."""
         raise NotImplementedError
 
     def estimate_error(self, n: int, deviation: float) -> float:

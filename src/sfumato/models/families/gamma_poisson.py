@@ -52,6 +52,11 @@ class GammaPoisson(Family):
         """One record moves the sum by at most `bound`."""
         return float(self.bound)
 
+    @property
+    def spans(self) -> tuple[int, ...]:
+        """Events of one record."""
+        return (self.bound,)
+
     def feasible(self, totals: Array, n: int) -> Array:
         """Between no event and `bound` of them in every record."""
         return np.clip(totals, 0.0, float(n * self.bound))

@@ -76,6 +76,11 @@ class LogitNormal(Family):
         """One record is one bit."""
         return 1.0
 
+    @property
+    def spans(self) -> tuple[int, ...]:
+        """One bit."""
+        return (1,)
+
     def feasible(self, totals: Array, n: int) -> Array:
         """Between no one and all."""
         return np.clip(totals, 0.0, float(n))

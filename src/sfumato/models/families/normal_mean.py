@@ -78,6 +78,11 @@ class NormalMean(Location):
         """One record moves the total by at most the range."""
         return up(self._width)
 
+    @property
+    def spans(self) -> tuple[int, ...]:
+        """The range."""
+        return (RESOLUTION,)
+
     def feasible(self, totals: Array, n: int) -> Array:
         """Between all records at the lower bound and all at the upper."""
         return np.clip(totals, 0.0, n * float(self._width))

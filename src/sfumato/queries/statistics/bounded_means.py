@@ -1,38 +1,126 @@
-"""Means of bounded values, estimated from one noisy total, with nothing assumed about the spread of the values."""
+"""Means of bounded values, of all records or by group, from noisy totals, with nothing assumed about the law of the values.
+
+In units of the range, with p a record's place between the bounds, a group's noisy totals are those of the number of records N,
+of p - 1/2 (first) and of (p - 1/2)^2 (second). A mean mu is compared with them through
+
+    D(mu) = first - (mu - 1/2) N,   of mean 0 and variance   d^2 + (mu - 1/2)^2 e^2 + N V(mu),
+
+d and e being the deviations of the noise of the first total and of N, and N V(mu) = second - N (mu - 1/2)^2 the spread of the
+values about mu; it is at least 0 and at most N mu (1 - mu) (Bhatia and Davis). The interval is the hull of every mu that is not
+rejected, as Fieller's is for a ratio. The spread is estimated, so one more record is counted at a bound, and quantiles are
+Student's with as many degrees of freedom as there are other records.
+"""
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato._quadrature import Array
+from sfumato.models import _centred
 from sfumato.models.families.bounded_mean import BoundedMean
+from sfumato.models.grouped import Grouped
 from sfumato.queries.statistics.protocol import Ends, Released
+
+# Means between the bounds that are tried: an end is then found to within 1/4000 of the range, and refined by bisection.
+_TRIED, _HALVINGS = 4001, 30
+
+
+@dataclass(frozen=True)
+class NoisyTotals:
+    """The size of a group, the totals of p - 1/2 and of its square, all noisy, and the deviations of size and totals.
+
+    `second` is None in releases of older versions, which hold the first total alone.
+    """
+
+    size: float
+    first: float
+    second: float | None
+    size_noise: float
+    noise: float
+
+    def rejects(self, mean: Array, level: float, sampling: bool) -> Array:
+        """By how much each mean is rejected, squared; at most 0 where it is not."""
+        from scipy.special import ndtri, stdtrit
+
+        away, size, z = mean - 0.5, max(self.size, 0.0), float(ndtri(0.5 + 0.5 * level))
+        variance = self.noise**2 + (away * self.size_noise) ** 2
+        if sampling:
+            widest = mean * (1 - mean)
+            spread = size * widest
+            if self.second is not None:
+                spread = np.clip(self.second - size * away**2, 0.0, spread) + widest
+                z = float(stdtrit(max(size - 1.0, 2.0), 0.5 + 0.5 * level))
+            variance = variance + spread
+        return np.asarray((self.first - away * self.size) ** 2 - z * z * variance)
+
+    def ends(self, level: float, sampling: bool) -> tuple[float, float]:
+        """The hull of the means that are not rejected, between 0 and 1; where all are, the nearest to the totals."""
+        tried = np.linspace(0.0, 1.0, _TRIED)
+        excess = self.rejects(tried, level, sampling)
+        kept = np.flatnonzero(excess <= 0)
+        if len(kept) == 0:
+            kept = np.array([int(np.argmin(excess))])
+        low, high = int(kept[0]), int(kept[-1])
+        return (
+            self._refined(tried[low - 1], tried[low], level, sampling) if low else 0.0,
+            self._refined(tried[high + 1], tried[high], level, sampling) if high < _TRIED - 1 else 1.0,
+        )
+
+    def _refined(self, outside: float, inside: float, level: float, sampling: bool) -> float:
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (outside + inside)
+            if self.rejects(np.array([middle]), level, sampling)[0] <= 0:
+                inside = middle
+            else:
+                outside = middle
+        return float(outside)
 
 
 def read(model: BoundedMean, prior: BoundedMean, released: Released) -> Ends:
-    """The interval of `bounded_mean` about the released estimate; there is no prior."""
+    """The interval of the mean of all records; there is no prior."""
+    n, noise = released.n, released.numbers.noise * model.sensitivity
+    if released.totals is None:
+        share = (float(released.draws[0, 0]) - model.lower) / (model.upper - model.lower)
+        return _ends(model, [NoisyTotals(n, n * (share - 0.5), None, 0.0, noise)])
+    first, second = released.totals.tolist()
+    return _ends(model, [NoisyTotals(n, first - 0.5 * n, second, 0.0, noise)])
+
+
+def read_groups(model: Grouped, released: Released) -> Ends:
+    """The intervals of the means of groups, whose sizes are noisy too."""
+    own = model.model
+    if not isinstance(own, BoundedMean) or released.totals is None:
+        raise TypeError("means by group are read from their totals.")
+    return _ends(own, group_totals(model, released))
+
+
+def group_totals(model: Grouped, released: Released) -> list[NoisyTotals]:
+    """The noisy totals of each group."""
+    own, rows = model.model, rows_of(model, released)
+    sizes, size_noise = noisy_sizes(model, released, rows)
+    squares = rows[:, 2] + sizes * _centred.middles(own)[1]
     noise = released.numbers.noise * model.sensitivity
-    given = float(released.draws[0, 0]), released.n, (model.lower, model.upper), noise
-    return lambda level, sampling: np.array(bounded_mean(*given, level, sampling))[:, None]
+    return [
+        NoisyTotals(float(size), float(first), float(second), size_noise, noise)
+        for size, first, second in zip(sizes, rows[:, 1], squares, strict=True)
+    ]
 
 
-def bounded_mean(
-    estimate: float, n: int, bounds: tuple[float, float], deviation: float, level: float, sampling: bool
-) -> tuple[float, float]:
-    """Interval for a mean of bounded values; `deviation` is the noise of the total.
+def rows_of(model: Grouped, released: Released) -> Array:
+    """The noisy totals, a row for each group; of fewer groups than there are where a release is only simulated."""
+    return np.asarray(released.totals, dtype=np.float64).reshape(-1, 1 + len(model.model.units))
 
-    In units of the range the estimate is N(m, deviation^2/n^2) about the rows' mean m; a mean mu in [0, 1] has a variance of
-    at most mu (1 - mu) (Bhatia and Davis), so sampling adds at most mu (1 - mu)/n. The interval is every mu that is not
-    rejected, |estimate - mu| <= z sqrt(deviation^2/n^2 + mu (1 - mu)/n): a quadratic, as in Wilson's interval.
-    """
-    from scipy.special import ndtri
 
-    low, high = bounds
-    seen, z = (estimate - low) / (high - low), float(ndtri(0.5 + 0.5 * level))
-    extra, added = (z * deviation / n) ** 2, z * z / n if sampling else 0.0
-    # (1 + added) mu^2 - (2 seen + added) mu + seen^2 - extra <= 0
-    centre, lead = seen + 0.5 * added, 1 + added
-    root = math.sqrt(max(centre**2 - lead * (seen**2 - extra), 0.0))
-    ends = [min(max((centre + sign * root) / lead, 0.0), 1.0) for sign in (-1, 1)]
-    return low + (high - low) * ends[0], low + (high - low) * ends[1]
+def noisy_sizes(model: Grouped, released: Released, rows: Array) -> tuple[Array, float]:
+    """The noisy sizes of groups and their deviation; those of all groups are made to sum to n, which takes noise away."""
+    noise = released.numbers.noise * model.sensitivity / float(model.model.presence)
+    if len(rows) < len(model.levels):
+        return _centred.sizes(model.model, rows), noise
+    return _centred.sizes(model.model, rows, released.n), float(noise * np.sqrt(1 - 1 / len(rows)))
+
+
+def _ends(model: BoundedMean, groups: list[NoisyTotals]) -> Ends:
+    width = model.upper - model.lower
+    return lambda level, sampling: model.lower + width * np.array([each.ends(level, sampling) for each in groups]).T

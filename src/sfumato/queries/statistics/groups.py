@@ -34,6 +34,7 @@ _WINDOW, _RUNS = 7.0, 6
 # Parts of a mixture below this share of the largest are left out; a window is widened until its edges are below the second.
 _NOTHING, _EDGE = 1e-13, 1e-9
 _WIDENINGS = 40
+NO_TOTALS = "this release by group holds no noisy totals: it was edited, or made before they were kept."
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +78,6 @@ class CountLaw:
         return float(means[order[first]]), float(means[order[last]])
 
 
-def refusal(model: Grouped) -> str | None:
-    """A sentence for groups of other families than bits and categories."""
-    if model._cells is not None:
-        return None
-    return "intervals by group are known for bits and categories; release the groups of this family one by one."
-
-
 def read(model: Grouped, prior: Grouped, released: Released) -> Ends:
     """Intervals of every share of every group whose columns are given."""
     laws = group_laws(model, prior, released)
@@ -100,9 +94,7 @@ def group_laws(model: Grouped, prior: Grouped, released: Released) -> list[Count
         parts = [tempered_group(model, prior, released.n, released.numbers, draws[:, k]) for k in range(draws.shape[1])]
         return [law for part in parts for law in part]
     if released.totals is None:
-        raise ArgumentError(
-            "this release by group holds no noisy counts: it was edited, or made before they were kept."
-        )
+        raise ArgumentError(NO_TOTALS)
     prior_cells, deviation = prior._cells or (), noise * model.sensitivity
     rows = released.totals.reshape(-1, len(prior_cells))
     parts = [noisy_laws(row, released.n, len(model.levels), prior_cells, deviation, _floor(model)) for row in rows]
@@ -157,7 +149,7 @@ def noisy_law(
         # A prior that contradicts the counts can hold its mass outside the first window.
         (k, wide_k), (m, wide_m) = (_runs(low[i], high[i], noise[i]) for i in (0, 1))
         own, rest = np.meshgrid(k, m, indexing="ij")
-        logs = _log_counts(own, rest, prior, floor) + _log_size(own + rest, n, groups)
+        logs = _log_counts(own, rest, prior, floor) + log_size(own + rest, n, groups)
         logs += np.log(wide_k)[:, None] + np.log(wide_m)
         with np.errstate(over="ignore"):
             logs -= 0.5 * (((own - noisy[0]) / noise[0]) ** 2 + ((rest - noisy[1]) / noise[1]) ** 2)
@@ -222,7 +214,7 @@ def _runs(low: float, high: float, noise: float) -> tuple[Array, Array]:
     return 0.5 * (begin + end), end - begin + 1
 
 
-def _log_size(size: Array, n: int, groups: int) -> Array:
+def log_size(size: Array, n: int, groups: int) -> Array:
     """Log probability of a group's size, up to a constant; minus infinity above n."""
     from scipy.special import gammaln
 

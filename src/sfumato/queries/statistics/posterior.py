@@ -80,10 +80,15 @@ class Statistic:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """A law on an interval, by its distribution function at `points`, linear in between."""
+    """A law on an interval, by its distribution function at `points`, linear in between.
+
+    `log_evidence` is the log probability of what was released under the prior, up to a constant that two hypotheses about the
+    same release share.
+    """
 
     points: Array
     cumulative: Array
+    log_evidence: float = 0.0
 
     def quantile(self, level: float) -> float:
         """The point below which this share of the mass lies."""
@@ -285,6 +290,7 @@ def _window(log_weight: Callable[[Array], Array], low: float, high: float) -> tu
 
 
 def _posterior(points: Array, logs: Array) -> Posterior:
-    masses = np.exp(logs - np.max(logs))
-    cumulative = np.concatenate([[0.0], np.cumsum(masses)])
-    return Posterior(np.asarray(points, dtype=np.float64), cumulative / cumulative[-1])
+    top = float(np.max(logs))
+    cumulative = np.concatenate([[0.0], np.cumsum(np.exp(logs - top))])
+    evidence = top + math.log(float(cumulative[-1]))
+    return Posterior(np.asarray(points, dtype=np.float64), cumulative / cumulative[-1], evidence)

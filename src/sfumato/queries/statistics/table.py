@@ -4,30 +4,23 @@ from __future__ import annotations
 
 from sfumato.errors import ArgumentError
 from sfumato.models import families
-from sfumato.models.families._gamma_rate import GammaRate
-from sfumato.models.families._rate import Rate
 from sfumato.models.families._vectors import Vectors
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.grouped import Grouped
 from sfumato.models.networks._tables import Tables
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.queries import transcript_posterior
-from sfumato.queries.statistics import bounded_means, durations, events, groups, log_odds, normal_means, shares, vectors
+from sfumato.queries.statistics import bounded_means, by_group, shares, vectors
 from sfumato.queries.statistics.protocol import Method, Reader
-from sfumato.queries.statistics.rates import rate_statistic
 from sfumato.queries.statistics.released_totals import one_statistic
 
 # A subclass uses the line of its nearest base class; a sentence is the reason for no interval.
 METHODS: dict[type, Method | str] = {
-    Rate: Method(one_statistic(rate_statistic)),
+    **{kind: Method(one_statistic(build)) for kind, build in by_group.STATISTICS.items()},
     families.DirichletCategorical: Method(shares.read),
-    families.GammaPoisson: Method(one_statistic(events.event_statistic)),
-    GammaRate: Method(one_statistic(durations.duration_statistic)),
-    families.NormalMean: Method(one_statistic(normal_means.mean_statistic)),
-    families.LogitNormal: Method(one_statistic(log_odds.log_odds_statistic)),
     Vectors: Method(vectors.read),
     families.BoundedMean: Method(bounded_means.read),
-    Grouped: Method(groups.read, groups.refusal),
+    Grouped: Method(by_group.read, by_group.refusal),
     Gibbs: Method(transcript_posterior.read, transcript_posterior.refusal),
     families.Quantile: (
         "a drawn quantile is one of public candidates, with its rank error in plan.expected: no interval goes with it."
