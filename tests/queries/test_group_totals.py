@@ -62,6 +62,7 @@ QUICK = [
     ("skewed", 2_000, 3.0, 10),
     ("two values", 50_000, 0.1, 10),
     ("narrow", 50_000, 1.0, 2),
+    ("low", 20_000, 0.1, 10),
 ]
 FULL = [(law, n, e, g) for law in LAWS for n in (200, 2_000, 50_000) for e in NOISE for g in (2, 10, 100)]
 
