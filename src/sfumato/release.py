@@ -201,22 +201,35 @@ class Release(RegressionQuestions, NetworkQuestions):
 
         return attacking.attacker(self.guarantee, prior=prior, **options)
 
-    def to_pandas(self, scaled: bool = False) -> Any:
-        """One row per (chain, draw), one column per label, in own units unless `scaled`; the promise is in `attrs`."""
+    def to_pandas(
+        self, scaled: bool = False, noise_aware: bool | None = None, draws: int = 2_000, seed: int = 0
+    ) -> Any:
+        """One row per (chain, draw), one column per label, in own units unless `scaled`; the promise is in `attrs`.
+
+        The released draws' spread leaves the privacy noise out; with `noise_aware` the rows are as many new `draws` of what a
+        reader believes about the parameter, noise and sampling included, at no cost (`queries.noise_aware`).
+        """
         from sfumato.queries import convert
 
-        return convert.to_pandas(self.in_units(scaled), self._facts())
+        return convert.to_pandas(*self._converted("to_pandas", scaled, noise_aware, draws, seed))
 
-    def to_arviz(self, scaled: bool = False) -> Any:
-        """ArviZ's InferenceData (0.x) or DataTree (1.x), whichever is installed; in own units unless `scaled`."""
+    def to_arviz(self, scaled: bool = False, noise_aware: bool | None = None, draws: int = 2_000, seed: int = 0) -> Any:
+        """ArviZ's InferenceData (0.x) or DataTree (1.x), whichever is installed; the arguments are those of `to_pandas`."""
         from sfumato.queries import convert
 
-        return convert.to_arviz(self.in_units(scaled), self._facts())
+        return convert.to_arviz(*self._converted("to_arviz", scaled, noise_aware, draws, seed))
 
-    def _facts(self) -> dict[str, Any]:
+    def _converted(self, name: str, scaled: bool, noise_aware: bool | None, draws: int, seed: int) -> tuple[Draws, Any]:
+        """The draws that are handed on, and what is said of them."""
         from sfumato.queries import convert
+        from sfumato.queries import noise_aware as aware
 
-        return convert.facts(self.plan, self.promise, self.guarantee.trust, self.kind, self.plan_digest)
+        facts = convert.facts(self.plan, self.promise, self.guarantee.trust, self.kind, self.plan_digest)
+        if noise_aware:
+            return aware.drawn(self.draws, self.plan, self.schema, draws, seed), {**facts, "noise_aware": 1}
+        if noise_aware is None:
+            aware.warn(name, self.plan)
+        return self.in_units(scaled), {**facts, "noise_aware": int(aware.is_posterior(self.plan))}
 
     @property
     def transcript(self) -> NDArray[np.float64] | None:

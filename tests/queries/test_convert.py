@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.errors import ArgumentError
 from sfumato.queries import convert
 
 LEVELS = ["a", "b", "c"]
@@ -37,22 +38,22 @@ def chains() -> sf.Release:
 
 def test_a_frame_has_one_row_per_draw_and_carries_the_promise():
     made = shares()
-    frame = made.to_pandas()
+    frame = made.to_pandas(noise_aware=False)
     assert frame.shape == (7, 3)
     assert list(frame.columns) == LEVELS
     assert frame.index.names == ["chain", "draw"]
     assert (frame.loc[(0, 4)].to_numpy() == made.draws.values[0, 4]).all()
     assert frame.attrs["promise"] == made.promise
     assert frame.attrs["plan_digest"] == made.plan_digest
-    assert rate().to_pandas().shape == (1, 1)
+    assert rate().to_pandas(noise_aware=False).shape == (1, 1)
     many = chains()
-    assert (many.to_pandas().loc[(2, 0)].to_numpy() == many.draws.values[2, 0]).all()
+    assert (many.to_pandas(noise_aware=False).loc[(2, 0)].to_numpy() == many.draws.values[2, 0]).all()
 
 
 def test_the_installed_arviz_gives_its_own_form():
     arviz = convert._arviz()
     made = shares()
-    found = made.to_arviz()
+    found = made.to_arviz(noise_aware=False)
     wanted = "InferenceData" if arviz.__version__.startswith("0.") else "DataTree"
     assert type(found).__name__ == wanted
     posterior = found["posterior"]
@@ -62,10 +63,10 @@ def test_the_installed_arviz_gives_its_own_form():
     assert posterior.attrs["promise"] == made.promise
     assert posterior.attrs["trust"] == "not private"
     private = rate()
-    one = private.to_arviz()["posterior"]
+    one = private.to_arviz(noise_aware=False)["posterior"]
     assert one["theta"].dims == ("chain", "draw")
     assert one.attrs["trust"] == "proved"
-    assert chains().to_arviz()["posterior"]["theta"].shape == (3, 1, 2)
+    assert chains().to_arviz(noise_aware=False)["posterior"]["theta"].shape == (3, 1, 2)
 
 
 @pytest.mark.parametrize("style", ["groups as arguments", "groups in a mapping"])
@@ -91,7 +92,7 @@ def test_both_forms_of_from_dict_are_called_as_they_ask(style, monkeypatch):
     module = types.ModuleType("arviz")
     module.from_dict = old if style == "groups as arguments" else new
     monkeypatch.setitem(sys.modules, "arviz", module)
-    found = shares().to_arviz()
+    found = shares().to_arviz(noise_aware=False)
     assert given["posterior"]["theta"].shape == (1, 7, 3)
     assert given["coords"] == {"coordinate": LEVELS}
     assert given["dims"] == {"theta": ["coordinate"]}
@@ -109,4 +110,37 @@ def test_a_missing_library_is_named_with_what_installs_it(missing, said, monkeyp
 
     monkeypatch.setattr(convert, "import_module", refuse)
     with pytest.raises(ImportError, match=said):
-        made.to_arviz() if missing == "arviz" else made.to_pandas()
+        made.to_arviz(noise_aware=False) if missing == "arviz" else made.to_pandas(noise_aware=False)
+
+
+def test_released_draws_are_said_to_leave_the_noise_out():
+    made = rate()
+    with pytest.warns(UserWarning, match=r"to_pandas\(noise_aware=True\)"):
+        frame = made.to_pandas()
+    assert frame.attrs["noise_aware"] == 0
+    with pytest.warns(UserWarning, match="interval\\(\\) includes it"):
+        chains().to_arviz()
+    assert shares().to_pandas().attrs["noise_aware"] == 1  # draws of the posterior itself
+
+
+def test_noise_aware_draws_have_the_quantiles_of_the_intervals():
+    made = rate()
+    frame = made.to_pandas(noise_aware=True, draws=20_000)
+    assert frame.attrs["noise_aware"] == 1
+    assert frame.shape == (20_000, 1)
+    # An empirical quantile of N draws is off by sqrt(q (1 - q)/N) in probability: five of these.
+    for level in (0.5, 0.9):
+        low, high = np.ravel(made.interval(level))
+        for end, share in ((low, 0.5 * (1 - level)), (high, 0.5 * (1 + level))):
+            assert (frame.iloc[:, 0] <= end).mean() == pytest.approx(
+                share, abs=5 * (share * (1 - share) / 20_000) ** 0.5
+            )
+    # The released draws of a rate with so much noise are far narrower than what is known.
+    again = made.to_pandas(noise_aware=True, draws=50)
+    assert (again.to_numpy() == made.to_pandas(noise_aware=True, draws=50).to_numpy()).all()
+    assert made.to_arviz(noise_aware=True, draws=30)["posterior"][made.draws.labels[0]].shape == (1, 30)
+
+
+def test_noise_aware_draws_of_coordinates_that_depend_on_each_other_are_refused():
+    with pytest.raises(ArgumentError, match="joint law"):
+        shares().to_pandas(noise_aware=True)

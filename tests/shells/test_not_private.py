@@ -40,8 +40,8 @@ SHOWN = {
     "attacker": ("rate", lambda release: str(release.attacker())),
     "answer": ("rate", lambda release: str(release.respond(closer, [0.2, 0.8]))),
     "question": ("rate", lambda release: str(release.ask.mean())),
-    "pandas": ("rate", lambda release: json.dumps(release.to_pandas().attrs)),
-    "arviz": ("rate", lambda release: str(release.to_arviz()["posterior"].attrs)),
+    "pandas": ("rate", lambda release: json.dumps(release.to_pandas(noise_aware=False).attrs)),
+    "arviz": ("rate", lambda release: str(release.to_arviz(noise_aware=False)["posterior"].attrs)),
     "picture": ("rate", lambda release: sf.plots.intervals(release).get_suptitle()),
 }
 COMMANDS = {

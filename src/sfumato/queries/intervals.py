@@ -21,7 +21,7 @@ from sfumato.models.families.family import Family
 from sfumato.models.model import LOSSES
 from sfumato.models.reading import FamilyOrGibbs, model_from_json
 from sfumato.queries import shaped_intervals
-from sfumato.queries.statistics.protocol import BOTH, INCLUDED, ROBUST, Released, numbers_of
+from sfumato.queries.statistics.protocol import BOTH, INCLUDED, ROBUST, Ends, Released, numbers_of
 from sfumato.queries.statistics.table import reader_of
 
 _NO_PRIOR = "prior is for families; the prior of a regression is part of its plan."
@@ -44,14 +44,25 @@ def interval(
     """
     share = _validate.between("level", level, 0.0, 1.0)
     sampling = includes_sampling(plan, include)
+    ends = ends_of_release(draws, plan, include, prior, schema)
+    return np.asarray(ends(share, sampling), dtype=np.float64).reshape(2, *draws.shape[2:])
+
+
+def ends_of_release(
+    draws: Draws,
+    plan: Mapping[str, Any],
+    include: str = BOTH,
+    prior: Family | None = None,
+    schema: Mapping[str, Any] | None = None,
+) -> Ends:
+    """The function from a level to the ends of the intervals of every coordinate, each a row."""
     model = model_from_json(plan["model"])
     read = reader_of(model)
     held = model if prior is None else _checked_prior(model, prior)
     pooled = draws.pooled().reshape(draws.shape[0] * draws.shape[1], -1)
     record = (draws, plan, schema or {})
     released = Released(int(plan["n"]), numbers_of(plan), pooled, draws.totals, record, include == ROBUST)
-    ends = read(model, held, released)
-    return np.asarray(ends(share, sampling), dtype=np.float64).reshape(2, *draws.shape[2:])
+    return read(model, held, released)
 
 
 def includes_sampling(plan: Mapping[str, Any], include: str) -> bool:

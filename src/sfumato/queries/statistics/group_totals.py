@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -42,10 +43,13 @@ def read(build: Callable[..., Statistic], model: Grouped, prior: Grouped, releas
         for row, size in zip(rows, noisy, strict=True)
     ]
 
+    @cache
+    def laws(sampling: bool) -> list[Posterior]:
+        return [_mixture([(parameter_posterior if sampling else _rows)(each) for each in group]) for group in groups]
+
     def ends(level: float, sampling: bool) -> Array:
         tails = 0.5 * (1 - level), 0.5 * (1 + level)
-        laws = [_mixture([(_parameter if sampling else _rows)(each) for each in group]) for group in groups]
-        return np.array([[law.quantile(tail) for law in laws] for tail in tails])
+        return np.array([[law.quantile(tail) for law in laws(sampling)] for tail in tails])
 
     return ends
 
@@ -75,10 +79,6 @@ def _hidden(
         alone = Released(int(size), released.numbers._replace(noise=noise), np.empty((0, 0)), total)
         made[size] = behind_total(build, own, prior, alone)
     return [made[size] for size in sizes.tolist()]
-
-
-def _parameter(statistic: Statistic) -> Posterior:
-    return parameter_posterior(statistic)
 
 
 def _rows(statistic: Statistic) -> Posterior:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -106,14 +107,18 @@ class Posterior:
 
 def ends_of(statistics: list[Statistic]) -> Ends:
     """Equal-tailed intervals from the posterior of each parameter, or of each posterior mean without privacy."""
-    return lambda level, sampling: (
-        np.array([(_parameter_ends if sampling else _rows_ends)(each, 0.5 * (1 - level)) for each in statistics]).T
-    )
 
+    @cache
+    def posteriors() -> list[Posterior]:
+        return [parameter_posterior(each) for each in statistics]
 
-def _parameter_ends(statistic: Statistic, tail: float) -> tuple[float, float]:
-    posterior = parameter_posterior(statistic)
-    return posterior.quantile(tail), posterior.quantile(1 - tail)
+    def ends(level: float, sampling: bool) -> Array:
+        tail = 0.5 * (1 - level)
+        if sampling:
+            return np.array([(each.quantile(tail), each.quantile(1 - tail)) for each in posteriors()]).T
+        return np.array([_rows_ends(each, tail) for each in statistics]).T
+
+    return ends
 
 
 def _rows_ends(statistic: Statistic, tail: float) -> tuple[float, float]:
