@@ -17,7 +17,7 @@ class Draws:
     """Values shaped (chain, draw, *shape), read-only; `labels` name the coordinates of the flattened shape.
 
     `transcript` holds every noisy gradient behind the values, shaped (chain, step, coordinate), where a plan keeps it;
-    `totals` the noisy totals from which the values were drawn, where a reader needs them (groups of hidden size);
+    `totals` the noisy totals from which the values were drawn, where there are any;
     `published` other noisy numbers that were released, by name, as vectors (the moments of a regression's rows).
     """
 

@@ -225,8 +225,9 @@ class Release(RegressionQuestions, NetworkQuestions):
 
     @property
     def totals(self) -> NDArray[np.float64] | None:
-        """Noisy counts, shaped (group, level), of a release by group from noisy statistics; they are part of its price."""
-        return None if self.draws.totals is None else self.draws.totals.reshape(self.draws.shape[2], -1)
+        """The noisy totals of a release from noisy statistics, which are part of its price: a row for each group of several."""
+        totals = self.draws.totals
+        return totals.reshape(self.draws.shape[2], -1) if totals is not None and "by" in self.plan["model"] else totals
 
     @property
     def private(self) -> bool:

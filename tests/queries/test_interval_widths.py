@@ -48,9 +48,11 @@ def test_how_many_draws_at_a_price():
     one = interval_widths.expected_width(
         sf.plan(MEAN, n=1000, epsilon=1.0, delta=1e-6, mechanism="noisy-statistics"), 0.9
     )
-    found = sf.plan_for_width(MEAN, 1000, width=0.9 * one, epsilon=1.0, draws=None, mechanism="noisy-statistics")
-    assert found.draws > 1
-    assert found.plan.draws == found.draws
+    # The interval is read from the noisy total, so no number of draws makes it narrower.
+    planned = sf.plan_for_width(MEAN, 1000, width=1.001 * one, epsilon=1.0, draws=None, mechanism="noisy-statistics")
+    assert planned.draws == planned.plan.draws == 1
+    with pytest.raises(CalibrationError, match="with 1 draw"):
+        sf.plan_for_width(MEAN, 1000, width=0.9 * one, epsilon=1.0, draws=None, mechanism="noisy-statistics")
 
 
 def test_a_width_below_the_sampling_error_cannot_be_bought():

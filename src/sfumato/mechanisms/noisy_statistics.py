@@ -47,4 +47,4 @@ def plan(request: Request[Family], procedure: Procedure[Any, Any]) -> Plan:
     )  # fmt: skip
     # The grid of a group whose size is private follows from its noisy size.
     grid = size_of(model.public_law(request.n)) if model.drawn and model.priced else None
-    return request.planned(NAME, procedure, noisy_totals.Parameters(noise, grid))
+    return request.planned(NAME, procedure, noisy_totals.Parameters(noise, grid, len(model.units)))

@@ -85,15 +85,14 @@ class Plan:
         return self.recorded()[1]
 
     def __str__(self) -> str:
-        # The number of cells of a grid serves verification and is not printed.
-        numbers = ", ".join(f"{name} {value:.6g}" for name, value in self.parameters if name != "grid")
+        # The numbers of a grid's cells and of the totals serve verification and are not printed.
+        hidden = ("grid", "totals")
+        numbers = ", ".join(f"{name} {value:.6g}" for name, value in self.parameters if name not in hidden)
         price = str(self.guarantee)
         if self.target is not None and self.target.delta:
             price = self.guarantee.at(self.target.delta)
-        one = self.draws == 1 and self.goal == "draws" and self.procedure == "noisy-totals"
-        # Where noisy totals are released, intervals are read from them; more draws do not help.
-        gains = one and not getattr(self.model, "releases_totals", False)
-        free = "; more draws cost nothing more, and make intervals narrower" if gains else ""
+        noisy = self.draws == 1 and self.goal == "draws" and self.procedure == "noisy-totals"
+        free = "; any number of draws costs the same" if noisy else ""
         made, hint = f"{self.draws} draw{'s' if self.draws > 1 else ''}, goal '{self.goal}'", ""
         if self.goal == "estimate":
             price, made = self.guarantee.of_estimate(price), "one estimate"

@@ -46,10 +46,8 @@ def _simulated(model: FamilyOrGibbs, n: int, numbers: Numbers, draws: int, relea
     _, totals = model.simulate(rng, releases, n)
     if noise > 0:
         totals = totals + noise * model.sensitivity * rng.standard_normal(totals.shape)
-        if model.releases_totals:
-            yield from (Released(n, numbers, np.empty((0, 0)), row) for row in totals)
-            return
-        totals = model.feasible(totals, n)
+        yield from (Released(n, numbers, np.empty((0, 0)), row) for row in totals)
+        return
     for row in totals:
         natural = model.natural(np.tile(row, (draws, 1)), n, power, strength)
         yield Released(n, numbers, model.sketch(rng, natural))
@@ -130,8 +128,8 @@ def fewest_draws(
 ) -> WidthPlan:
     """The fewest draws, among powers of two, whose expected width is at most `width` at one price.
 
-    More draws share the price, so each is noisier: of a tempered posterior a few are best, of noisy totals any number costs
-    the same and their spread averages out.
+    More draws share the price, so each is noisier: of a tempered posterior a few are best. Intervals of noisy statistics are
+    read from the noisy totals, whatever the number of draws.
     """
     tried: list[tuple[float, int, float]] = []
     best: tuple[float, int, Any] | None = None

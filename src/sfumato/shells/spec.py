@@ -57,7 +57,7 @@ column = {column}
 [price]
 epsilon = 1.0
 delta = 1e-6                   # far below one in the number of records
-draws = 1                      # of noisy statistics any number costs the same, and more make intervals narrower
+draws = 1                      # of noisy statistics any number costs the same
 
 [ledger]                       # the budget; make it with: sfumato ledger create {ledger}
 file = {ledger}

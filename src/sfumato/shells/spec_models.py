@@ -1,4 +1,4 @@
-"""The [model] table of a spec file: a family, a regression or a network of the schema's columns."""
+"""The [model] table of a spec file: a family, a regression, a network or a cross table of the schema's columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sfumato.models.reading import FamilyOrGibbs
 
 # The key that decides which model [model] describes.
-_KINDS = ("family", "regression", "network")
+_KINDS = ("family", "regression", "network", "cross")
 
 
 def known_keys(file: str, table: Any, keys: tuple[str, ...], what: str) -> None:
@@ -42,7 +42,7 @@ def read_model(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Family
             f"{file}: [model] needs exactly one of {', '.join(_KINDS)}; got {', '.join(kinds) or 'none'}."
         )
     _check_types(file, facts)
-    build = {"family": _family, "regression": _regression, "network": _network}[kinds[0]]
+    build = {"family": _family, "regression": _regression, "network": _network, "cross": _cross}[kinds[0]]
     return build(file, facts, schema)
 
 
@@ -121,8 +121,30 @@ def _declared(column: Any) -> dict[str, Any]:
         return {"levels": column.levels}
     if isinstance(column, Number):
         bound = int(column.upper) if column.integer else column.upper
-        return {"lower": column.lower, "upper": column.upper, "bound": bound}
+        return {"lower": column.lower, "upper": column.upper, "bound": bound, "whole": column.integer}
     return {}
+
+
+def _cross(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrGibbs, Schema]:
+    from sfumato.models.families import CrossTable
+
+    columns = facts.pop("cross")
+    if not _names(columns):
+        raise FormatError(
+            f'{file}: cross must be a list of columns such as cross = ["region", "smoker"]; got {_validate.shown(columns)}.'
+        )
+    known_keys(file, facts, ("bins", "alpha"), "[model] of a cross table")
+    bins = facts.get("bins", {})
+    if not isinstance(bins, Mapping):
+        raise FormatError(
+            f"{file}: bins of a cross table must be a table column = number of bins, = [edges] or = {{ width = 5 }}, such as "
+            f"bins = {{ age = 10 }}; got {_validate.shown(bins)}."
+        )
+    try:
+        model = CrossTable.from_schema(schema, columns, **facts)
+    except ArgumentError as error:
+        raise FormatError(f"{file}: {error}") from error
+    return model, schema.only(columns)
 
 
 def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrGibbs, Schema]:

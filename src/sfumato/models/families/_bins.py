@@ -48,7 +48,12 @@ def width_edges(lower: float, upper: float, width: float) -> Edges:
 
 
 def read_edges(
-    lower: float | None, upper: float | None, bins: Any = None, width: Any = None, edges: Any = None, whole: bool = False
+    lower: float | None,
+    upper: float | None,
+    bins: Any = None,
+    width: Any = None,
+    edges: Any = None,
+    whole: bool = False,
 ) -> Edges:
     """The edges that one of `bins` (a number, or a list of edges), `width` and `edges` describes; none of them is 10 bins."""
     given = [name for name, value in (("bins", bins), ("width", width), ("edges", edges)) if value is not None]
@@ -57,7 +62,9 @@ def read_edges(
     listed = edges if edges is not None else bins
     if lower is None or upper is None:
         if not _is_list(listed):
-            raise ArgumentError("a histogram needs lower and upper, the public bounds of its column, or a list of edges.")
+            raise ArgumentError(
+                "a histogram needs lower and upper, the public bounds of its column, or a list of edges."
+            )
         lower, upper = _ends(listed)
     low, high = _bounds(lower, upper, whole)
     if width is not None:
@@ -68,7 +75,8 @@ def read_edges(
         return equal_edges(low, high, min(10, int(high - low) + 1) if whole else 10, whole)
     if not _is_list(listed):
         raise ArgumentError(
-            f"bins must be a whole number such as 10, or a list of edges such as [{low:g}, ..., {high:g}]; got {_validate.shown(listed)}."
+            f"bins must be a whole number such as 10, or a list of edges such as [{low:g}, ..., {high:g}]; "
+            f"got {_validate.shown(listed)}."
         )
     return _checked(tuple(_validate.finite("an edge of bins", edge) + 0.0 for edge in listed), low, high, whole, "bins")
 
@@ -84,7 +92,9 @@ def _ends(listed: Any) -> tuple[float, float]:
 def _bounds(lower: Any, upper: Any, whole: bool) -> tuple[float, float]:
     low, high = _validate.finite("lower", lower) + 0.0, _validate.finite("upper", upper) + 0.0
     if not low < high or math.isinf(high - low):
-        raise ArgumentError(f"upper must be greater than lower by a finite width; got lower={low!r} and upper={high!r}.")
+        raise ArgumentError(
+            f"upper must be greater than lower by a finite width; got lower={low!r} and upper={high!r}."
+        )
     if not isinstance(whole, bool):
         raise ArgumentError(f"whole must be True or False; got {_validate.shown(whole)}.")
     if whole and not (low.is_integer() and high.is_integer()):
@@ -114,7 +124,9 @@ def _positive_width(width: Any, whole: bool) -> float:
 def _checked(edges: Edges, low: float, high: float, whole: bool, what: str) -> Edges:
     """Rising edges from the lower to the upper bound; of whole numbers whole ones, the last bin perhaps of one value."""
     # Of whole numbers the last bin may hold the upper bound alone: its two edges are then the same number.
-    rising = all(a < b for a, b in pairwise(edges[:-1])) and (edges[-2] < edges[-1] or whole and edges[-2] == edges[-1])
+    rising = all(a < b for a, b in pairwise(edges[:-1])) and (
+        edges[-2] < edges[-1] or (whole and edges[-2] == edges[-1])
+    )
     if len(edges) < 3 or not rising:
         if what == "width":
             raise ArgumentError(f"width must cut [{low:g}, {high:g}] into at least two bins. Write a smaller width.")

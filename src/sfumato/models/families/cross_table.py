@@ -121,7 +121,9 @@ class CrossTable(DirichletCategorical):
         for name, levels in self.levels_of:
             column = schema.columns.get(name)
             if column is None:
-                raise ArgumentError(f"the cross table has a column {name!r}, which schema {schema.name!r} does not have.")
+                raise ArgumentError(
+                    f"the cross table has a column {name!r}, which schema {schema.name!r} does not have."
+                )
             if name in edges:
                 _check_number(name, column, edges[name], name in self.whole)
             elif column.levels is None or tuple(column.levels) != levels:
@@ -133,7 +135,7 @@ class CrossTable(DirichletCategorical):
 
     def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:
         """The number of records of each combination."""
-        edges, place = dict(self.bins), 0
+        edges, place = dict(self.bins), np.zeros(len(block[columns[0]]), dtype=np.int64)
         for name, levels in self.levels_of:
             values = np.asarray(block[name])
             codes = _bins.codes_of(values, edges[name]) if name in edges else values.astype(np.int64)
@@ -182,7 +184,9 @@ def _column_edges(name: str, column: Number, given: Any) -> tuple[float, ...]:
     """Edges of one Number column between its declared bounds."""
     width = given.get("width") if isinstance(given, Mapping) and set(given) == {"width"} else None
     if isinstance(given, Mapping) and width is None:
-        raise ArgumentError(f"bins of {name!r} must be a number, a list of edges or {{ width = 5 }}; got {dict(given)!r}.")
+        raise ArgumentError(
+            f"bins of {name!r} must be a number, a list of edges or {{ width = 5 }}; got {dict(given)!r}."
+        )
     bins = None if width is not None else given
     read = partial(_bins.read_edges, column.lower, column.upper, bins, width, whole=column.integer)
     return _named_error(name, read)

@@ -64,7 +64,7 @@ def _categorical(model: DirichletCategorical, theta: Array, records: Array) -> A
 
 def _binned(model: Histogram, theta: Array, records: Array) -> Array:
     """The log share of each record's bin: a probability of bins, not a density of values."""
-    return _categorical(model, theta, model.codes(records))
+    return _categorical(model, theta, model.codes(records).astype(np.float64))
 
 
 def _poisson(model: GammaPoisson, theta: Array, records: Array) -> Array:

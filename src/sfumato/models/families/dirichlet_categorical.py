@@ -21,7 +21,6 @@ from sfumato.models.families.family import Array, Claim
 from sfumato.models.laws import Dirichlet
 from sfumato.schema import Schema
 
-
 # Prior cells of draws where none are declared: Jeffreys' prior of shares.
 _JEFFREYS = 0.5
 

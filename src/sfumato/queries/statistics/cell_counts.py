@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
@@ -38,7 +39,7 @@ class Counted:
         """The noisy count of all records that do not have these levels."""
         return count_laws.summed(self.counts, ~self._chosen(levels), self.variance)
 
-    def _chosen(self, levels: Mapping[str, int]) -> Array:
+    def _chosen(self, levels: Mapping[str, int]) -> NDArray[np.bool_]:
         chosen = np.ones(self.counts.shape, dtype=bool)
         for axis, name in enumerate(self.columns):
             if name in levels:

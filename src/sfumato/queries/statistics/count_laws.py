@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
@@ -90,9 +91,7 @@ def row_law(
     deviations = np.sqrt(np.diag(spread))
     ends = [_window(float(at), float(d), n, _WINDOW_2) for at, d in zip((k0, l0), deviations, strict=True)]
     for _ in range(_WIDENINGS):
-        (k, wide_k), (m, wide_m) = (
-            _runs(*end, float(d), _RUNS_2) for end, d in zip(ends, deviations, strict=True)
-        )
+        (k, wide_k), (m, wide_m) = (_runs(*end, float(d), _RUNS_2) for end, d in zip(ends, deviations, strict=True))
         first, second = np.meshgrid(k, m, indexing="ij")
         logs = _log_counts(first, second, prior) + _log_size(first + second, n, row)
         logs += np.log(wide_k)[:, None] + np.log(wide_m)
@@ -122,7 +121,7 @@ def count_ends(law: CountLaw, level: float) -> tuple[float, float]:
     return float(math.floor(counts[first])), float(math.ceil(counts[last]))
 
 
-def summed(counts: Array, chosen: Array, variance: float) -> Noisy:
+def summed(counts: Array, chosen: NDArray[np.bool_], variance: float) -> Noisy:
     """The noisy count of a set of cells; the noise of all of them adds up."""
     return Noisy(float(counts[chosen].sum()), variance * int(np.count_nonzero(chosen)))
 

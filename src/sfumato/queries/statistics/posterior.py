@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato._quadrature import Array
-from sfumato.models.families.family import Family
-from sfumato.queries.statistics.protocol import Ends, Reader, Released, normal_noise
+from sfumato.queries.statistics.protocol import Ends, normal_noise
 
 # Cells of the statistic and of the parameter: about ten to a standard deviation, of which a window holds some sixteen.
 CELLS = 200
@@ -98,15 +97,6 @@ class Posterior:
     def mean(self) -> float:
         """Mean of the law."""
         return float(np.sum(np.diff(self.cumulative) * 0.5 * (self.points[1:] + self.points[:-1])))
-
-
-def one_statistic(build: Callable[..., Statistic]) -> Reader:
-    """The reader of a family with one coordinate: `build(model, prior, n, numbers, values)` gives its statistic."""
-
-    def read(model: Family, prior: Family, released: Released) -> Ends:
-        return ends_of([build(model, prior, released.n, released.numbers, released.first[:, 0])])
-
-    return read
 
 
 def ends_of(statistics: list[Statistic]) -> Ends:

@@ -31,15 +31,17 @@ def read(model: DirichletCategorical, prior: DirichletCategorical, released: Rel
     """Intervals of every share: from the noisy counts where they were released, else from the draws."""
     if released.numbers.noise == 0 or released.totals is None:
         return ends_of(share_statistics(model, prior, released.n, released.numbers, released.first))
-    laws = noisy_shares(model, prior, released)
+    laws = noisy_shares(model, prior, released, released.totals)
     return lambda level, sampling: (
         np.array([law.share_ends(level) if sampling else law.rows_ends(level) for law in laws]).T
     )
 
 
-def noisy_shares(model: DirichletCategorical, prior: DirichletCategorical, released: Released) -> list[CountLaw]:
+def noisy_shares(
+    model: DirichletCategorical, prior: DirichletCategorical, released: Released, totals: Array
+) -> list[CountLaw]:
     """The law of every share, from noisy counts of all levels; that of the others together adds up their noise."""
-    totals, variance = np.ravel(released.totals), (released.numbers.noise * model.sensitivity) ** 2
+    variance = (released.numbers.noise * model.sensitivity) ** 2
     whole, laws = float(totals.sum()), []
     for level, count in enumerate(totals.tolist()):
         own, others = Noisy(count, variance), Noisy(whole - count, (len(totals) - 1) * variance)

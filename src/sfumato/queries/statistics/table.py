@@ -13,9 +13,9 @@ from sfumato.models.networks._tables import Tables
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.queries import transcript_posterior
 from sfumato.queries.statistics import bounded_means, durations, events, groups, log_odds, normal_means, shares, vectors
-from sfumato.queries.statistics.posterior import one_statistic
 from sfumato.queries.statistics.protocol import Method, Reader
 from sfumato.queries.statistics.rates import rate_statistic
+from sfumato.queries.statistics.released_totals import one_statistic
 
 # A subclass uses the line of its nearest base class; a sentence is the reason for no interval.
 METHODS: dict[type, Method | str] = {

@@ -4,7 +4,8 @@ In the coordinates of the public basis, with S the sum over the records of (x - 
 
     y = S + N(0, P/(N r^2 a^2) + noise^2),    mean + S/n ~ N(theta, 1/(n a)),    theta ~ N(m', 1/l').
 
-Records that were shortened to the radius are taken as they are.
+Where the noisy sum was released y is that sum less n times the mean, with the noise alone. Records that were shortened to the
+radius are taken as they are.
 """
 
 from __future__ import annotations
@@ -25,25 +26,29 @@ def read(model: Vectors, prior: Vectors, released: Released) -> Ends:
     """Normal intervals of every coordinate."""
 
     def ends(level: float, sampling: bool) -> Array:
-        law = vector_law(model, prior, released.n, released.numbers, released.draws, sampling)
-        return normal_ends(*law, level)
+        known = released.n, released.numbers, released.draws
+        return normal_ends(*vector_law(model, prior, *known, sampling, released.totals), level)
 
     return ends
 
 
 def vector_law(
-    model: Vectors, prior: Vectors, n: int, numbers: Numbers, draws: Array, sampling: bool
+    model: Vectors, prior: Vectors, n: int, numbers: Numbers, draws: Array, sampling: bool, totals: Array | None = None
 ) -> tuple[Array, Array]:
     """Mean and standard deviation of each coordinate, given draws (N, d): of theta, or of its mean given the rows."""
     power, strength, noise, _ = numbers
     deviation, count = noise * model.sensitivity, len(draws)
     turn = np.eye(model.size) if model.basis is None else np.array(model.basis)
     a, own, start = np.array(model.curvatures), np.array(model.precisions), np.array(model.start) @ turn
-    precision = strength * own + power * n * a
-    y = (draws.mean(axis=0) @ turn - start) * precision / (power * a)
-    error = precision / (count * (power * a) ** 2) + deviation**2
-    if deviation > 0:
-        _check_inside(model, n, float(np.linalg.norm(y + n * start)), float(np.sqrt(error.sum())))
+    if totals is None:
+        precision = strength * own + power * n * a
+        y = (draws.mean(axis=0) @ turn - start) * precision / (power * a)
+        error = precision / (count * (power * a) ** 2) + deviation**2
+        if deviation > 0:
+            _check_inside(model, n, float(np.linalg.norm(y + n * start)), float(np.sqrt(error.sum())))
+    else:
+        # The noisy sum itself, before it was moved to where the records could sum to.
+        y, error = totals @ turn - n * start, np.full(model.size, deviation**2)
     held, centre = np.array(prior.precisions), np.array(prior.start) @ turn
     seen, spread = start + y / n, error / n**2
     if sampling:
