@@ -86,9 +86,15 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrG
     if name not in known:
         hint = _hint(name, known, 0.4)
         raise FormatError(f"{file}: family must be one of {', '.join(known)}; got {name!r}.{hint}")
+    if name == families.CrossTable.name:
+        raise FormatError(f'{file}: a cross table is written cross = ["region", "smoker"], without family.')
     by, column = facts.pop("by", None), facts.pop("column", None)
     family = getattr(families, name)
     parameters = inspect.signature(family).parameters
+    if name == families.DirichletCategorical.name and isinstance(schema.columns.get(column or ""), Number):
+        raise FormatError(
+            f'{file}: {column!r} is a Number: write family = "Histogram" with bins = 10, bins = [edges] or width = 5.'
+        )
     known_keys(file, facts, ("column", "by", *parameters), f"the family {name}")
     if by is not None and by in schema.columns and schema.columns[by].levels is None:
         raise FormatError(f"{file}: by = {by!r} is a Number; groups are the levels of a Category or a Boolean.")
@@ -100,13 +106,18 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrG
     part = schema.only([*columns, *([by] if by else [])])
     declared = part.columns[columns[0]]
     facts = {**{key: value for key, value in _declared(declared).items() if key in parameters}, **facts}
-    if isinstance(declared, Category) and {"lower", "upper", "bound"} & set(parameters):
-        raise FormatError(f"{file}: the family {name} is of a Number; {columns[0]!r} is a Category.")
+    numeric = {"lower", "upper", "bound"} & set(parameters)
+    if numeric and (
+        isinstance(declared, Category) or (name == families.Histogram.name and declared.levels is not None)
+    ):
+        raise FormatError(f"{file}: the family {name} is of a Number; {columns[0]!r} is a {type(declared).__name__}.")
     missing = [key for key, each in parameters.items() if each.default is each.empty and key not in facts]
     if missing:
         raise FormatError(f"{file}: the family {name} needs {', '.join(missing)} in [model].")
     try:
         model = family(**facts)
+    except ArgumentError as error:
+        raise FormatError(f"{file}: {error}") from error
     except (TypeError, ValueError, ArithmeticError) as error:
         if isinstance(error, SfumatoError):
             raise

@@ -121,6 +121,13 @@ def count_ends(law: CountLaw, level: float) -> tuple[float, float]:
     return float(math.floor(counts[first])), float(math.ceil(counts[last]))
 
 
+def count_median(law: CountLaw) -> float:
+    """The median of the number of records."""
+    order = np.argsort(law.own)
+    place = int(np.searchsorted(np.cumsum(law.weights[order]), 0.5))
+    return float(np.rint(law.own[order][min(place, len(order) - 1)]))
+
+
 def summed(counts: Array, chosen: NDArray[np.bool_], variance: float) -> Noisy:
     """The noisy count of a set of cells; the noise of all of them adds up."""
     return Noisy(float(counts[chosen].sum()), variance * int(np.count_nonzero(chosen)))
