@@ -22,8 +22,7 @@ from sfumato.models.families.cross_table import CrossTable
 from sfumato.queries.shares_by_level import Shares, aligned, place_of
 from sfumato.queries.statistics import cell_counts, count_laws
 from sfumato.queries.statistics.cell_counts import Counted
-from sfumato.queries.statistics.count_laws import REFERENCE
-from sfumato.queries.statistics.groups import CountLaw
+from sfumato.queries.statistics.count_laws import REFERENCE, ShareLaw
 from sfumato.queries.statistics.protocol import numbers_of
 
 # What a cross table shows: shares of all records, numbers of records, the last column given the others, or the reverse.
@@ -55,7 +54,7 @@ class Crossed:
         """Column -> levels; bins in words."""
         return dict(self.model.levels_of)
 
-    def law(self, own: Mapping[str, int], given: Mapping[str, int]) -> CountLaw:
+    def law(self, own: Mapping[str, int], given: Mapping[str, int]) -> ShareLaw:
         """The law of the share of some levels, among all records or among those with the levels `given`."""
         if self.counted is None:
             raise ArgumentError(_NO_COUNTS)
@@ -198,7 +197,7 @@ def _estimated(table: Crossed, axes: tuple[str, ...], given: tuple[str, ...], le
     levels = _levels(table, axes)
     shape = tuple(len(each) for each in levels)
     ends = np.empty((3, *shape))
-    read: Callable[[CountLaw, float], tuple[float, float, float]] = _count if of == COUNTS else _share
+    read: Callable[[ShareLaw, float], tuple[float, float, float]] = _count if of == COUNTS else _share
     for index in np.ndindex(*shape):
         fixed = dict(zip(axes, index, strict=True))
         row = {name: fixed.pop(name) for name in given}
@@ -206,12 +205,12 @@ def _estimated(table: Crossed, axes: tuple[str, ...], given: tuple[str, ...], le
     return Shares(axes, levels, ends[1], ends[0], ends[2], level, "records" if of == COUNTS else "share")
 
 
-def _share(law: CountLaw, level: float) -> tuple[float, float, float]:
+def _share(law: ShareLaw, level: float) -> tuple[float, float, float]:
     low, high = law.share_ends(level)
-    return low, law.share_quantile(0.5), high
+    return low, law.share_median(), high
 
 
-def _count(law: CountLaw, level: float) -> tuple[float, float, float]:
+def _count(law: ShareLaw, level: float) -> tuple[float, float, float]:
     low, high = count_laws.count_ends(law, level)
     return low, count_laws.count_median(law), high
 

@@ -21,8 +21,7 @@ from sfumato.models.families.histogram import Histogram
 from sfumato.queries.questions import Reply
 from sfumato.queries.shares_by_level import Shares
 from sfumato.queries.statistics import count_laws
-from sfumato.queries.statistics.count_laws import Noisy, share_law
-from sfumato.queries.statistics.groups import CountLaw
+from sfumato.queries.statistics.count_laws import Noisy, ShareLaw, share_law
 from sfumato.queries.statistics.protocol import Released, numbers_of
 from sfumato.queries.statistics.shares import prior_of_share, read
 
@@ -91,7 +90,7 @@ class HistogramView:
         ends = np.array([law.share_ends(share) for law in laws]).reshape(-1, 2)
         low = max((edges[k + 1] for k, (_, high) in enumerate(ends) if high < at), default=edges[0])
         high = min((edges[k + 1] for k, (low_end, _) in enumerate(ends) if low_end > at), default=edges[-1])
-        heights = np.maximum.accumulate([0.0, *(law.share_quantile(0.5) for law in laws), 1.0])
+        heights = np.maximum.accumulate([0.0, *(law.share_median() for law in laws), 1.0])
         value = float(np.interp(at, heights, edges))
         sentence = (
             f"{at:g}-quantile about {value:.4g}, interpolated in its bin; it lies between the edges {low:g} and {high:g} with "
@@ -106,7 +105,7 @@ class HistogramView:
             ends[:-1] -= 1
         return np.asarray(0.5 * (ends + self.model.edges[:-1]))
 
-    def _below(self, bins: int) -> CountLaw:
+    def _below(self, bins: int) -> ShareLaw:
         """The law of the share of the records in the first bins."""
         counts = self._counts()
         own = Noisy(float(counts[:bins].sum()), bins * self.variance)

@@ -148,7 +148,7 @@ def _with_intervals(
             fixed = dict(zip(axes, index, strict=True))
             row = {name: fixed.pop(name) for name in given}
             law = network_tables.law_of(network.counted, network.n, fixed, row)
-            ends[(slice(None), *index)] = (*law.share_ends(level), law.share_quantile(0.5))
+            ends[(slice(None), *index)] = (*law.share_ends(level), law.share_median())
     return Shares(axes, levels, ends[2], ends[0], ends[1], level)
 
 

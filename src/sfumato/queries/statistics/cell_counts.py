@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
 from sfumato.queries.statistics import count_laws
-from sfumato.queries.statistics.count_laws import REFERENCE, Noisy
-from sfumato.queries.statistics.groups import CountLaw
+from sfumato.queries.statistics.count_laws import REFERENCE, Noisy, ShareLaw
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,7 @@ def holding(tables: Sequence[Counted], names: Sequence[str]) -> list[Counted]:
 
 def share(
     tables: Sequence[Counted], n: int, levels: Mapping[str, int], prior: tuple[float, float] = REFERENCE
-) -> CountLaw:
+) -> ShareLaw:
     """The law of the share of the records that have these levels, among all n."""
     fitting = holding(tables, list(levels))
     own = count_laws.joined([table.set(levels) for table in fitting])
@@ -78,7 +77,7 @@ def conditional(
     given: Mapping[str, int],
     prior: tuple[float, float] = REFERENCE,
     counted: bool = True,
-) -> CountLaw:
+) -> ShareLaw:
     """The law of the share of these levels among the records that have the levels `given`.
 
     `counted` is false where a record may add fewer counts than n stands for: all others are then unknown.

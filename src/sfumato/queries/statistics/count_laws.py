@@ -55,12 +55,58 @@ class Noisy:
         return replace(self, count=n - self.count)
 
 
-def share_law(own: Noisy, others: Noisy, n: int, prior: tuple[float, float] = REFERENCE) -> CountLaw:
+@dataclass(frozen=True, eq=False)
+class ShareLaw:
+    """The posterior of a share, and whether a share of exactly 0 or 1 would be rejected.
+
+    `none` and `every` are the probabilities of noise as large as was seen if the own set, or the rest, held no record. The
+    reference prior has no mass at 0: an equal-tailed interval would always miss a share far below one record. Its end is
+    therefore moved to 0 (or 1) where that is not rejected at the level of one tail, as Brown, Cai and DasGupta (2001) modify
+    Jeffreys' interval. With a declared prior both probabilities are 0 and nothing is moved.
+    """
+
+    counts: CountLaw
+    none: float = 0.0
+    every: float = 0.0
+
+    def share_ends(self, level: float) -> tuple[float, float]:
+        """Ends of the interval of the true share."""
+        low, high = self.counts.share_ends(level)
+        # Narrow intervals locate the median, and are left as they are.
+        tail = 0.5 * (1 - level) if level >= 0.5 else 1.0
+        return (0.0 if self.none > tail else low), (1.0 if self.every > tail else high)
+
+    def share_median(self) -> float:
+        """The posterior median of the share."""
+        return self.counts.share_quantile(0.5)
+
+    def rows_ends(self, level: float) -> tuple[float, float]:
+        """Ends of the interval of the posterior mean that the rows themselves would give."""
+        return self.counts.rows_ends(level)
+
+
+def share_law(own: Noisy, others: Noisy, n: int, prior: tuple[float, float] = REFERENCE) -> ShareLaw:
     """The law of a set's share among n records, from the noisy counts of the set and of all others."""
     seen = own.joined(others.rest(n))
-    if seen.count > n / 2:  # runs are finest next to 0: the rarer side is counted
-        law = share_law(others, own, n, (prior[1], prior[0]))
-        return replace(law, own=law.rest, rest=law.own, prior=prior)
+    tails = _tail(seen.count, seen.variance), _tail(n - seen.count, seen.variance)
+    if seen.count <= n / 2:
+        return _judged(_counts_of(seen, n, prior), prior, tails)
+    # Runs are finest next to 0: the rarer side is counted.
+    law = _counts_of(seen.rest(n), n, (prior[1], prior[0]))
+    return _judged(replace(law, own=law.rest, rest=law.own, prior=prior), prior, tails)
+
+
+def _judged(law: CountLaw, prior: tuple[float, float], tails: tuple[float, float]) -> ShareLaw:
+    return ShareLaw(law, *tails) if prior is REFERENCE else ShareLaw(law)
+
+
+def _tail(count: float, variance: float) -> float:
+    """The probability of a noisy count of at least this where there is no record."""
+    return 0.5 * math.erfc(count / math.sqrt(2 * variance))
+
+
+def _counts_of(seen: Noisy, n: int, prior: tuple[float, float]) -> CountLaw:
+    """The possible counts of a set among n records with their weights, given its noisy count."""
     deviation = math.sqrt(seen.variance)
     low, high = _window(seen.count, deviation, n, _WINDOW)
     for _ in range(_WIDENINGS):
@@ -82,7 +128,7 @@ def row_law(
     n: int,
     prior: tuple[float, float] = REFERENCE,
     row: tuple[float, float] = REFERENCE,
-) -> CountLaw:
+) -> ShareLaw:
     """The law of a set's share within its row of hidden size; `row` is the prior of the row's share of all records.
 
     `others` of infinite variance says nothing: then the row has any size up to n.
@@ -108,11 +154,13 @@ def row_law(
         ends = wider
     else:
         raise ArgumentError(f"no {n:,} records have counts near these noisy ones: the release was edited.")
-    return _mixture(first.ravel(), second.ravel(), weights.ravel(), prior)
+    tails = _tail(k0, float(spread[0, 0])), _tail(l0, float(spread[1, 1]))
+    return _judged(_mixture(first.ravel(), second.ravel(), weights.ravel(), prior), prior, tails)
 
 
-def count_ends(law: CountLaw, level: float) -> tuple[float, float]:
+def count_ends(share: ShareLaw, level: float) -> tuple[float, float]:
     """Ends of the interval of the number of records itself, the noise alone: whole numbers, to the far side of a run."""
+    law = share.counts
     order = np.argsort(law.own)
     counts, reached = law.own[order], np.cumsum(law.weights[order])
     tail = 0.5 * (1 - level)
@@ -121,8 +169,9 @@ def count_ends(law: CountLaw, level: float) -> tuple[float, float]:
     return float(math.floor(counts[first])), float(math.ceil(counts[last]))
 
 
-def count_median(law: CountLaw) -> float:
+def count_median(share: ShareLaw) -> float:
     """The median of the number of records."""
+    law = share.counts
     order = np.argsort(law.own)
     place = int(np.searchsorted(np.cumsum(law.weights[order]), 0.5))
     return float(np.rint(law.own[order][min(place, len(order) - 1)]))

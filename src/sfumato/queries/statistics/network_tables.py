@@ -16,8 +16,7 @@ from sfumato.models.networks._tables import Tables
 from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.queries.statistics import cell_counts
 from sfumato.queries.statistics.cell_counts import Counted
-from sfumato.queries.statistics.count_laws import REFERENCE
-from sfumato.queries.statistics.groups import CountLaw
+from sfumato.queries.statistics.count_laws import REFERENCE, ShareLaw
 from sfumato.queries.statistics.protocol import Ends, Released
 
 # Most cells of which all intervals are computed at once: some 10 ms each.
@@ -80,7 +79,7 @@ def counted_tables(model: Tables, totals: Array, deviation: float) -> tuple[Coun
     return tuple(parts)
 
 
-def _laws(model: Tables, prior: Tables | None, n: int, totals: Array, deviation: float) -> Iterator[CountLaw]:
+def _laws(model: Tables, prior: Tables | None, n: int, totals: Array, deviation: float) -> Iterator[ShareLaw]:
     """The law of every cell's share of its row, in the order of the totals."""
     tables = counted_tables(model, totals, deviation)
     for place, table in enumerate(model.tables):
@@ -107,7 +106,7 @@ def law_of(
     given: Mapping[str, int],
     prior: tuple[float, float] = REFERENCE,
     filled: bool = True,
-) -> CountLaw:
+) -> ShareLaw:
     """The law of a share, of all records or given other columns."""
     if not given:
         return cell_counts.share(tables, n, own, prior)

@@ -15,8 +15,7 @@ import numpy as np
 from sfumato._quadrature import Array
 from sfumato.models.families import _cells
 from sfumato.models.families.dirichlet_categorical import DirichletCategorical
-from sfumato.queries.statistics.count_laws import REFERENCE, Noisy, share_law
-from sfumato.queries.statistics.groups import CountLaw
+from sfumato.queries.statistics.count_laws import REFERENCE, Noisy, ShareLaw, share_law
 from sfumato.queries.statistics.posterior import CELLS, Statistic, ends_of
 from sfumato.queries.statistics.protocol import Ends, Numbers, Released
 from sfumato.queries.statistics.rates import count_statistic
@@ -39,7 +38,7 @@ def read(model: DirichletCategorical, prior: DirichletCategorical, released: Rel
 
 def noisy_shares(
     model: DirichletCategorical, prior: DirichletCategorical, released: Released, totals: Array
-) -> list[CountLaw]:
+) -> list[ShareLaw]:
     """The law of every share, from noisy counts of all levels; that of the others together adds up their noise."""
     variance = (released.numbers.noise * model.sensitivity) ** 2
     whole, laws = float(totals.sum()), []
