@@ -25,10 +25,12 @@ from sfumato.queries.statistics.groups import CountLaw
 
 # The reference prior of one share when it alone is of interest (Berger and Bernardo 1992, for the multinomial).
 REFERENCE = (0.5, 0.5)
-# Deviations of a count to each side of its estimate, and how many runs of whole numbers make a deviation.
+# Deviations of a count to each side of its estimate, and how many runs of whole numbers make a deviation; fewer in two
+# dimensions, where their product counts: sums of a normal density at half deviations are exact to 1e-30.
 _WINDOW, _RUNS = 7.0, 6
-# Fewer in two dimensions, where their product counts.
-_WINDOW_2, _RUNS_2 = 5.5, 3
+_WINDOW_2, _RUNS_2 = 5.5, 2
+# A run is at most this part of its distance from 0, next to which the prior is steep.
+_NEAR = 6
 # A window is widened until the weights at its edges are below the first; parts of a mixture below the second are left out.
 _EDGE, _NOTHING = 1e-8, 1e-8
 _WIDENINGS = 40
@@ -160,21 +162,26 @@ def row_law(
 
 def count_ends(share: ShareLaw, level: float) -> tuple[float, float]:
     """Ends of the interval of the number of records itself, the noise alone: whole numbers, to the far side of a run."""
-    law = share.counts
-    order = np.argsort(law.own)
-    counts, reached = law.own[order], np.cumsum(law.weights[order])
-    tail = 0.5 * (1 - level)
-    first = min(int(np.searchsorted(reached, tail, side="right")), len(counts) - 1)
-    last = min(int(np.searchsorted(reached, 1 - tail)), len(counts) - 1)
-    return float(math.floor(counts[first])), float(math.ceil(counts[last]))
+    counts, reached = _by_count(share.counts)
+    tail, last = 0.5 * (1 - level), len(counts) - 1
+    first = min(int(np.searchsorted(reached, tail, side="right")), last)
+    final = min(int(np.searchsorted(reached, 1 - tail)), last)
+    # A run reaches half way to the middle of the next one.
+    low = 0.5 * (counts[first] + counts[first - 1]) if first > 0 else counts[0]
+    high = 0.5 * (counts[final] + counts[final + 1]) if final < last else counts[-1]
+    return float(math.ceil(low)), float(math.floor(high))
 
 
 def count_median(share: ShareLaw) -> float:
     """The median of the number of records."""
-    law = share.counts
-    order = np.argsort(law.own)
-    place = int(np.searchsorted(np.cumsum(law.weights[order]), 0.5))
-    return float(np.rint(law.own[order][min(place, len(order) - 1)]))
+    counts, reached = _by_count(share.counts)
+    return float(np.rint(counts[min(int(np.searchsorted(reached, 0.5)), len(counts) - 1)]))
+
+
+def _by_count(law: CountLaw) -> tuple[Array, Array]:
+    """The possible numbers of records in order, and the probability of at most so many."""
+    counts, places = np.unique(law.own, return_inverse=True)
+    return counts, np.cumsum(np.bincount(places.ravel(), weights=law.weights))
 
 
 def summed(counts: Array, chosen: NDArray[np.bool_], variance: float) -> Noisy:
@@ -227,7 +234,7 @@ def _runs(low: float, high: float, deviation: float, parts: int) -> tuple[Array,
     longest = max(1, math.floor(deviation / parts))
     first, last = math.floor(low), math.ceil(high)
     starts = [first]
-    while (following := starts[-1] + min(longest, max(1, starts[-1] // parts))) <= last:
+    while (following := starts[-1] + min(longest, max(1, starts[-1] // _NEAR))) <= last:
         starts.append(following)
     begin = np.array(starts, dtype=np.float64)
     end = np.append(begin[1:] - 1, float(last))
