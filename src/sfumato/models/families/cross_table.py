@@ -133,6 +133,12 @@ class CrossTable(DirichletCategorical):
                 )
         return tuple(name for name, _ in self.levels_of)
 
+    def record_in(self, place: int, columns: Sequence[str]) -> dict[str, Any]:
+        """A record in the cell at this place; a number is the lower edge of its bin."""
+        edges, index = dict(self.bins), np.unravel_index(place, self.axes)
+        levels = zip(self.levels_of, index, strict=True)
+        return {name: edges[name][int(k)] if name in edges else each[int(k)] for (name, each), k in levels}
+
     def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:
         """The number of records of each combination."""
         edges, place = dict(self.bins), np.zeros(len(block[columns[0]]), dtype=np.int64)

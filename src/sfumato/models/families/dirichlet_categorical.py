@@ -67,6 +67,10 @@ class DirichletCategorical(Counted):
         """The position of each record's level."""
         return np.asarray(values).astype(np.int64)
 
+    def record_in(self, place: int, columns: Sequence[str]) -> dict[str, Any]:
+        """A record of the level at this place, as a table writes it."""
+        return {columns[0]: self.levels[place]}
+
     @property
     def cells(self) -> int:
         """One count per level."""

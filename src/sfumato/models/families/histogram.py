@@ -65,6 +65,10 @@ class Histogram(DirichletCategorical):
         """The bin of each value."""
         return _bins.codes_of(values, self.edges)
 
+    def record_in(self, place: int, columns: Sequence[str]) -> dict[str, Any]:
+        """A record in the bin at this place: its lower edge."""
+        return {columns[0]: self.edges[place]}
+
     def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:
         """The number of records in each bin."""
         return np.bincount(self.codes(block[columns[0]]), minlength=self.cells).astype(np.int64)
