@@ -196,6 +196,12 @@ def test_the_quantile_of_a_histogram_lies_between_its_edges_as_often_as_it_says(
     assert one_bin < 29
 
 
+def test_the_share_below_an_edge_adds_up_the_noise_of_its_bins():
+    totals, each = HISTOGRAM.draws.totals, variance(HISTOGRAM, sf.families.DirichletCategorical(["a", "b"]))
+    law = share_law(Noisy(totals[:4].sum(), 4 * each), Noisy(totals[4:].sum(), 2 * each), N)
+    assert HISTOGRAM.histogram()._below(4).share_ends(0.9) == pytest.approx(law.share_ends(0.9), abs=1e-9)
+
+
 def test_a_histogram_without_noisy_counts_has_shares_alone():
     release = published(sf.families.Histogram(0, 90, 3, whole=True), mechanism="diffused")
     assert (release.histogram().bins.lower < release.histogram().bins.upper).all()
