@@ -82,3 +82,6 @@ class Histogram(DirichletCategorical):
         """Edges and prior; a prior that was left out stays out."""
         alpha = None if self.reference else list(self.alpha)
         return {"family": self.name, "edges": list(self.edges), "alpha": alpha, "whole": self.whole}
+
+    def __repr__(self) -> str:
+        return f"Histogram({self.cells} bins from {self.edges[0]:g} to {self.edges[-1]:g})"
