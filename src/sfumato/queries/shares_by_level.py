@@ -105,6 +105,6 @@ def aligned(rows: list[list[str]], right: int | None = None) -> str:
         "  ".join(
             cell.rjust(width) if right is not None and k >= right else cell.ljust(width)
             for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
+        ).rstrip()
         for row in rows
     )
