@@ -51,6 +51,8 @@ FAMILIES: dict[str, tuple[Callable[[], Any], int]] = {
     "BetaBernoulli, floor": (lambda: sf.families.BetaBernoulli(2, 3, 0.1), 12),
     "BetaBinomial": (lambda: sf.families.BetaBinomial(4, 6, 6), 12),
     "DirichletCategorical": (lambda: sf.families.DirichletCategorical(["a", "b", "c"], 3.0), 12),
+    "Histogram": (lambda: sf.families.Histogram(0, 6, [0, 1, 4, 6], alpha=3.0), 12),
+    "CrossTable": (lambda: sf.families.CrossTable({"a": ["x", "y"], "b": ["u", "v"]}, alpha=3.0), 12),
     "GammaPoisson": (lambda: sf.families.GammaPoisson(20, 5, 4), 12),
     "ExponentialRate": (lambda: sf.families.ExponentialRate(10, 10, 4), 12),
     "ExponentialRate, bounds": (lambda: sf.families.ExponentialRate(2, 1, 4, lower=0.5, upper=3.0), 12),
@@ -65,6 +67,7 @@ FAMILIES: dict[str, tuple[Callable[[], Any], int]] = {
     "Quantile": (lambda: sf.families.Quantile(0.5, [0.0, 1.0, 2.0, 4.0, 8.0]), 12),
     "NormalPrecision, bounds": (lambda: sf.families.NormalPrecision(2, 1, 0.0, 4.0, lower=0.5, upper=3.0), 12),
     "grouped rates": (lambda: sf.grouped(sf.families.BetaBernoulli(3, 3), "g", ["u", "v"]), 12),
+    "grouped histograms": (lambda: sf.grouped(sf.families.Histogram(0, 6, 3, alpha=3.0), "g", ["u", "v"]), 12),
     "grouped means": (lambda: sf.grouped(sf.families.BoundedMean(0, 6), "g", ["u", "v"]), 12),
     "network": (
         lambda: sf.networks.BayesianNetwork({"a": [], "b": ["a"]}, {"a": ["x", "y"], "b": ["u", "v"]}, 3.0), 12

@@ -27,6 +27,10 @@ SAID: dict[str, list[str]] = {
     "extending.md": ["must be at most 1; got 10001", "exponential -", "Pure 1.099", "probability of the truth (p)"],
     "families.md": [
         "region=north",
+        "Records in the data, 3,000 in all",
+        "approximation by bins",
+        "6 cells of 500 records on average",
+        "Shares within each row",
         "costs epsilon",
         "declare Number",
         "smoker",
@@ -66,6 +70,7 @@ SAID: dict[str, list[str]] = {
         "log_ratio=",
         "misses",
         "500 held-out records",
+        "quarter  rents  share   90 % interval",
     ],
     "regression_intervals.md": [
         "robust half-widths",
@@ -188,4 +193,5 @@ def test_every_spec_on_its_page_is_read(tmp_path):
         kinds.add(type(Spec.load(path).model).__name__)
     assert kinds == {
         "BetaBernoulli", "BoundedMean", "DirichletCategorical", "GammaPoisson", "Grouped", "Gibbs", "BayesianNetwork",
+        "Histogram", "CrossTable",
     }  # fmt: skip

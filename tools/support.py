@@ -15,6 +15,8 @@ from sfumato.errors import SfumatoError
 from sfumato.mechanisms import TABLE, named, serving
 from sfumato.mechanisms.protocol import CONVERGED, PROVED
 from sfumato.models.model import LOSSES
+from sfumato.models.networks._tables import Tables
+from sfumato.queries.statistics.network_tables import NO_COUNTS
 from sfumato.queries.statistics.table import reader_of
 
 ROOT = Path(__file__).parent.parent
@@ -56,6 +58,8 @@ MODELS: dict[str, tuple[Any, sf.Schema]] = {
     "rate above a floor": (_F.BetaBernoulli(2, 3, 0.1), _BITS),
     "rate of several trials": (_F.BetaBinomial(8, 20, 30), _COUNTS),
     "shares": (_F.DirichletCategorical(["red", "green", "blue"], 6.0), _COLOURS),
+    "histogram of a number": (_F.Histogram(0, 6, [0, 1, 3, 6], alpha=6.0), _NUMBERS),
+    "cross table": (_F.CrossTable({"g": ["a", "b"], "x": [False, True]}, alpha=6.0), _GROUPS),
     "mean without a model": (_F.BoundedMean(0, 6), _NUMBERS),
     "finite family": (_F.Finite.bernoulli(0.125), _BITS),
     "quantile": (_F.Quantile(0.5, [0, 1, 2, 4, 6]), _NUMBERS),
@@ -141,6 +145,8 @@ def _interval(model: Any, procedure: str) -> str:
         return str(error)
     if model.summed == LOSSES:
         return {"path": "from the transcript", "shaped-path": "yes"}.get(procedure, NO_TRANSCRIPT)
+    if isinstance(model, Tables) and procedure != "noisy-totals":
+        return NO_COUNTS
     return "yes"
 
 

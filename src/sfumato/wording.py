@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato._validate import visible
@@ -83,7 +83,7 @@ def _has_intervals(model: Mapping[str, Any]) -> bool:
     """Whether intervals from noisy totals are implemented: not for networks, and by group only for bits and categories."""
     inner = model.get("model")
     if isinstance(inner, Mapping):
-        return inner.get("family") in ("BetaBernoulli", "DirichletCategorical")
+        return inner.get("family") in ("BetaBernoulli", "DirichletCategorical", "Histogram")
     return "parents" not in model
 
 
@@ -113,6 +113,10 @@ def _model_in_words(model: Mapping[str, Any]) -> str:
         return f"{model['family']} of {', '.join(node for node, _ in model['parents'])}"
     if model.get("model") == "gibbs":
         return f"{_regression_name(model)} regression ({model['dimension']} coefficients)"
+    if isinstance(model.get("edges"), Sequence):
+        return f"{model.get('family')} of {len(model['edges']) - 1} bins"
+    if isinstance(model.get("levels_of"), Sequence):
+        return f"{model.get('family')} of {', '.join(name for name, _ in model['levels_of'])}"
     shown = {key: value for key, value in model.items() if not (key == "floor" and value == 0)}
     name, numbers = model.get("family", model.get("model", "a model")), _numbers(shown)
     return f"{name}({numbers})" if numbers else str(name)

@@ -85,6 +85,8 @@ OPEN: dict[str, tuple[Any, sf.Schema]] = {
     "rate of trials": (SUCCESSES, TRIALS),
     "shares": (SHARES, COLOURS),
     "two shares": (F.DirichletCategorical(["u", "v"], 6.0), sf.Schema({"x": sf.Category(["u", "v"])})),
+    "histogram": (F.Histogram(0, 6, [0, 1, 4, 6], alpha=[6.0, 7.0, 8.0]), NUMBERS),
+    "cross table": (F.CrossTable({"g": ["a", "b"], "x": [False, True]}, alpha=[6.0, 7.0, 8.0, 9.0]), by_group(BITS)),
     "events": (EVENTS, COUNTS),
     "durations": (DURATIONS, NUMBERS),
     "precision": (PRECISION, NUMBERS),

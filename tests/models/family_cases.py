@@ -71,6 +71,18 @@ CASES: dict[str, Case] = {
         lambda rng: rng.dirichlet([2.0, 1.0, 3.0, 1.5]),
         lambda rng, p, n: _column("x", np.array(["red", "green", "blue", "grey"])[rng.choice(4, n, p=p)]),
     ),
+    "Histogram": Case(
+        sf.families.Histogram(0, 60, [0, 18, 30, 60], alpha=[1.0, 2.0, 1.5]),
+        sf.Schema({"x": sf.Number(0, 60)}),
+        lambda rng: rng.dirichlet([1.0, 2.0, 1.5]),
+        lambda rng, p, n: _column("x", np.array([5.0, 18.0, 59.5])[rng.choice(3, n, p=p)]),
+    ),
+    "CrossTable": Case(
+        sf.families.CrossTable({"g": ["a", "b"], "x": [False, True]}, alpha=[2.0, 1.0, 1.5, 3.0]),
+        GROUPS,
+        lambda rng: rng.dirichlet([2.0, 1.0, 1.5, 3.0]),
+        lambda rng, p, n: (lambda k: {"g": np.array(["a", "b"])[k // 2], "x": k % 2 == 1})(rng.choice(4, n, p=p)),
+    ),
     "Grouped": Case(
         sf.grouped(sf.families.BetaBernoulli(2, 3), "g", ["a", "b"]),
         GROUPS,

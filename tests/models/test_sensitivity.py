@@ -30,6 +30,11 @@ MODELS = {name: (case.model, case.schema) for name, case in CASES.items()} | {
     "category by group": by_group(
         sf.families.DirichletCategorical(["s", "m"], [1.0, 2.0]), x=sf.Category(["s", "m"])
     ),
+    "histogram by group": by_group(sf.families.Histogram(0, 80, [0, 18, 40, 80]), x=sf.Number(0, 80)),
+    "cross table of three": (
+        sf.families.CrossTable({"u": LEVELS, "v": [False, True], "x": []}, {"x": [0, 18, 40, 80]}),
+        sf.Schema({"u": sf.Category(LEVELS), "v": sf.Boolean(), "x": sf.Number(0, 80)}),
+    ),
     "network": (
         sf.networks.BayesianNetwork({"u": [], "v": ["u"], "w": ["u", "v"]}, {"u": 2, "v": 3, "w": 2}),
         sf.Schema({"u": sf.Category([0, 1]), "v": sf.Category([0, 1, 2]), "w": sf.Category([0, 1])}),

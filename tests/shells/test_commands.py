@@ -137,6 +137,9 @@ def test_a_repeated_request_is_not_charged_again(clinic, sfumato):
 
 MODELS = {
     "histogram": 'family = "DirichletCategorical"\ncolumn = "ward"',
+    "histogram of a number": 'family = "Histogram"\ncolumn = "stay"\nwidth = 5',
+    "histogram by group": 'family = "Histogram"\ncolumn = "stay"\nbins = 4\nby = "ward"',
+    "cross table": 'cross = ["ward", "cured", "stay"]\nbins = { stay = 3 }',
     "mean": 'family = "BoundedMean"\ncolumn = "stay"',
     "counts": 'family = "GammaPoisson"\ncolumn = "stay"\nshape = 2.0\nrate = 0.1',
     "by group": 'family = "BetaBernoulli"\ncolumn = "cured"\nby = "ward"',

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sfumato.auditing.claims import Claim
 from sfumato.auditing.error_rates import Array
 from sfumato.auditing.guesses import Guesses, best_number, guessed
+from sfumato.auditing.schemas import public_schema
 from sfumato.dataset import Dataset
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
@@ -170,13 +171,14 @@ def _rows(n: int, features: int, norm: float, coins: Coins) -> Array:
 
 def _levels(model: DirichletCategorical, n: int) -> Canaries:
     """Record i has level 2 i or 2 i + 1; the others are spread over the levels in pairs, so that they favour neither."""
-    levels = np.array(model.levels, dtype=object)
-    count = min(n, len(levels) // 2)
-    schema = Schema({"x": Category(list(model.levels))}, name=_NAME)
+    count = min(n, len(model.levels) // 2)
+    schema = public_schema(model, n)
+    columns = model.columns(schema)
 
     def dataset(coins: Coins) -> Dataset:
         places = np.concatenate([2 * np.arange(count) + (coins < 0), np.arange(n - count) % (2 * count)])
-        return Dataset.from_table({"x": levels[places]}, schema=schema)
+        records = [model.record_in(int(place), columns) for place in places]
+        return Dataset.from_table({name: [record[name] for record in records] for name in columns}, schema=schema)
 
     def scores(draws: Draws) -> Array:
         logs = np.log(draws.flat()).mean(axis=0)[: 2 * count]

@@ -62,6 +62,14 @@ def _columns(model: Any) -> dict[str, Column] | None:
             node: Number(bins[node][0], bins[node][-1]) if node in bins else _of_levels(levels)
             for node, levels in model.cardinalities
         }
+    if isinstance(model, families.CrossTable):
+        bins = dict(model.bins)
+        return {
+            name: Number(bins[name][0], bins[name][-1], integer=name in model.whole)
+            if name in bins
+            else _of_levels(levels)
+            for name, levels in model.levels_of
+        }
     if isinstance(model, MarkovChain):
         states = _level_list(model.states)
         column = _of_levels([*states, *(() if model.end is None else (model.end,))], chain=True)
@@ -83,6 +91,8 @@ def _column(model: Any) -> Column | None:
         return Number(0, model.trials, integer=True)
     if isinstance(model, families.GammaPoisson):
         return Number(0, model.bound, integer=True)
+    if isinstance(model, families.Histogram):
+        return Number(model.edges[0], model.edges[-1], integer=model.whole)
     if isinstance(model, families.DirichletCategorical):
         return Category(list(model.levels))
     if isinstance(model, families.Finite):

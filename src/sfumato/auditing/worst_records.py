@@ -108,9 +108,9 @@ def _central_values(model: GammaRate, centre: float, far: float, n: int, power: 
 
 def _shares(model: families.DirichletCategorical, schema: Schema, n: int, power: float) -> list[Candidate]:
     """From the rarest cell of the prior to the next; the others in a third cell, else in one of the two."""
-    (name,) = model.columns(schema)
+    columns = model.columns(schema)
     order = sorted(range(len(model.levels)), key=lambda place: model.alpha[place])
-    records = [{**plain(schema), name: model.levels[place]} for place in order]
+    records = [{**plain(schema), **model.record_in(place, columns)} for place in order]
     third = [("a third", records[-1])] if len(records) > 2 else []
     others = [*third, ("the old one", records[0]), ("the new one", records[1])]
     name = "one record changes its level, all others are in"

@@ -12,6 +12,7 @@ from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.protocol import Parameters, Task
+from sfumato.queries import plan_notes
 
 GOALS = ("draws", "estimate")
 # Version 1 named no procedure and held the words of the expectation.
@@ -110,6 +111,8 @@ class Plan:
             ("work", str(self.cost)),
             ("digest", self.digest[:16]),
         ]
+        # After what is expected: what a reader of this release will be refused, and how large a cell should be.
+        rows[7:7] = plan_notes.notes(self.model, self.n, self.procedure, dict(self.parameters).get("noise"))
         if self.note:
             rows.insert(3, ("note", self.note))
         return "\n".join(f"{name:<10} {value}" for name, value in rows)

@@ -24,6 +24,7 @@ from sfumato.models import _centred
 from sfumato.models.families import _cells
 from sfumato.models.families._counts import ONE_MOVED
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
+from sfumato.models.families.cross_table import CrossTable
 from sfumato.models.families.dirichlet_categorical import DirichletCategorical
 from sfumato.models.families.family import Array, Claim, Family
 from sfumato.models.laws import Dirichlet, Product
@@ -52,6 +53,10 @@ class Grouped(Family):
     def __post_init__(self) -> None:
         if not isinstance(self.model, Family) or isinstance(self.model, Grouped) or self.model.utility:
             raise ArgumentError(f"model must be one of sf.families with totals to group; got {self.model!r}.")
+        if isinstance(self.model, CrossTable):
+            raise ArgumentError(
+                f"a cross table is not grouped: add {self.by!r} to its columns, and ask for the shares within each group."
+            )
         if len(self.levels) < 2 or len(set(self.levels)) != len(self.levels):
             raise ArgumentError(f"levels must be at least two different groups; got {self.levels!r}.")
         object.__setattr__(self, "drawn", self.model.drawn)
@@ -114,9 +119,10 @@ class Grouped(Family):
         groups = np.asarray(block[columns[0]]).astype(np.int64)
         if self._cells is not None:
             size = len(self._cells)
-            codes = np.asarray(block[columns[1]]).astype(np.int64)
-            if isinstance(self.model, BetaBernoulli):
-                codes = 1 - (codes != 0)  # ones are the first cell
+            if isinstance(self.model, DirichletCategorical):
+                codes = self.model.codes(block[columns[1]])
+            else:
+                codes = 1 - (np.asarray(block[columns[1]]).astype(np.int64) != 0)  # ones are the first cell
             return np.bincount(groups * size + codes, minlength=len(self.levels) * size).astype(np.int64)
         rows = []
         for group in range(len(self.levels)):

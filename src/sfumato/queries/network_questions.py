@@ -1,4 +1,4 @@
-"""Questions to a released network, as methods of a release: shares of its columns, and synthetic tables."""
+"""Questions to a released network, cross table or histogram, as methods of a release: shares of columns, synthetic tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sfumato.draws import Draws
 
 
 class NetworkQuestions:
-    """The part of `Release` that reads the tables of a network."""
+    """The part of `Release` that reads tables: of a network, a cross table or a histogram."""
 
     draws: Draws
     plan: Mapping[str, Any]
@@ -23,23 +23,60 @@ class NetworkQuestions:
 
         return synthesize.synthesize(self._tables(debias, draw), rows, randomness, to)
 
-    def marginal(self, columns: Any, *, debias: bool = True, draw: int | None = None) -> Any:
-        """Joint shares of some columns of a released network."""
-        from sfumato.queries import tables
+    def marginal(
+        self, columns: Any, *, interval: float | None = None, debias: bool = True, draw: int | None = None
+    ) -> Any:
+        """Joint shares of some columns of a released network or cross table.
 
-        return tables.marginal(self._tables(debias, draw), columns)
+        With `interval`, a level such as 0.9, they are estimated from the noisy counts, with intervals that include the privacy
+        noise and the sampling of the records; `debias` and `draw` then have no part in them.
+        """
+        from sfumato.queries import cross_tables, tables
 
-    def conditional(self, column: str, given: Any, *, debias: bool = True, draw: int | None = None) -> Any:
-        """Shares of a column of a released network given others: a mapping to levels, or names."""
-        from sfumato.queries import tables
+        if cross_tables.is_cross(self.plan):
+            return cross_tables.marginal(self._crossed(), columns, interval)
+        return tables.marginal(self._tables(debias, draw), columns, interval)
 
-        return tables.conditional(self._tables(debias, draw), column, given)
+    def conditional(
+        self, column: str, given: Any, *, interval: float | None = None, debias: bool = True, draw: int | None = None
+    ) -> Any:
+        """Shares of a column of a released network or cross table given others: a mapping to levels, or names.
+
+        With `interval`, a level such as 0.9, they are estimated from the noisy counts, with intervals.
+        """
+        from sfumato.queries import cross_tables, tables
+
+        if cross_tables.is_cross(self.plan):
+            return cross_tables.conditional(self._crossed(), column, given, interval)
+        return tables.conditional(self._tables(debias, draw), column, given, interval)
+
+    def cross_table(self, *columns: str, of: str = "shares", level: float = 0.9) -> Any:
+        """The released cross table with intervals and margins, or the table of some of its columns, in this order.
+
+        `of` is "shares" of all records, "counts" of records in the data, "row shares" (the last column given the others) or
+        "column shares" (the others given the last column). It prints as a table; `to_pandas()` has one row per cell.
+        """
+        from sfumato.queries import cross_tables
+
+        return cross_tables.cross_table(self._crossed(), columns, of, level)
+
+    def histogram(self, of: str = "shares", level: float = 0.9) -> Any:
+        """The released histogram of a number: the "shares" or "counts" of its bins with intervals, and approximate quantiles."""
+        from sfumato.queries import histograms
+
+        return histograms.histogram(self.draws, self.plan, of, level)
 
     def to_pgmpy(self, *, debias: bool = True, draw: int | None = None) -> Any:
         """A released network as a pgmpy model, where pgmpy is installed."""
         from sfumato.queries import tables
 
         return tables.to_pgmpy(self._tables(debias, draw))
+
+    def _crossed(self) -> Any:
+        """The cross table of a release."""
+        from sfumato.queries import cross_tables
+
+        return cross_tables.read(self.draws, self.plan)
 
     def _tables(self, debias: bool, draw: int | None) -> Any:
         """The tables of a released network."""

@@ -176,7 +176,7 @@ class Questions:
     def _shares(self) -> Array:
         """Shares (draws, levels) of a release whose draws are shares, or a rate with its complement."""
         name, values = self.sample.plan["model"].get("family"), self.sample.values
-        if name == "DirichletCategorical":
+        if name in ("DirichletCategorical", "Histogram", "CrossTable"):
             return values
         if name in ("BetaBernoulli", "BetaBinomial"):
             return np.stack([1 - values, values], axis=-1)

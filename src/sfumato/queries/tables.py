@@ -7,13 +7,13 @@ power and n are public, so with `debias` (the default) the prior's pull is undon
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._validate import visible
+from sfumato import _validate
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.models import families
@@ -22,43 +22,13 @@ from sfumato.models.networks._elimination import joint
 from sfumato.models.networks._tables import Factor, Tables
 from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.queries.convert import needed
+from sfumato.queries.shares_by_level import Shares, place_of
+from sfumato.queries.statistics import cell_counts, network_tables
+from sfumato.queries.statistics.cell_counts import Counted
+from sfumato.queries.statistics.protocol import numbers_of
 from sfumato.schema import Schema
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Shares:
-    """Shares of the combinations of some columns: `values` has one axis per column, `levels` name its entries."""
-
-    columns: tuple[str, ...]
-    levels: tuple[tuple[Any, ...], ...]
-    values: Array
-
-    def __getitem__(self, combination: Any) -> float:
-        """The share of one level, or of one combination of levels."""
-        key = combination if isinstance(combination, tuple) else (combination,)
-        if len(key) != len(self.columns):
-            raise ArgumentError(f"name one level of each of {', '.join(self.columns)}; got {combination!r}.")
-        pairs = zip(self.columns, self.levels, key, strict=True)
-        return float(self.values[tuple(_place(column, levels, level) for column, levels, level in pairs)])
-
-    def to_dict(self) -> dict[Any, float]:
-        """Combination -> share; single levels where there is one column."""
-        if len(self.columns) == 1:
-            return dict(zip(self.levels[0], map(float, self.values), strict=True))
-        return {
-            tuple(levels[k] for levels, k in zip(self.levels, index, strict=True)): float(value)
-            for index, value in np.ndenumerate(self.values)
-        }
-
-    def __str__(self) -> str:
-        rows = [(*self.columns, "share")]
-        for index, value in np.ndenumerate(self.values):
-            rows.append((*(str(levels[k]) for levels, k in zip(self.levels, index, strict=True)), f"{value:.4f}"))
-        rows = [tuple(map(visible, row)) for row in rows]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +39,9 @@ class Network:
     schema: Schema
     factors: tuple[Factor, ...]
     levels: Mapping[str, tuple[Any, ...]]
+    n: int = 0
+    # Noisy counts of each table, or the reason why there are none.
+    counted: tuple[Counted, ...] | str = network_tables.NO_COUNTS
 
 
 def read(
@@ -89,7 +62,26 @@ def read(
         freed = model.unshrunk(values, plan["n"], numbers.get("power", 1.0), numbers.get("strength", 1.0))
         values = values if freed is None else freed
     levels = {name: _levels(model, declared, name) for name in columns}
-    return Network(model, declared, tuple(model.factors(values, columns)), levels)
+    factors = tuple(model.factors(values, columns))
+    return Network(model, declared, factors, levels, int(plan["n"]), _counted(model, columns, draws, plan))
+
+
+def _counted(
+    model: Tables, columns: tuple[str, ...], draws: Draws, plan: Mapping[str, Any]
+) -> tuple[Counted, ...] | str:
+    """The noisy counts of each table by the names of its columns, or the reason why there are none."""
+    reason = network_tables.unreadable(model, draws.totals is not None)
+    if reason is not None or draws.totals is None:
+        return str(reason)
+    tables = network_tables.counted_tables(model, draws.totals, numbers_of(plan).noise * model.sensitivity)
+    if isinstance(model, BayesianNetwork):
+        return tables
+    if len(tables) > 1:
+        return (
+            "no interval: the steps of a trajectory share one table, which counts no column by itself; release.interval() has "
+            "the intervals of the first state and of the transitions."
+        )
+    return (replace(tables[0], columns=columns),)
 
 
 def _levels(model: Tables, schema: Schema, name: str) -> tuple[Any, ...]:
@@ -100,33 +92,64 @@ def _levels(model: Tables, schema: Schema, name: str) -> tuple[Any, ...]:
     return words(model, name)
 
 
-def _place(column: str, levels: tuple[Any, ...], level: Any) -> int:
-    if level not in levels:
-        raise ArgumentError(f"column {column!r} has the levels {', '.join(map(repr, levels))}; got {level!r}.")
-    return levels.index(level)
-
-
-def marginal(network: Network, columns: str | Sequence[str]) -> Shares:
-    """Joint shares of some columns."""
+def marginal(network: Network, columns: str | Sequence[str], interval: float | None = None) -> Shares:
+    """Joint shares of some columns; with `interval`, a level such as 0.9, from the noisy counts, with intervals."""
     wanted = _named(network, columns)
-    return Shares(wanted, tuple(network.levels[name] for name in wanted), joint(network.factors, wanted))
+    levels = tuple(network.levels[name] for name in wanted)
+    if interval is None:
+        return Shares(wanted, levels, joint(network.factors, wanted))
+    return _with_intervals(network, wanted, levels, (), interval)
 
 
-def conditional(network: Network, column: str, given: str | Sequence[str] | Mapping[str, Any]) -> Shares:
+def conditional(
+    network: Network,
+    column: str,
+    given: str | Sequence[str] | Mapping[str, Any],
+    interval: float | None = None,
+) -> Shares:
     """Shares of a column given others: given levels, one share per level; given names, one row per combination of theirs.
 
-    A combination that the tables make impossible has no conditional: its row is not a number.
+    A combination that the tables make impossible has no conditional: its row is not a number. With `interval`, a level such as
+    0.9, the shares are estimated from the noisy counts and have intervals.
     """
     (wanted,) = _named(network, column)
     names = _named(network, list(given) if isinstance(given, Mapping) else given)
     if wanted in names:
         raise ArgumentError(f"column {wanted!r} cannot be given to itself.")
-    values = _given(network, wanted, names)
-    if not isinstance(given, Mapping):
-        axes = (*names, wanted)
-        return Shares(axes, tuple(network.levels[name] for name in axes), values)
-    place = tuple(_place(name, network.levels[name], given[name]) for name in names)
-    return Shares((wanted,), (network.levels[wanted],), values[place])
+    axes = (*names, wanted)
+    levels = tuple(network.levels[name] for name in axes)
+    place: tuple[int, ...] = ()
+    if isinstance(given, Mapping):
+        place = tuple(place_of(name, network.levels[name], given[name]) for name in names)
+    if interval is None:
+        shares = Shares(axes, levels, _given(network, wanted, names))
+    else:
+        shares = _with_intervals(network, axes, levels, names, interval, place)
+    return shares if not place else shares.at(place)
+
+
+def _with_intervals(
+    network: Network,
+    axes: tuple[str, ...],
+    levels: tuple[tuple[Any, ...], ...],
+    given: tuple[str, ...],
+    interval: float,
+    place: tuple[int, ...] = (),
+) -> Shares:
+    """Estimates and intervals of all shares, or of those at one `place` of the first axes, the others not computed."""
+    level = _validate.between("interval", interval, 0.0, 1.0)
+    if isinstance(network.counted, str):
+        raise ArgumentError(network.counted)
+    cell_counts.holding(network.counted, axes)
+    shape = tuple(len(each) for each in levels)
+    ends = np.full((3, *shape), np.nan)
+    for index in np.ndindex(*shape):
+        if index[: len(place)] == place:
+            fixed = dict(zip(axes, index, strict=True))
+            row = {name: fixed.pop(name) for name in given}
+            law = network_tables.law_of(network.counted, network.n, fixed, row)
+            ends[(slice(None), *index)] = (*law.share_ends(level), law.share_median())
+    return Shares(axes, levels, ends[2], ends[0], ends[1], level)
 
 
 def _given(network: Network, wanted: str, names: tuple[str, ...]) -> Array:

@@ -146,20 +146,6 @@ def attacker(file: ReleaseFile, as_json: Json = False) -> None:
 
 
 @_question
-def marginal(
-    file: ReleaseFile,
-    columns: Annotated[list[str], typer.Argument(help="Columns of the network.")],
-    as_json: Json = False,
-) -> None:
-    """Joint shares of some columns of a released network.
-
-    Example: sfumato query marginal table.sfumato region smoker
-    """
-    table = opened(file).marginal(columns)
-    emit(as_json, {"columns": table.columns, "levels": table.levels, "shares": table.values}, str(table))
-
-
-@_question
 def synthesize(
     file: ReleaseFile,
     rows: Annotated[int, typer.Option(help="How many rows.")] = 1000,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.errors import ArgumentError
-from sfumato.shells import query_commands, regression_commands
+from sfumato.shells import query_commands, regression_commands, table_commands
 from sfumato.shells.forged_files import blames_a_forged_file
 from sfumato.shells.interrupting import says_what_was_charged
 from sfumato.shells.ledger_commands import WitnessFile
@@ -178,4 +178,5 @@ def add_to(app: typer.Typer) -> None:
     for command in (demo, spec, plan, rehearse, price_list, compare, release, show, report):
         app.command(command.__name__.replace("_", "-"))(command)
     regression_commands.add_to(query_commands.app)
+    table_commands.add_to(query_commands.app)
     app.add_typer(query_commands.app, name="query")

@@ -14,7 +14,7 @@ from typing import Any
 from sfumato._version import __version__
 from sfumato.errors import ArgumentError, SfumatoError
 from sfumato.models.model import LOSSES
-from sfumato.shells import report_audit, report_regression, svg
+from sfumato.shells import report_audit, report_cross, report_regression, svg
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.report_tables import table
 from sfumato.wording import columns_read, expected_in_words
@@ -162,6 +162,8 @@ def _results(release: Any) -> str:
 
     if regression_of(release.plan) is not None:
         return report_regression.results(release, _LEVEL, _MOST_LABELS)
+    if report_cross.is_shown(release):
+        return report_cross.results(release, _LEVEL, _MOST_LABELS)
     labels, hidden = release.labels[:_MOST_LABELS], len(release.labels) - _MOST_LABELS
     means = [f"{mean:.5g}" for mean in release.mean().ravel()[:_MOST_LABELS]]
     more = f"<p>… and {hidden} more in the file.</p>" if hidden > 0 else ""

@@ -1,4 +1,4 @@
-"""The [model] table of a spec file: a family, a regression or a network of the schema's columns."""
+"""The [model] table of a spec file: a family, a regression, a network or a cross table of the schema's columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sfumato.models.reading import FamilyOrGibbs
 
 # The key that decides which model [model] describes.
-_KINDS = ("family", "regression", "network")
+_KINDS = ("family", "regression", "network", "cross")
 
 
 def known_keys(file: str, table: Any, keys: tuple[str, ...], what: str) -> None:
@@ -42,7 +42,7 @@ def read_model(file: str, facts: dict[str, Any], schema: Schema) -> tuple[Family
             f"{file}: [model] needs exactly one of {', '.join(_KINDS)}; got {', '.join(kinds) or 'none'}."
         )
     _check_types(file, facts)
-    build = {"family": _family, "regression": _regression, "network": _network}[kinds[0]]
+    build = {"family": _family, "regression": _regression, "network": _network, "cross": _cross}[kinds[0]]
     return build(file, facts, schema)
 
 
@@ -86,9 +86,15 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrG
     if name not in known:
         hint = _hint(name, known, 0.4)
         raise FormatError(f"{file}: family must be one of {', '.join(known)}; got {name!r}.{hint}")
+    if name == families.CrossTable.name:
+        raise FormatError(f'{file}: a cross table is written cross = ["region", "smoker"], without family.')
     by, column = facts.pop("by", None), facts.pop("column", None)
     family = getattr(families, name)
     parameters = inspect.signature(family).parameters
+    if name == families.DirichletCategorical.name and isinstance(schema.columns.get(column or ""), Number):
+        raise FormatError(
+            f'{file}: {column!r} is a Number: write family = "Histogram" with bins = 10, bins = [edges] or width = 5.'
+        )
     known_keys(file, facts, ("column", "by", *parameters), f"the family {name}")
     if by is not None and by in schema.columns and schema.columns[by].levels is None:
         raise FormatError(f"{file}: by = {by!r} is a Number; groups are the levels of a Category or a Boolean.")
@@ -100,13 +106,18 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrG
     part = schema.only([*columns, *([by] if by else [])])
     declared = part.columns[columns[0]]
     facts = {**{key: value for key, value in _declared(declared).items() if key in parameters}, **facts}
-    if isinstance(declared, Category) and {"lower", "upper", "bound"} & set(parameters):
-        raise FormatError(f"{file}: the family {name} is of a Number; {columns[0]!r} is a Category.")
+    numeric = {"lower", "upper", "bound"} & set(parameters)
+    if numeric and (
+        isinstance(declared, Category) or (name == families.Histogram.name and declared.levels is not None)
+    ):
+        raise FormatError(f"{file}: the family {name} is of a Number; {columns[0]!r} is a {type(declared).__name__}.")
     missing = [key for key, each in parameters.items() if each.default is each.empty and key not in facts]
     if missing:
         raise FormatError(f"{file}: the family {name} needs {', '.join(missing)} in [model].")
     try:
         model = family(**facts)
+    except ArgumentError as error:
+        raise FormatError(f"{file}: {error}") from error
     except (TypeError, ValueError, ArithmeticError) as error:
         if isinstance(error, SfumatoError):
             raise
@@ -121,8 +132,30 @@ def _declared(column: Any) -> dict[str, Any]:
         return {"levels": column.levels}
     if isinstance(column, Number):
         bound = int(column.upper) if column.integer else column.upper
-        return {"lower": column.lower, "upper": column.upper, "bound": bound}
+        return {"lower": column.lower, "upper": column.upper, "bound": bound, "whole": column.integer}
     return {}
+
+
+def _cross(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrGibbs, Schema]:
+    from sfumato.models.families import CrossTable
+
+    columns = facts.pop("cross")
+    if not _names(columns):
+        raise FormatError(
+            f'{file}: cross must be a list of columns such as cross = ["region", "smoker"]; got {_validate.shown(columns)}.'
+        )
+    known_keys(file, facts, ("bins", "alpha"), "[model] of a cross table")
+    bins = facts.get("bins", {})
+    if not isinstance(bins, Mapping):
+        raise FormatError(
+            f"{file}: bins of a cross table must be a table column = number of bins, = [edges] or = {{ width = 5 }}, such as "
+            f"bins = {{ age = 10 }}; got {_validate.shown(bins)}."
+        )
+    try:
+        model = CrossTable.from_schema(schema, columns, **facts)
+    except ArgumentError as error:
+        raise FormatError(f"{file}: {error}") from error
+    return model, schema.only(columns)
 
 
 def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrGibbs, Schema]:

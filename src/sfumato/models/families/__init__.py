@@ -9,11 +9,13 @@ from sfumato.errors import FormatError
 from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.families.beta_binomial import BetaBinomial
 from sfumato.models.families.bounded_mean import BoundedMean
+from sfumato.models.families.cross_table import CrossTable
 from sfumato.models.families.dirichlet_categorical import DirichletCategorical
 from sfumato.models.families.exponential_rate import ExponentialRate
 from sfumato.models.families.finite import Finite
 from sfumato.models.families.gamma_poisson import GammaPoisson
 from sfumato.models.families.gaussian_mean import GaussianMean
+from sfumato.models.families.histogram import Histogram
 from sfumato.models.families.laplace_scale import LaplaceScale
 from sfumato.models.families.logit_normal import LogitNormal
 from sfumato.models.families.multivariate_normal import MultivariateNormal
@@ -26,11 +28,13 @@ __all__ = [
     "BetaBernoulli",
     "BetaBinomial",
     "BoundedMean",
+    "CrossTable",
     "DirichletCategorical",
     "ExponentialRate",
     "Finite",
     "GammaPoisson",
     "GaussianMean",
+    "Histogram",
     "LaplaceScale",
     "LogitNormal",
     "MultivariateNormal",
@@ -47,6 +51,8 @@ TABLE: dict[str, Any] = {
         BetaBernoulli,
         BetaBinomial,
         DirichletCategorical,
+        Histogram,
+        CrossTable,
         BoundedMean,
         Finite,
         Quantile,

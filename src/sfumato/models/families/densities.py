@@ -23,6 +23,7 @@ from sfumato.models.families.family import Array, Family
 from sfumato.models.families.finite import Finite
 from sfumato.models.families.gamma_poisson import GammaPoisson
 from sfumato.models.families.gaussian_mean import GaussianMean
+from sfumato.models.families.histogram import Histogram
 from sfumato.models.families.laplace_scale import LaplaceScale
 from sfumato.models.families.logit_normal import LogitNormal
 from sfumato.models.families.multivariate_normal import MultivariateNormal
@@ -59,6 +60,11 @@ def _categorical(model: DirichletCategorical, theta: Array, records: Array) -> A
     chosen = np.take_along_axis(shares, np.broadcast_to(places, shape)[..., None], axis=-1)[..., 0]
     with np.errstate(divide="ignore"):  # a share of 0 makes its level impossible
         return np.asarray(np.log(chosen))
+
+
+def _binned(model: Histogram, theta: Array, records: Array) -> Array:
+    """The log share of each record's bin: a probability of bins, not a density of values."""
+    return _categorical(model, theta, model.codes(records).astype(np.float64))
 
 
 def _poisson(model: GammaPoisson, theta: Array, records: Array) -> Array:
@@ -117,6 +123,7 @@ DENSITIES: dict[type[Family], Callable[[Any, Array, Array], Array]] = {
     BetaBernoulli: _rate,
     BetaBinomial: _rate,
     DirichletCategorical: _categorical,
+    Histogram: _binned,
     GammaPoisson: _poisson,
     ExponentialRate: _exponential,
     LaplaceScale: _laplace,

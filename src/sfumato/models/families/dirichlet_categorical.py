@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
@@ -19,6 +20,19 @@ from sfumato.models.families._finite_table import read_levels
 from sfumato.models.families.family import Array, Claim
 from sfumato.models.laws import Dirichlet
 from sfumato.schema import Schema
+
+# Prior cells of draws where none are declared: Jeffreys' prior of shares.
+_JEFFREYS = 0.5
+
+
+def read_alpha(alpha: float | Sequence[float] | None, size: int) -> tuple[float, ...]:
+    """One prior cell per level, from one number for all or one for each; 1/2 where none is given."""
+    if isinstance(alpha, str | bool):
+        raise ArgumentError(f"alpha must be a number or one per level; got {alpha!r}.")
+    given = [alpha] * size if isinstance(alpha, int | float) else [_JEFFREYS] * size if alpha is None else list(alpha)
+    if len(given) != size:
+        raise ArgumentError(f"alpha must be one number or one per level ({size}); got {len(given)}.")
+    return tuple(_validate.positive("alpha", value) for value in given)
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,14 +46,13 @@ class DirichletCategorical(Counted):
     alpha: tuple[float, ...]
     name = "DirichletCategorical"
     quantity = "shares"
+    # Whether no prior was declared: intervals then use the reference prior of a single share, Beta(1/2, 1/2).
+    reference = False
 
     def __init__(self, levels: Sequence[Any], alpha: float | Sequence[float] = 1.0) -> None:
         named = read_levels(range(levels) if isinstance(levels, int) else levels)
-        given = [alpha] * len(named) if isinstance(alpha, (int, float)) else list(alpha)
-        if len(given) != len(named):
-            raise ArgumentError(f"alpha must be one number or one per level ({len(named)}); got {len(given)}.")
         object.__setattr__(self, "levels", named)
-        object.__setattr__(self, "alpha", tuple(_validate.positive("alpha", value) for value in given))
+        object.__setattr__(self, "alpha", read_alpha(alpha, len(named)))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -49,6 +62,14 @@ class DirichletCategorical(Counted):
     def columns(self, schema: Schema) -> tuple[str, ...]:
         """The Category column, whose levels must be the model's, in the same order."""
         return (column_of_levels(schema, self.levels, self.name, "DirichletCategorical({})"),)
+
+    def codes(self, values: Any) -> NDArray[np.int64]:
+        """The position of each record's level."""
+        return np.asarray(values).astype(np.int64)
+
+    def record_in(self, place: int, columns: Sequence[str]) -> dict[str, Any]:
+        """A record of the level at this place, as a table writes it."""
+        return {columns[0]: self.levels[place]}
 
     @property
     def cells(self) -> int:

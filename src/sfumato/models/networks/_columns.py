@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
+from sfumato.models.families import _bins
 from sfumato.models.networks._tables import size_of
 from sfumato.schema import Number, Schema
 
 if TYPE_CHECKING:
     from sfumato.models.networks.bayesian_network import BayesianNetwork
 
-Edges = tuple[float, ...]
+Edges = _bins.Edges
 # As many cells as the finest grid of a share has.
 _MOST_BINS = 2**16
 
@@ -56,7 +57,7 @@ def edges_of(schema: Schema, bins: Mapping[str, Any], named: set[str]) -> dict[s
             count = _validate.whole(
                 f"bins[{name!r}]", given, 2, _MOST_BINS, "every bin is a cell of the network's tables"
             )
-            edges = [column.lower + (column.upper - column.lower) * k / count for k in range(count)] + [column.upper]
+            edges = _bins.equal_edges(column.lower, column.upper, count)
         rising[name] = _rising(name, edges)
     return rising
 
@@ -97,7 +98,7 @@ def codes(values: Any, size: int, edges: Edges | None) -> NDArray[np.int64]:
     """Whole numbers in [0, size): positions of levels, or of bins; clipped once more, whatever comes in."""
     if edges is None:
         return np.clip(np.asarray(values).astype(np.int64), 0, size - 1)
-    return np.searchsorted(np.array(edges[1:-1]), np.asarray(values, dtype=np.float64), side="right").astype(np.int64)
+    return _bins.codes_of(values, edges)
 
 
 def words(model: BayesianNetwork, node: str) -> tuple[str, ...]:

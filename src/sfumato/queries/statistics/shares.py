@@ -1,7 +1,8 @@
-"""Shares of a histogram: the count of each level behind draws by stick-breaking, or behind noisy, projected counts.
+"""Shares of a histogram: the count of each level behind draws by stick-breaking, or behind noisy counts.
 
 The share of one level is Beta given its count and the count is binomial given the share, whatever the other levels: each
-share is a rate of its own. Only the projection of noisy counts onto those that sum to n makes them depend on each other.
+share is a rate of its own. From released noisy counts its law is that of `count_laws`. Releases that keep the draws alone are
+read through the projection of the noisy counts onto those that sum to n, which makes them depend on each other.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import numpy as np
 from sfumato._quadrature import Array
 from sfumato.models.families import _cells
 from sfumato.models.families.dirichlet_categorical import DirichletCategorical
+from sfumato.queries.statistics.count_laws import REFERENCE, Noisy, ShareLaw, share_law
 from sfumato.queries.statistics.posterior import CELLS, Statistic, ends_of
 from sfumato.queries.statistics.protocol import Ends, Numbers, Released
 from sfumato.queries.statistics.rates import count_statistic
-from sfumato.queries.statistics.released_totals import noisy
 
 # Simulated sets of the other levels' counts, from the reader's prior with a fixed public seed.
 _SIMULATED = 64
@@ -26,10 +27,33 @@ _PARTS = 80
 
 
 def read(model: DirichletCategorical, prior: DirichletCategorical, released: Released) -> Ends:
-    """Intervals of every share."""
-    if released.totals is not None:
-        return ends_of(counted_shares(model, prior, released, released.totals))
-    return ends_of(share_statistics(model, prior, released.n, released.numbers, released.first))
+    """Intervals of every share: from the noisy counts where they were released, else from the draws."""
+    if released.numbers.noise == 0 or released.totals is None:
+        return ends_of(share_statistics(model, prior, released.n, released.numbers, released.first))
+    laws = noisy_shares(model, prior, released, released.totals)
+    return lambda level, sampling: (
+        np.array([law.share_ends(level) if sampling else law.rows_ends(level) for law in laws]).T
+    )
+
+
+def noisy_shares(
+    model: DirichletCategorical, prior: DirichletCategorical, released: Released, totals: Array
+) -> list[ShareLaw]:
+    """The law of every share, from noisy counts of all levels; that of the others together adds up their noise."""
+    variance = (released.numbers.noise * model.sensitivity) ** 2
+    whole, laws = float(totals.sum()), []
+    for level, count in enumerate(totals.tolist()):
+        own, others = Noisy(count, variance), Noisy(whole - count, (len(totals) - 1) * variance)
+        laws.append(share_law(own, others, released.n, prior_of_share(prior, [level])))
+    return laws
+
+
+def prior_of_share(prior: DirichletCategorical, levels: Sequence[int]) -> tuple[float, float]:
+    """The Beta prior of the share of some levels together: the declared cells, or the reference prior where none are."""
+    if prior.reference:
+        return REFERENCE
+    inside = sum(prior.alpha[level] for level in levels)
+    return inside, sum(prior.alpha) - inside
 
 
 def share_statistic(
@@ -70,26 +94,17 @@ def share_statistics(
     known = model.public_law(n, power, strength, grid).geometry.ends(draws)
     wanted = range(len(known)) if levels is None else levels
     return [
-        share_statistic(model.alpha, prior.alpha, level, n, numbers, known[level], model.sensitivity)
+        share_statistic(model.alpha, _cells_of(prior, level), level, n, numbers, known[level], model.sensitivity)
         for level in wanted
     ]
 
 
-def counted_shares(
-    model: DirichletCategorical, prior: DirichletCategorical, released: Released, counts: Array
-) -> list[Statistic]:
-    """The count of each level behind the noisy counts of all, which are released as they are.
-
-    The noisy count of a level and n less those of the others are two views of one count, with variances s^2 and (K - 1) s^2;
-    together they have the variance s^2 (K - 1)/K.
-    """
-    n, size, alpha = released.n, len(counts), prior.alpha
-    deviation = released.numbers.noise * model.sensitivity
-    seen = counts + (n - counts.sum()) / size
-    none = (np.empty(0), np.empty(0))
-    statistics = (count_statistic(n, (own, sum(alpha) - own), (own, sum(alpha) - own), 1.0, none) for own in alpha)
-    known = deviation * np.sqrt(1 - 1 / size)
-    return [noisy(each, float(value), known) for each, value in zip(statistics, seen, strict=True)]
+def _cells_of(prior: DirichletCategorical, level: int) -> tuple[float, ...]:
+    """Prior cells in which this level has its own prior: those declared, or cells that make it the reference prior."""
+    if not prior.reference:
+        return prior.alpha
+    others = REFERENCE[1] / (len(prior.alpha) - 1)
+    return tuple(REFERENCE[0] if place == level else others for place in range(len(prior.alpha)))
 
 
 def projected_noise(n: int, others: tuple[float, ...], deviation: float) -> Callable[[Array, Array], Array]:

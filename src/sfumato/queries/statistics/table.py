@@ -10,7 +10,7 @@ from sfumato.models.grouped import Grouped
 from sfumato.models.networks._tables import Tables
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.queries import transcript_posterior
-from sfumato.queries.statistics import bounded_means, by_group, shares, vectors
+from sfumato.queries.statistics import bounded_means, by_group, network_tables, shares, vectors
 from sfumato.queries.statistics.protocol import Method, Reader
 from sfumato.queries.statistics.released_totals import one_statistic
 
@@ -26,7 +26,7 @@ METHODS: dict[type, Method | str] = {
         "a drawn quantile is one of public candidates, with its rank error in plan.expected: no interval goes with it."
     ),
     families.Finite: "a finite family has points, not intervals: count the draws of each point, or use respond(...).",
-    Tables: "a network has tables, not one parameter: ask marginal(...) or conditional(...) of each draw.",
+    Tables: Method(network_tables.read, network_tables.refusal),
 }
 
 
