@@ -100,6 +100,9 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrG
     part = schema.only([*columns, *([by] if by else [])])
     declared = part.columns[columns[0]]
     facts = {**{key: value for key, value in _declared(declared).items() if key in parameters}, **facts}
+    if name == "Quantile" and "grid" not in facts and isinstance(declared, Number):
+        # The candidates follow from the column's declared bounds; records are rounded to them.
+        facts = {"grid": family.grid_of(declared), "rounding": "nearest", **facts}
     if isinstance(declared, Category) and {"lower", "upper", "bound"} & set(parameters):
         raise FormatError(f"{file}: the family {name} is of a Number; {columns[0]!r} is a Category.")
     missing = [key for key, each in parameters.items() if each.default is each.empty and key not in facts]
