@@ -101,7 +101,7 @@ class Release(RegressionQuestions, NetworkQuestions):
         `reference` replaces the reference levels of a regression's categories.
         """
         from sfumato.queries import own_units, regression_summary, summary
-        from sfumato.wording import notice
+        from sfumato.wording import clipping_in_words, notice
 
         promise = f"{notice(self)} {self.promise}".lstrip()
         if own_units.regression_of(self.plan) is not None:
@@ -110,7 +110,8 @@ class Release(RegressionQuestions, NetworkQuestions):
         def intervals() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             return self.interval(level, prior=prior), self.estimate(prior=prior)
 
-        return summary.summarise(self.draws, self.kind, promise, intervals, level, must=prior is not None)
+        clipping = clipping_in_words(self)
+        return summary.summarise(self.draws, self.kind, promise, intervals, level, prior is not None, clipping)
 
     def respond(
         self,

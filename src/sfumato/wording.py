@@ -53,20 +53,34 @@ def describe(release: Any) -> str:
         ("about", f"{schema['name']}{columns}: {release.plan['n']:,} of unit '{schema['unit']}'"),
         ("promise", release.promise),
         (shown, ", ".join(means[:6]) + rest),
-        ("charged", charged),
     ]
+    if clipping := clipping_in_words(release):
+        rows.append(("clipping", clipping))
+    if release.plan["mechanism"] == "langevin-path" and release.draws.transcript is not None:
+        rows.append(("note", "the average of a noisy path leans outwards; estimate() and interval() correct it"))
     if release.kind == "draws" and release.plan["mechanism"] == "noisy-statistics":
         included = "; interval() includes it" if _has_intervals(release.plan["model"]) else ""
         spread = f"of the draws is the posterior's alone: the noise of the totals is not in it{included}. "
-        rows.insert(5, ("spread", spread + expected_in_words(release.plan)))
+        rows.append(("spread", spread + expected_in_words(release.plan)))
+    rows.append(("charged", charged))
     if release.signature is not None:
         key = release.signature.key.hex()[:16]
         rows.append(("signed", f"with the key that begins {key}; verify with the signer's public key"))
     if release.stored:
         rows.append(("stored", "returned as it was sealed under this request before; the rows given now were not used"))
-    if release.plan["mechanism"] == "langevin-path" and release.draws.transcript is not None:
-        rows.insert(5, ("note", "the average of a noisy path leans outwards; estimate() and interval() correct it"))
     return head + "\n".join(f"{name:<8} {visible(value)}" for name, value in rows)
+
+
+def clipping_in_words(release: Any) -> str:
+    """What clipping to the declared bounds does to the released quantity; "" where nothing is clipped or readable."""
+    from sfumato.models.clipping import clipping_of
+    from sfumato.models.reading import model_from_json
+    from sfumato.schema import Schema
+
+    try:
+        return clipping_of(model_from_json(release.plan["model"]), Schema.from_json(release.schema["document"]))
+    except (SfumatoError, AttributeError, KeyError):
+        return ""
 
 
 def expected_in_words(plan: Mapping[str, Any]) -> str:

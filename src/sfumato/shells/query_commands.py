@@ -55,6 +55,15 @@ def _by_label(release: Any, columns: dict[str, Any], as_json: bool) -> None:
     emit(as_json, document, _table(labels, names, rows))
 
 
+def _say_clipping(release: Any, as_json: bool) -> None:
+    """Print what clipping to the declared bounds does to the answer; of a regression its summary says so."""
+    from sfumato.queries.own_units import regression_of
+    from sfumato.wording import clipping_in_words
+
+    if not as_json and regression_of(release.plan) is None and (clipping := clipping_in_words(release)):
+        typer.echo(f"\n{visible(clipping[:1].upper() + clipping[1:])}")
+
+
 @_question
 def mean(file: ReleaseFile, as_json: Json = False) -> None:
     """The mean of the released draws.
@@ -63,16 +72,17 @@ def mean(file: ReleaseFile, as_json: Json = False) -> None:
     """
     release = opened(file)
     _by_label(release, {"mean": release.mean()}, as_json)
+    _say_clipping(release, as_json)
 
 
 @_question
 def interval(
     file: ReleaseFile,
-    level: Annotated[float, typer.Option(help="How often the interval should hold the truth.")] = 0.9,
+    level: Annotated[float, typer.Option(help="How often the interval should hold the parameter.")] = 0.9,
     include: Annotated[str, typer.Option(help=_INCLUDE)] = "privacy and sampling",
     as_json: Json = False,
 ) -> None:
-    """Intervals for the truth that count the privacy noise, not only the spread of the draws.
+    """Intervals that include the privacy noise, not only the spread of the draws.
 
     Example: sfumato query interval smokers.sfumato --level 0.95
     """
@@ -84,6 +94,7 @@ def interval(
     unknown = release.prior_dominated(np.stack([lower.ravel(), upper.ravel()]), level)
     if unknown and not as_json:
         typer.echo(f"\n{visible(unknown)}")
+    _say_clipping(release, as_json)
 
 
 @_question
