@@ -16,11 +16,12 @@ from sfumato import release_file, signing, storage
 from sfumato.draws import Draws
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.queries.network_questions import NetworkQuestions
+from sfumato.queries.quantile_questions import QuantileQuestions
 from sfumato.queries.regression_questions import RegressionQuestions
 
 
 @dataclass(frozen=True, eq=False)
-class Release(RegressionQuestions, NetworkQuestions):
+class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions):
     """Draws under a guarantee, with the record of how they were made; it holds no reference to the rows.
 
     `kind` is "draws" or "estimate". `plan` and `schema` are documents; `receipt` is that of the ledger's charge, if any.
@@ -226,8 +227,9 @@ class Release(RegressionQuestions, NetworkQuestions):
 
     @property
     def totals(self) -> NDArray[np.float64] | None:
-        """Noisy counts, shaped (group, level), of a release by group from noisy statistics; they are part of its price."""
-        return None if self.draws.totals is None else self.draws.totals.reshape(self.draws.shape[2], -1)
+        """The noisy totals of a release from noisy statistics, which are part of its price: a row for each group of several."""
+        totals = self.draws.totals
+        return totals.reshape(self.draws.shape[2], -1) if totals is not None and "by" in self.plan["model"] else totals
 
     @property
     def private(self) -> bool:

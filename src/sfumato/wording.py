@@ -40,6 +40,8 @@ def describe(release: Any) -> str:
     # The estimate of very many coefficients takes a while, and a description must not.
     reads = release.plan["mechanism"] == "shaped-path" and len(release.draws.labels) <= _QUICKLY
     shown, values = ("estimate", release.estimate()) if reads else ("mean", release.mean())
+    if release.plan["model"].get("family") == "Quantiles":
+        shown = "estimate"
     means = [f"{label} {mean:.6g}" for label, mean in zip(release.labels, values.ravel(), strict=True)]
     rest = "" if len(means) <= 6 else f", ... and {len(means) - 6} more (release.labels, release.{shown}())"
     count = release.draws.shape[0] * release.draws.shape[1]
@@ -115,7 +117,11 @@ def columns_read(release: Any) -> tuple[str, ...]:
 
 
 def _numbers(values: Mapping[str, Any], hidden: str = "") -> str:
-    shown = [(key, value) for key, value in values.items() if key != hidden and isinstance(value, (int, float))]
+    shown = [
+        (key, value)
+        for key, value in values.items()
+        if key != hidden and isinstance(value, (int, float)) and not isinstance(value, bool)
+    ]
     return ", ".join(f"{key}={value:g}" for key, value in shown)
 
 

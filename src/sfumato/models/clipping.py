@@ -46,7 +46,7 @@ def in_brackets(low: float, high: float) -> str:
 
 def _bounds(model: Any) -> tuple[float, float] | None:
     """The range in which a record of this family lies; None where nothing is clipped or levels are counted."""
-    if isinstance(model, (families.BoundedMean, families.NormalMean)):
+    if isinstance(model, (families.BoundedMean, families.NormalMean, families.Quantiles)):
         return model.lower, model.upper
     if isinstance(model, (families.GammaPoisson, families.ExponentialRate)):
         return 0.0, float(model.bound)

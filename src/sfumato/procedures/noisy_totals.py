@@ -19,6 +19,7 @@ from sfumato.errors import FormatError
 from sfumato.models.families._normal import Location
 from sfumato.models.families.bounded_mean import BoundedMean
 from sfumato.models.families.family import Family
+from sfumato.models.families.quantiles import Quantiles
 from sfumato.models.grouped import Grouped
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import expectations, law, protocol
@@ -41,10 +42,15 @@ _STEPS = 1 << 20
 
 @dataclass(frozen=True)
 class Parameters(protocol.Parameters):
-    """The standard deviation of the noise, in units of the model's sensitivity; where draws are made, their grid's cells."""
+    """The standard deviation of the noise, in units of the model's sensitivity; where draws are made, their grid's cells.
+
+    `totals` is how many noisy totals are released beside what is computed from them: all of them. Older plans have none, and
+    release totals only where the model says so.
+    """
 
     noise: float
     grid: int | None = None
+    totals: int | None = None
     positive: ClassVar[tuple[str, ...]] = ("noise",)
 
 
@@ -62,6 +68,8 @@ def price(model: Family, n: int, draws: int, parameters: Parameters) -> Guarante
         if not (model.drawn and model.priced):
             raise FormatError("a grid is recorded for draws of a posterior whose grid is public; this model has none.")
         model.public_law(n, grid=parameters.grid)  # refuses a size that no grid has
+    if parameters.totals is not None and parameters.totals != len(model.units):
+        raise FormatError(f"this model has {len(model.units)} totals; the record has {parameters.totals}.")
     return gaussian_mechanism(noise=parameters.noise, draws=draws)
 
 
@@ -70,6 +78,9 @@ def expected(model: Family, n: int, parameters: Parameters) -> Expected:
     deviation = parameters.noise * model.sensitivity
     if model.drawn:
         return expectations.expected(model, n, 1.0, 1.0, deviation)
+    own = model.estimate_expectation(n, deviation)
+    if own is not None:
+        return Expected(**own)
     return Expected("estimate-noise", model.estimate_error(n, deviation), 0.0, model.quantity)
 
 
@@ -100,13 +111,19 @@ def carry_out(
     """Add exact rounded normal noise to the exact totals; what follows is post-processing."""
     model, n = task.model, task.n
     noisy = noisy_totals(task, engine, randomness)
+    released = np.array(noisy, dtype=np.float64)
     if not model.drawn:
         estimates = np.array(model.estimate(noisy, n)).reshape(model.draw_shape)
-        return Draws(np.broadcast_to(estimates, (1, task.draws, *model.draw_shape)), model.labels)
-    released = np.array(noisy, dtype=np.float64)
-    possible = list(map(Fraction, model.feasible(released, n).tolist()))
-    draws = law.drawn(model, possible, n, _posterior(task), task.draws, randomness)
-    return replace(draws, totals=released) if model.releases_totals else draws
+        draws = Draws(np.broadcast_to(estimates, (1, task.draws, *model.draw_shape)), model.labels)
+    else:
+        possible = list(map(Fraction, model.feasible(released, n).tolist()))
+        draws = law.drawn(model, possible, n, _posterior(task), task.draws, randomness)
+    return replace(draws, totals=released) if keeps_totals(task) else draws
+
+
+def keeps_totals(task: Task[Family, Parameters]) -> bool:
+    """Whether the noisy totals are released beside what is computed from them."""
+    return task.parameters.totals is not None or task.model.releases_totals
 
 
 def _posterior(task: Task[Family, Parameters]) -> law.Parameters:
@@ -119,21 +136,22 @@ def _posterior(task: Task[Family, Parameters]) -> law.Parameters:
 
 def check(task: Task[Family, Parameters], draws: Draws) -> bool:
     """Whether totals lie on their grid where the model releases them, and draws on the grid of the posterior."""
-    if draws.transcript is not None or not _totals_fit(task.model, task.parameters.noise, draws.totals):
+    if draws.transcript is not None or not _totals_fit(task, draws.totals):
         return False
     model, n = task.model, task.n
     if not model.drawn:
-        return _estimates_fit(model, n, task.parameters.noise, draws.flat())
+        return _estimates_fit(model, n, task.parameters.noise, draws.flat(), draws.totals)
     if isinstance(model, Grouped) and not model.priced:
         return _groups_fit(model, n, draws.flat())
     return law.possible(model, n, _posterior(task), draws)
 
 
-def _totals_fit(model: Family, noise: float, totals: Array | None) -> bool:
-    """Whether there are noisy totals exactly where the model releases them, as many as it has and on their grid."""
-    if totals is None or not model.releases_totals:
-        return totals is None and not model.releases_totals
-    grid = float(spacing(float(noise) * model.sensitivity))
+def _totals_fit(task: Task[Family, Parameters], totals: Array | None) -> bool:
+    """Whether there are noisy totals exactly where they are released, as many as the model has and on their grid."""
+    model, kept = task.model, keeps_totals(task)
+    if totals is None or not kept:
+        return totals is None and not kept
+    grid = float(spacing(float(task.parameters.noise) * model.sensitivity))
     return totals.shape == (len(model.units),) and bool(np.isfinite(totals).all()) and support.multiples(totals, grid)
 
 
@@ -147,10 +165,12 @@ def _groups_fit(model: Grouped, n: int, values: Array) -> bool:
     return all(support.in_support(inner, part) for part in parts)
 
 
-def _estimates_fit(model: Family, n: int, noise: float, values: Array) -> bool:
+def _estimates_fit(model: Family, n: int, noise: float, values: Array, totals: Array | None) -> bool:
     """Whether estimates come from one set of noisy totals: all draws are the same, and possible."""
     if not (values == values[0]).all():
         return False
+    if isinstance(model, Quantiles):
+        return totals is not None and model.follows(values[0], totals, n)
     if isinstance(model, BoundedMean):
         return _from_total(model, n, noise, float(values[0, 0]))
     own = model.model if isinstance(model, Grouped) else None

@@ -19,10 +19,15 @@ QUANTITIES = {
         "times the largest slope",
         "exact",
     ),
+    "rank-half-width": (
+        "half-width of a 90 % interval of the quantile nearest the middle, in ranks:",
+        "records",
+        "noise and sampling; up to one cell is added on each side",
+    ),
     "rank-error": (
         "9 times in 10 the rank is off by at most this much more than the best candidate's:",
         "records",
-        "a bound for any data",
+        "a bound for any data; no interval goes with it: the family Quantiles has intervals",
     ),
 }
 

@@ -124,7 +124,7 @@ def _declared(column: Any) -> dict[str, Any]:
         return {"levels": column.levels}
     if isinstance(column, Number):
         bound = int(column.upper) if column.integer else column.upper
-        return {"lower": column.lower, "upper": column.upper, "bound": bound}
+        return {"lower": column.lower, "upper": column.upper, "bound": bound, "integer": column.integer}
     return {}
 
 

@@ -20,6 +20,7 @@ from sfumato.models.families.multivariate_normal import MultivariateNormal
 from sfumato.models.families.normal_mean import NormalMean
 from sfumato.models.families.normal_precision import NormalPrecision
 from sfumato.models.families.quantile import Quantile
+from sfumato.models.families.quantiles import Quantiles
 
 __all__ = [
     "TABLE",
@@ -37,6 +38,7 @@ __all__ = [
     "NormalMean",
     "NormalPrecision",
     "Quantile",
+    "Quantiles",
     "from_json",
 ]
 
@@ -50,6 +52,7 @@ TABLE: dict[str, Any] = {
         BoundedMean,
         Finite,
         Quantile,
+        Quantiles,
         GammaPoisson,
         ExponentialRate,
         LaplaceScale,

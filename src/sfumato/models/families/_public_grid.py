@@ -73,7 +73,7 @@ def _round_step(least: Fraction) -> Fraction:
 def _geometric(lower: float, upper: float, integer: bool, per_decade: int) -> list[float]:
     """0 and the magnitudes of three digits that grow by the same factor, with the signs that the bounds allow."""
     largest = max(abs(lower), abs(upper))
-    smallest = min(abs(lower), abs(upper)) if not lower <= 0 <= upper else float(1 if integer else _SMALLEST)
+    smallest = _smallest(lower, upper, integer)
     # Three digits, so that all machines have the same candidates and bounds are round numbers.
     digits = [round(100 * 10 ** (k / per_decade)) for k in range(per_decade)]
     magnitudes: list[float] = []
@@ -84,3 +84,38 @@ def _geometric(lower: float, upper: float, integer: bool, per_decade: int) -> li
         sizes = [float(round(value) if integer else value) for value in exact if value <= largest]
         magnitudes += [size for size in sizes if size >= smallest]
     return [0.0, *magnitudes, *(-size for size in magnitudes)]
+
+
+def cell_edges(lower: float, upper: float, integer: bool, cells: int) -> tuple[float, ...]:
+    """Rising edges of about so many cells from `lower` to `upper`.
+
+    Whole numbers lie in the middle of cells of width 1 where there are no more than `cells` of them. Otherwise the edges are equal
+    steps of x, or of asinh(x/s) if the range is wide: equal near 0 and growing by the same factor far from it, s being the
+    smallest magnitude.
+    """
+    if integer and upper - lower < cells:
+        return tuple(lower - 0.5 + k for k in range(round(upper - lower) + 2))
+    low, high = (lower - 0.5, upper + 0.5) if integer else (lower, upper)
+    if is_even(lower, upper):
+        width = Fraction(high) - Fraction(low)
+        inner = [float(Fraction(low) + width * k / cells) for k in range(1, cells)]
+    else:
+        scale = _smallest(lower, upper, integer)
+        start, end = math.asinh(low / scale), math.asinh(high / scale)
+        # Nine digits, so that all machines have the same edges.
+        inner = [float(f"{scale * math.sinh(start + (end - start) * k / cells):.9g}") for k in range(1, cells)]
+    # The edges of whole numbers lie between two of them.
+    rounded = {math.floor(value) + 0.5 if integer else value for value in inner}
+    return tuple(sorted({low, *(value for value in rounded if low < value < high), high}))
+
+
+def scaled_range(lower: float, upper: float, integer: bool) -> float:
+    """The range of asinh(x/s), in which a wide range is divided evenly."""
+    scale = _smallest(lower, upper, integer)
+    return math.asinh(upper / scale) - math.asinh(lower / scale)
+
+
+def _smallest(lower: float, upper: float, integer: bool) -> float:
+    """The smallest magnitude of a wide range: that of the nearer bound, or the unit (a thousandth of it) where 0 is inside."""
+    inside = lower <= 0 <= upper
+    return float(1 if integer else _SMALLEST) if inside else min(abs(lower), abs(upper))

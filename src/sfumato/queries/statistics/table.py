@@ -12,7 +12,17 @@ from sfumato.models.grouped import Grouped
 from sfumato.models.networks._tables import Tables
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.queries import transcript_posterior
-from sfumato.queries.statistics import bounded_means, durations, events, groups, log_odds, normal_means, shares, vectors
+from sfumato.queries.statistics import (
+    bounded_means,
+    durations,
+    events,
+    groups,
+    log_odds,
+    normal_means,
+    quantiles,
+    shares,
+    vectors,
+)
 from sfumato.queries.statistics.posterior import one_statistic
 from sfumato.queries.statistics.protocol import Method, Reader
 from sfumato.queries.statistics.rates import rate_statistic
@@ -29,8 +39,10 @@ METHODS: dict[type, Method | str] = {
     families.BoundedMean: Method(bounded_means.read),
     Grouped: Method(groups.read, groups.refusal),
     Gibbs: Method(transcript_posterior.read, transcript_posterior.refusal),
+    families.Quantiles: Method(quantiles.read),
     families.Quantile: (
-        "a drawn quantile is one of public candidates, with its rank error in plan.expected: no interval goes with it."
+        "a drawn quantile is one of public candidates, with its rank error in plan.expected: no interval goes with it. "
+        "sf.families.Quantiles estimates quantiles with intervals."
     ),
     families.Finite: "a finite family has points, not intervals: count the draws of each point, or use respond(...).",
     Tables: "a network has tables, not one parameter: ask marginal(...) or conditional(...) of each draw.",
