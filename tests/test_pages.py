@@ -28,7 +28,7 @@ SAID: dict[str, list[str]] = {
     "families.md": [
         "region=north",
         "costs epsilon",
-        "declare Number",
+        "Write into the schema", "quantile",
         "smoker",
         "simulation: not private",
         "held out: -7",
@@ -187,5 +187,6 @@ def test_every_spec_on_its_page_is_read(tmp_path):
         path.write_text(text)
         kinds.add(type(Spec.load(path).model).__name__)
     assert kinds == {
-        "BetaBernoulli", "BoundedMean", "DirichletCategorical", "GammaPoisson", "Grouped", "Gibbs", "BayesianNetwork",
+        "BetaBernoulli", "BoundedMean", "DirichletCategorical", "GammaPoisson", "Quantile", "Quantiles", "Grouped", "Gibbs",
+        "BayesianNetwork",
     }  # fmt: skip

@@ -149,6 +149,12 @@ def test_several_columns_share_one_price():
     assert sf.plan_bounds(schema, N, "b", 0.8).columns == ("b",)
 
 
+def test_every_column_has_the_candidates_of_its_own_bounds():
+    schema = sf.Schema({"a": WIDE, "b": sf.Number(0, 100)}, name="two")
+    grids = {each.column: each.plan.model.grid for each in sf.plan_bounds(schema, N, epsilon=1.0).requests}
+    assert {name: (grid[0], grid[-1]) for name, grid in grids.items()} == {"a": (-1e12, 1e12), "b": (0.0, 100.0)}
+
+
 def test_too_few_records_are_announced_before_anything_is_paid():
     schema = sf.Schema({"x": WIDE})
     assert "are few for epsilon 0.2" in str(sf.plan_bounds(schema, 1000, epsilon=0.2))

@@ -115,6 +115,36 @@ def test_a_quantile_in_a_spec_needs_no_grid(folder, monkeypatch, capsys):
     assert 15_000 < median < 32_000  # e^10 = 22,026; 200 ranks of 4,000 are 13 %
 
 
+def test_quantiles_in_a_spec_have_intervals_and_answer_other_levels(folder, monkeypatch, capsys):
+    (folder / "many.toml").write_text(
+        SPEC.format(model='family = "Quantiles"\ncolumn = "income"\nlevels = [0.1, 0.5]', goal="")
+    )
+    code, out, _ = typed(monkeypatch, capsys, "plan", "many.toml")
+    assert code == 0
+    assert "half-width of a 90 % interval" in out
+    assert typed(monkeypatch, capsys, "release", "many.toml", "-o", "many.sfumato")[0] == 0
+    assert "50 % quantile" in typed(monkeypatch, capsys, "query", "summary", "many.sfumato")[1]
+    _, out, _ = typed(monkeypatch, capsys, "query", "quantile", "many.sfumato", "--at", "0.9", "--json")
+    asked = json.loads(out)
+    assert asked["lower"] < 79_400 * 1.2  # e^(10 + 1.28) = 79,348 is the population's; the interval is of one data set
+    assert asked["upper"] > 79_400 / 1.2
+    assert asked["lower"] <= asked["estimate"] <= asked["upper"]
+    shown = typed(monkeypatch, capsys, "query", "quantile", "many.sfumato", "--at", "0.9")[1]
+    assert "90 % interval" in shown
+    assert "first clipped to" in shown
+    assert typed(monkeypatch, capsys, "report", "many.sfumato", "-o", "many.html")[0] == 0
+    assert "50 % quantile" in (folder / "many.html").read_text()
+
+
+def test_no_quantiles_by_group_before_anything_is_paid(folder, monkeypatch, capsys):
+    (folder / "by.toml").write_text(
+        SPEC.format(model='family = "Quantiles"\ncolumn = "income"\nlevels = [0.5]\nby = "smoker"', goal="")
+    )
+    code, _, err = typed(monkeypatch, capsys, "plan", "by.toml")
+    assert code == 2
+    assert "no form by group" in err
+
+
 @pytest.mark.parametrize(
     ("model", "words"),
     [

@@ -101,11 +101,18 @@ def interval(
 def quantile(
     file: ReleaseFile, at: Annotated[float, typer.Option(help="Between 0 and 1.")] = 0.5, as_json: Json = False
 ) -> None:
-    """A quantile of the released draws.
+    """A quantile of the released draws; of a release of Quantiles, that quantile of the column with its interval.
 
     Example: sfumato query quantile smokers.sfumato --at 0.9
     """
     release = opened(file)
+    if release.plan["model"].get("family") == "Quantiles":
+        asked = release.column_quantiles(at)
+        low, high = (float(end[0]) for end in asked.intervals)
+        facts = {"at": at, "estimate": float(asked.estimates[0]), "lower": low, "upper": high, "level": asked.level}
+        emit(as_json, facts, str(asked))
+        _say_clipping(release, as_json)
+        return
     if len(release.draws.pooled()) == 1:
         raise ArgumentError("one draw has no quantiles: ask for an interval, or plan with more draws.")
     _by_label(release, {f"quantile {at:g}": release.quantile(at)}, as_json)

@@ -92,6 +92,8 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrG
     known_keys(file, facts, ("column", "by", *parameters), f"the family {name}")
     if by is not None and by in schema.columns and schema.columns[by].levels is None:
         raise FormatError(f"{file}: by = {by!r} is a Number; groups are the levels of a Category or a Boolean.")
+    if by is not None and not getattr(family, "groupable", True):
+        raise FormatError(f"{file}: the family {name} has no form by group: leave out by = {by!r}.")
     columns = [column] if column is not None else [each for each in schema.columns if each != by]
     if column is None and len(columns) > 1:
         raise FormatError(
