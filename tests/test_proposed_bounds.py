@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -157,7 +159,12 @@ def test_every_column_has_the_candidates_of_its_own_bounds():
 
 def test_too_few_records_are_announced_before_anything_is_paid():
     schema = sf.Schema({"x": WIDE})
-    assert "are few for epsilon 0.2" in str(sf.plan_bounds(schema, 1000, epsilon=0.2))
+    for n in (50, 1000):
+        shown = str(sf.plan_bounds(schema, n, epsilon=0.2))
+        assert "are few for epsilon 0.2" in shown
+        enough = float(re.search(r"Epsilon ([\d.e+]+) would be enough", shown)[1])
+        assert "are few" not in str(sf.plan_bounds(schema, n, epsilon=enough))
+        assert "are few" in str(sf.plan_bounds(schema, n, epsilon=0.9 * enough))
     assert "are few" not in str(sf.plan_bounds(schema, 100_000, epsilon=0.2))
 
 

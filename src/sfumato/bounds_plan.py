@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -80,7 +81,7 @@ class BoundsPlan:
         ]  # fmt: skip
         if not weak:
             return []
-        worst = max(_rank_error(each) for each in weak)
+        worst = max(_rank_error(each, math.inf) for each in weak)
         needed, tail = _up(worst * self.epsilon / (self.n * min(tails))), _up(worst / self.n)
         other = f", and so would the levels {tail:g} and {1 - tail:g} at this price" if tail < 0.5 else ""
         return [
@@ -118,10 +119,13 @@ def plan_bounds(
     return BoundsPlan(schema, count, total, (low, high), tuple(requests))
 
 
-def _rank_error(request: BoundRequest) -> float:
-    """Records by which the bound's rank may be off; one of a column's two is off by more 1 time in 10 at most."""
+def _rank_error(request: BoundRequest, most: float | None = None) -> float:
+    """Records by which the bound's rank may be off; one of a column's two is off by more 1 time in 10 at most.
+
+    It is cut at n, or at `most`: uncut it is inversely proportional to epsilon.
+    """
     model: Any = request.plan.model
-    return float(model.rank_error(request.plan.n, float(request.plan["power"]), _FAILURE / 2))
+    return float(model.rank_error(request.plan.n if most is None else most, float(request.plan["power"]), _FAILURE / 2))
 
 
 def outside_in_words(shares: tuple[float, float], levels: tuple[float, float]) -> str:

@@ -73,6 +73,20 @@ def test_the_price_is_shown_and_nothing_is_spent(folder, monkeypatch, capsys):
     assert spent() == 0
 
 
+def test_a_plan_is_shown_without_a_ledger_and_says_what_would_not_fit(folder, monkeypatch, capsys):
+    code, out, _ = typed(monkeypatch, capsys, "bounds", "mean.toml", "--epsilon", "80")
+    assert code == 0
+    assert "does not fit" in out
+    (folder / "budget.db").unlink()
+    code, out, _ = typed(monkeypatch, capsys, "bounds", "mean.toml")
+    assert code == 0
+    assert "there is no ledger 'budget.db'" in out
+    (folder / "bare.toml").write_text(MEAN.split("[ledger]")[0])
+    code, out, _ = typed(monkeypatch, capsys, "bounds", "bare.toml", "--n", "100")
+    assert code == 0
+    assert "100 (public)" in out
+
+
 def test_with_yes_the_bounds_are_charged_written_and_free_the_second_time(folder, monkeypatch, capsys):
     words = ("bounds", "mean.toml", "--epsilon", "2", "--yes")
     code, out, _ = typed(monkeypatch, capsys, *words, "-o", "bounded.toml")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.errors import ArgumentError, PublishError
+from sfumato.errors import ArgumentError, PublishError, SfumatoError
 from sfumato.shells.planning_commands import Records, SpecFile
 from sfumato.shells.printing import Interrupted, Json, emit
 
@@ -64,14 +64,17 @@ def bounds(
 
 
 def _left(spec: Any, planned: Any) -> list[str]:
-    """What the spec's ledger would have left; nothing where the spec names none."""
+    """What the spec's ledger would have left, or why it would refuse; nothing where the spec names none."""
     from sfumato.bounds_proposal import after_charges
 
-    ledger = spec.open_ledger()
-    if ledger is None:
-        return []
     name = spec.ledger.get("name") or spec.schema.name
-    before, after = after_charges(planned, ledger, name)
+    try:
+        ledger = spec.open_ledger()
+        if ledger is None:
+            return []
+        before, after = after_charges(planned, ledger, name)
+    except SfumatoError as error:  # a plan is shown also where the ledger is not there yet, or cannot pay
+        return [f"ledger     {error}"]
     if after is before:
         return ["ledger     these bounds were charged before: they cost nothing more"]
     left = f"of {name!r} epsilon {before.epsilon_left():.4g} is left at delta {before.terms.delta:g}"

@@ -197,7 +197,7 @@ class Quantile(Counted):
 
     # --- what a reader may expect ------------------------------------------------------------------------------------
 
-    def rank_error(self, n: int, power: float, failure: float = _FAILURE) -> float:
+    def rank_error(self, n: float, power: float, failure: float = _FAILURE) -> float:
         """Records by which the rank error exceeds the best candidate's, except with this probability: ln((m - 1)/failure)/power.
 
         The m - 1 other candidates weigh at most exp(-power t) of the best one if they are t records worse.
