@@ -65,6 +65,7 @@ FAMILIES: dict[str, tuple[Callable[[], Any], int]] = {
     "BoundedMean": (lambda: sf.families.BoundedMean(0, 6), 12),
     "Finite": (lambda: sf.families.Finite(np.log([[1 - p, p] for p in RATES]).tolist(), RATES, levels=["no", "yes"]), 12),
     "Quantile": (lambda: sf.families.Quantile(0.5, [0.0, 1.0, 2.0, 4.0, 8.0]), 12),
+    "Quantiles": (lambda: sf.families.Quantiles([0.25, 0.5], 0, 8, cells=[0, 1, 2, 3, 4, 5, 6, 7, 8]), 12),
     "NormalPrecision, bounds": (lambda: sf.families.NormalPrecision(2, 1, 0.0, 4.0, lower=0.5, upper=3.0), 12),
     "grouped rates": (lambda: sf.grouped(sf.families.BetaBernoulli(3, 3), "g", ["u", "v"]), 12),
     "grouped histograms": (lambda: sf.grouped(sf.families.Histogram(0, 6, 3, alpha=3.0), "g", ["u", "v"]), 12),
@@ -201,7 +202,7 @@ def _looks(label: str, model: str, procedure: str, plan: Callable[[], Plan]) -> 
 def _is_brief(label: str, procedure: str) -> bool:
     """Whether the quick form has this case: one mechanism for each family, two losses in two dimensions for each procedure."""
     if procedure in ("law", "noisy-totals"):
-        return label.endswith(("diffused", "exponential", "noisy-statistics", "Mean", "means", "Quantile"))
+        return label.endswith(("diffused", "exponential", "noisy-statistics", "Mean", "means", "Quantile", "Quantiles"))
     if procedure == "reference-chain":  # it compiles for seconds, and the suite replays it
         return False
     losses = ("Logistic", "Huber") if procedure != "kinked-grid" else ("Hinge", "Quantile")

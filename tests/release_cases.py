@@ -122,6 +122,7 @@ CASES: dict[str, Callable[[], sf.Release]] = {
     "log odds": lambda: made(sf.families.LogitNormal(1.0), BITS, mechanism="diffused", draws=2),
     "finite": lambda: made(sf.families.Finite.bernoulli(0.125), BITS, mechanism="exponential"),
     "quantile": lambda: made(sf.families.Quantile(0.5, [0, 1, 2, 4, 6]), NUMBERS, mechanism="exponential"),
+    "quantiles": lambda: made(sf.families.Quantiles([0.25, 0.5], 0, 6, cells=16), NUMBERS, goal="estimate"),
     "bounded mean": lambda: made(sf.families.BoundedMean(0, 6), NUMBERS, goal="estimate", draws=2),
     "groups": lambda: made(sf.grouped(RATE, "g", ["a", "b"]), GROUPS, mechanism="noisy-statistics"),
     "groups diffused": lambda: made(sf.grouped(RATE, "g", ["a", "b"]), GROUPS, mechanism="diffused"),

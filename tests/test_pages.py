@@ -32,7 +32,8 @@ SAID: dict[str, list[str]] = {
         "6 cells of 500 records on average",
         "Shares within each row",
         "costs epsilon",
-        "declare Number",
+        "Write into the schema",
+        "quantile",
         "smoker",
         "simulation: not private",
         "held out: -7",
@@ -192,6 +193,6 @@ def test_every_spec_on_its_page_is_read(tmp_path):
         path.write_text(text)
         kinds.add(type(Spec.load(path).model).__name__)
     assert kinds == {
-        "BetaBernoulli", "BoundedMean", "DirichletCategorical", "GammaPoisson", "Grouped", "Gibbs", "BayesianNetwork",
-        "Histogram", "CrossTable",
+        "BetaBernoulli", "BoundedMean", "DirichletCategorical", "GammaPoisson", "Quantile", "Quantiles", "Grouped", "Gibbs",
+        "BayesianNetwork", "Histogram", "CrossTable",
     }  # fmt: skip

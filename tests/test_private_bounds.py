@@ -131,6 +131,10 @@ def test_what_does_not_fit_is_refused(change, said):
         sf.private_quantile(**{**good, **change})
 
 
-def test_the_grid_is_never_guessed():
-    with pytest.raises(TypeError, match="grid"):
-        sf.private_quantile(survey(), "income", 0.5, 1.0)
+def test_without_a_grid_the_declared_bounds_give_one():
+    """The grid is public: rows that differ in every value have the same plan."""
+    value, release = sf.private_quantile(survey(), "income", 0.5, 1.0)
+    other = sf.private_quantile(survey(1e6 * incomes()), "income", 0.5, 1.0).release
+    assert release.plan["model"]["grid"] == list(sf.families.Quantile.grid_of(WIDE.columns["income"]))
+    assert release.plan_digest == other.plan_digest
+    assert value in release.plan["model"]["grid"]

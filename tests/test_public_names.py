@@ -17,7 +17,7 @@ NAMES = [
     "PrivateLogisticRegression", "PrivatePoissonRegressor", "PrivateQuantileRegressor", "Profile", "Pure",
     "Release", "Renyi", "Replayed", "Schema", "Simulation", "__version__", "audit", "compare",
     "errors", "expected_widths", "families", "grouped", "load", "losses", "networks", "one_run", "plan",
-    "plan_for_width", "plots", "posterior_divergence", "price_list", "priors", "private_quantile",
+    "plan_bounds", "plan_for_width", "plots", "posterior_divergence", "price_list", "priors", "private_bounds", "private_quantile",
     "publish", "regression", "rehearse", "replay", "seeded", "share", "simulate",
     "theorems",
 ]  # fmt: skip

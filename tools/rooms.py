@@ -29,8 +29,8 @@ LAYERS = [
     ("verifying",),
     ("release",),
     ("publishing",),
-    ("auditing",),
-    ("private_bounds", "estimators", "plots"),
+    ("auditing", "bounds_plan"),
+    ("bounds_proposal", "estimators", "plots"),
     ("shells",),
     ("__main__",),
 ]

@@ -63,6 +63,7 @@ MODELS: dict[str, tuple[Any, sf.Schema]] = {
     "mean without a model": (_F.BoundedMean(0, 6), _NUMBERS),
     "finite family": (_F.Finite.bernoulli(0.125), _BITS),
     "quantile": (_F.Quantile(0.5, [0, 1, 2, 4, 6]), _NUMBERS),
+    "quantiles with intervals": (_F.Quantiles([0.25, 0.5], 0, 6, cells=16), _NUMBERS),
     "events": (_F.GammaPoisson(60, 20, 8), _COUNTS),
     "durations": (_F.ExponentialRate(20, 40, 6), _NUMBERS),
     "durations, trimmed": (_F.ExponentialRate(2, 1, 6, lower=0.5, upper=3.0), _NUMBERS),

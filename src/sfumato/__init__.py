@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from sfumato.auditing.replay import Replayed as Replayed
     from sfumato.auditing.replay import replay as replay
     from sfumato.auditing.result import Audit as Audit
+    from sfumato.bounds_plan import plan_bounds as plan_bounds
+    from sfumato.bounds_proposal import private_bounds as private_bounds
+    from sfumato.bounds_proposal import private_quantile as private_quantile
     from sfumato.comparing import compare as compare
     from sfumato.dataset import Dataset as Dataset
     from sfumato.estimators import PrivateHuberRegressor as PrivateHuberRegressor
@@ -45,7 +48,6 @@ if TYPE_CHECKING:
     from sfumato.privacy.profiles import Profile as Profile
     from sfumato.privacy.renyi import Renyi as Renyi
     from sfumato.privacy.sharing import share as share
-    from sfumato.private_bounds import private_quantile as private_quantile
     from sfumato.publishing import publish as publish
     from sfumato.randomness import seeded as seeded
     from sfumato.rehearsing import rehearse as rehearse
@@ -102,12 +104,14 @@ _PUBLIC = {
     "networks": ("sfumato.models.networks", ""),
     "one_run": ("sfumato.auditing.one_run", "one_run"),
     "plan": ("sfumato.planning", "plan"),
+    "plan_bounds": ("sfumato.bounds_plan", "plan_bounds"),
     "plan_for_width": ("sfumato.planning", "plan_for_width"),
     "plots": ("sfumato.plots", ""),
     "posterior_divergence": ("sfumato.simulating", "posterior_divergence"),
     "price_list": ("sfumato.planning", "price_list"),
     "priors": ("sfumato.models.priors", ""),
-    "private_quantile": ("sfumato.private_bounds", "private_quantile"),
+    "private_bounds": ("sfumato.bounds_proposal", "private_bounds"),
+    "private_quantile": ("sfumato.bounds_proposal", "private_quantile"),
     "publish": ("sfumato.publishing", "publish"),
     "regression": ("sfumato.models.building", "regression"),
     "rehearse": ("sfumato.rehearsing", "rehearse"),

@@ -14,6 +14,7 @@ from sfumato.errors import ArgumentError, CalibrationError, SfumatoError
 from sfumato.mechanisms import divergence_of, plan_with
 from sfumato.mechanisms.plan import GOALS, Plan
 from sfumato.mechanisms.protocol import CONVERGED, PROVED, Request
+from sfumato.models.clipping import clipping_of
 from sfumato.models.families.family import Family
 from sfumato.models.model import LOSSES, TOTALS, Model
 from sfumato.models.reading import FamilyOrGibbs
@@ -129,7 +130,8 @@ class PriceList:
         lines = [
             "  ".join([c.rjust(w) for c, w in zip(row[:4], widths, strict=True)] + [row[4]]).rstrip() for row in rows
         ]
-        return "\n".join([f"price list at delta = {self.delta:g}", *lines])
+        clipping = next((clipping_of(planned.model) for planned in self.plans if planned is not None), "")
+        return "\n".join([f"price list at delta = {self.delta:g}", *lines, *([clipping] if clipping else [])])
 
 
 def price_list(

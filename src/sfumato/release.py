@@ -16,11 +16,12 @@ from sfumato import release_file, signing, storage
 from sfumato.draws import Draws
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.queries.network_questions import NetworkQuestions
+from sfumato.queries.quantile_questions import QuantileQuestions
 from sfumato.queries.regression_questions import RegressionQuestions
 
 
 @dataclass(frozen=True, eq=False)
-class Release(RegressionQuestions, NetworkQuestions):
+class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions):
     """Draws under a guarantee, with the record of how they were made; it holds no reference to the rows.
 
     `kind` is "draws" or "estimate". `plan` and `schema` are documents; `receipt` is that of the ledger's charge, if any.
@@ -101,7 +102,7 @@ class Release(RegressionQuestions, NetworkQuestions):
         `reference` replaces the reference levels of a regression's categories.
         """
         from sfumato.queries import own_units, regression_summary, summary
-        from sfumato.wording import notice
+        from sfumato.wording import clipping_in_words, notice
 
         promise = f"{notice(self)} {self.promise}".lstrip()
         if own_units.regression_of(self.plan) is not None:
@@ -110,7 +111,8 @@ class Release(RegressionQuestions, NetworkQuestions):
         def intervals() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             return self.interval(level, prior=prior), self.estimate(prior=prior)
 
-        return summary.summarise(self.draws, self.kind, promise, intervals, level, must=prior is not None)
+        clipping = clipping_in_words(self)
+        return summary.summarise(self.draws, self.kind, promise, intervals, level, prior is not None, clipping)
 
     def respond(
         self,

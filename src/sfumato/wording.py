@@ -40,6 +40,8 @@ def describe(release: Any) -> str:
     # The estimate of very many coefficients takes a while, and a description must not.
     reads = release.plan["mechanism"] == "shaped-path" and len(release.draws.labels) <= _QUICKLY
     shown, values = ("estimate", release.estimate()) if reads else ("mean", release.mean())
+    if release.plan["model"].get("family") == "Quantiles":
+        shown = "estimate"
     means = [f"{label} {mean:.6g}" for label, mean in zip(release.labels, values.ravel(), strict=True)]
     rest = "" if len(means) <= 6 else f", ... and {len(means) - 6} more (release.labels, release.{shown}())"
     count = release.draws.shape[0] * release.draws.shape[1]
@@ -53,20 +55,34 @@ def describe(release: Any) -> str:
         ("about", f"{schema['name']}{columns}: {release.plan['n']:,} of unit '{schema['unit']}'"),
         ("promise", release.promise),
         (shown, ", ".join(means[:6]) + rest),
-        ("charged", charged),
     ]
+    if clipping := clipping_in_words(release):
+        rows.append(("clipping", clipping))
+    if release.plan["mechanism"] == "langevin-path" and release.draws.transcript is not None:
+        rows.append(("note", "the average of a noisy path leans outwards; estimate() and interval() correct it"))
     if release.kind == "draws" and release.plan["mechanism"] == "noisy-statistics":
         included = "; interval() includes it" if _has_intervals(release.plan["model"]) else ""
         spread = f"of the draws is the posterior's alone: the noise of the totals is not in it{included}. "
-        rows.insert(5, ("spread", spread + expected_in_words(release.plan)))
+        rows.append(("spread", spread + expected_in_words(release.plan)))
+    rows.append(("charged", charged))
     if release.signature is not None:
         key = release.signature.key.hex()[:16]
         rows.append(("signed", f"with the key that begins {key}; verify with the signer's public key"))
     if release.stored:
         rows.append(("stored", "returned as it was sealed under this request before; the rows given now were not used"))
-    if release.plan["mechanism"] == "langevin-path" and release.draws.transcript is not None:
-        rows.insert(5, ("note", "the average of a noisy path leans outwards; estimate() and interval() correct it"))
     return head + "\n".join(f"{name:<8} {visible(value)}" for name, value in rows)
+
+
+def clipping_in_words(release: Any) -> str:
+    """What clipping to the declared bounds does to the released quantity; "" where nothing is clipped or readable."""
+    from sfumato.models.clipping import clipping_of
+    from sfumato.models.reading import model_from_json
+    from sfumato.schema import Schema
+
+    try:
+        return clipping_of(model_from_json(release.plan["model"]), Schema.from_json(release.schema["document"]))
+    except (SfumatoError, AttributeError, KeyError):
+        return ""
 
 
 def expected_in_words(plan: Mapping[str, Any]) -> str:
@@ -101,7 +117,11 @@ def columns_read(release: Any) -> tuple[str, ...]:
 
 
 def _numbers(values: Mapping[str, Any], hidden: str = "") -> str:
-    shown = [(key, value) for key, value in values.items() if key != hidden and isinstance(value, (int, float))]
+    shown = [
+        (key, value)
+        for key, value in values.items()
+        if key != hidden and isinstance(value, (int, float)) and not isinstance(value, bool)
+    ]
     return ", ".join(f"{key}={value:g}" for key, value in shown)
 
 

@@ -79,6 +79,8 @@ def _columns(model: Any) -> dict[str, Column] | None:
         low, high = model.grid[0], model.grid[-1]
         # Records may lie outside the candidates: half a range to each side.
         return {model.column or "x": Number(low - (high - low) / 2, high + (high - low) / 2)}
+    if isinstance(model, families.Quantiles):
+        return {model.column or "x": Number(model.lower, model.upper, integer=model.integer)}
     single = _column(model)
     return None if single is None else {"x": single}
 

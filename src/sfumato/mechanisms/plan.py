@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sfumato.calibrate import Target
+from sfumato.models.clipping import clipping_of
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.outlook import Cost, Expected
@@ -115,4 +116,6 @@ class Plan:
         rows[7:7] = plan_notes.notes(self.model, self.n, self.procedure, dict(self.parameters).get("noise"))
         if self.note:
             rows.insert(3, ("note", self.note))
+        if clipping := clipping_of(self.model):
+            rows.insert(1, ("clipping", clipping))
         return "\n".join(f"{name:<10} {value}" for name, value in rows)

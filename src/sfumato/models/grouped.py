@@ -51,7 +51,12 @@ class Grouped(Family):
     name = "Grouped"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, Family) or isinstance(self.model, Grouped) or self.model.utility:
+        if (
+            not isinstance(self.model, Family)
+            or isinstance(self.model, Grouped)
+            or self.model.utility
+            or not self.model.groupable
+        ):
             raise ArgumentError(f"model must be one of sf.families with totals to group; got {self.model!r}.")
         if isinstance(self.model, CrossTable):
             raise ArgumentError(

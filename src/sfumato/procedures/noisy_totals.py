@@ -19,6 +19,7 @@ from sfumato.errors import FormatError
 from sfumato.models.families._normal import Location
 from sfumato.models.families.bounded_mean import BoundedMean
 from sfumato.models.families.family import Family
+from sfumato.models.families.quantiles import Quantiles
 from sfumato.models.grouped import Grouped
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import expectations, law, protocol
@@ -77,6 +78,9 @@ def expected(model: Family, n: int, parameters: Parameters) -> Expected:
     deviation = parameters.noise * model.sensitivity
     if model.drawn:
         return expectations.expected(model, n, 1.0, 1.0, deviation)
+    own = model.estimate_expectation(n, deviation)
+    if own is not None:
+        return Expected(**own)
     return Expected("estimate-noise", model.estimate_error(n, deviation), 0.0, model.quantity)
 
 
@@ -172,6 +176,8 @@ def _estimates_fit(model: Family, n: int, noise: float, draws: Draws) -> bool:
     values = draws.flat()
     if not (values == values[0]).all():
         return False
+    if isinstance(model, Quantiles):
+        return draws.totals is not None and model.follows(values[0], draws.totals, n)
     if draws.totals is not None:
         return bool((values[0] == model.estimate(list(map(Fraction, draws.totals.tolist())), n)).all())
     # Releases of older versions hold no totals.

@@ -10,7 +10,7 @@ from typing import Any
 
 # id -> (quantity, unit, how it is computed); {} stands for the model's own word for what is drawn.
 QUANTITIES = {
-    "half-width": ("half-width about the true {} that holds 90 % of draws", "", "averaged over the prior"),
+    "half-width": ("half-width about the {} that holds 90 % of draws", "", "averaged over the prior"),
     "estimate-noise": ("standard deviation of the noise in the {}", "", "from the noise"),
     "variance-factor": ("variance of one draw", "times that of the MLE", "large-sample limit"),
     "gradient-noise": ("noise added to the mean gradient at every step", "standard deviation", "exact"),
@@ -19,10 +19,15 @@ QUANTITIES = {
         "times the largest slope",
         "exact",
     ),
+    "rank-half-width": (
+        "half-width of a 90 % interval of the quantile nearest the middle, in ranks:",
+        "records",
+        "noise and sampling; up to one cell is added on each side",
+    ),
     "rank-error": (
         "9 times in 10 the rank is off by at most this much more than the best candidate's:",
         "records",
-        "a bound for any data",
+        "a bound for any data; no interval goes with it: the family Quantiles has intervals",
     ),
 }
 
@@ -39,7 +44,11 @@ class Expected:
     @property
     def quantity(self) -> str:
         """What the value is, in words."""
-        return QUANTITIES[self.id][0].format(self.subject)
+        subject = self.subject
+        if self.id == "half-width":
+            # A mean is that of records clipped to their bounds, which need not be that of the records as they are.
+            subject = f"mean of the clipped records{subject[4:]}" if subject.startswith("mean") else f"true {subject}"
+        return QUANTITIES[self.id][0].format(subject)
 
     @property
     def unit(self) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from sfumato._quadrature import Array
 from sfumato._validate import visible
 from sfumato.errors import ArgumentError
+from sfumato.models.clipping import clipping_of
 from sfumato.models.gibbs import Gibbs
 from sfumato.queries import coefficients, intervals, own_units
 from sfumato.queries.coefficients import Coefficients
@@ -116,7 +117,9 @@ def _notes(release: Any, model: Gibbs, schema: Schema, table: Coefficients, refe
     else:
         notes.append(f"Standard errors and intervals {INCLUDED}")
         notes += [far] if (far := _far(release)) else []
-    notes += [each for each in (units_note(model, schema), reference_note(model, schema, reference)) if each]
+    clipping = clipping_of(model, schema)
+    clipped = f"{clipping[:1].upper()}{clipping[1:]}"
+    notes += [each for each in (units_note(model, schema), reference_note(model, schema, reference), clipped) if each]
     return notes
 
 

@@ -33,6 +33,7 @@ class Summary:
     level: float
     reason: str
     promise: str
+    clipping: str = ""
 
     def __str__(self) -> str:
         columns = {"": [visible(label) for label in self.labels[:_SHOWN]]}
@@ -57,7 +58,8 @@ class Summary:
             lines.append(f"... and {len(self.labels) - _SHOWN} more (release.estimate(), release.interval())")
         why = WHY_ONE_DRAW if self.kind == "draws" else WHY_FROM_NOISE
         reason = why if self.intervals is not None else f"No interval: {self.reason}"
-        return "\n".join([*lines, "", visible(reason), visible(self.promise)])
+        clipping = [visible(f"Clipping: {self.clipping}")] if self.clipping else []
+        return "\n".join([*lines, "", *clipping, visible(reason), visible(self.promise)])
 
 
 def summarise(
@@ -67,10 +69,11 @@ def summarise(
     intervals_of: Callable[[], tuple[Array, Array]],
     level: float = 0.9,
     must: bool = False,
+    clipping: str = "",
 ) -> Summary:
-    """Means of the draws, with the intervals and the estimates of the true parameter that `intervals_of` computes.
+    """Means of the draws, with the intervals and the estimates that `intervals_of` computes.
 
-    If `intervals_of` refuses, its reason is kept; with `must` it is raised.
+    If `intervals_of` refuses, its reason is kept; with `must` it is raised. `clipping` is the sentence of `models.clipping`.
     """
     means = np.asarray(draws.mean(), dtype=np.float64).ravel()
     reason, ends, middles = "", None, None
@@ -81,4 +84,4 @@ def summarise(
         if must:
             raise
         reason = str(error)
-    return Summary(draws.labels, kind, means, middles, ends, float(level), reason, promise)
+    return Summary(draws.labels, kind, means, middles, ends, float(level), reason, promise, clipping)

@@ -16,6 +16,7 @@ from sfumato._version import __version__
 from sfumato.errors import SfumatoError
 from sfumato.shells import (
     audit_command,
+    bounds_command,
     key_commands,
     ledger_commands,
     papers_command,
@@ -34,6 +35,7 @@ app.add_typer(schema_commands.app, name="schema")
 app.add_typer(ledger_commands.app, name="ledger")
 app.add_typer(key_commands.app, name="keys")
 release_commands.add_to(app)
+app.command()(bounds_command.bounds)
 app.command()(audit_command.audit)
 app.command()(papers_command.papers)
 

@@ -55,6 +55,15 @@ def _by_label(release: Any, columns: dict[str, Any], as_json: bool) -> None:
     emit(as_json, document, _table(labels, names, rows))
 
 
+def _say_clipping(release: Any, as_json: bool) -> None:
+    """Print what clipping to the declared bounds does to the answer; of a regression its summary says so."""
+    from sfumato.queries.own_units import regression_of
+    from sfumato.wording import clipping_in_words
+
+    if not as_json and regression_of(release.plan) is None and (clipping := clipping_in_words(release)):
+        typer.echo(f"\n{visible(clipping[:1].upper() + clipping[1:])}")
+
+
 @_question
 def mean(file: ReleaseFile, as_json: Json = False) -> None:
     """The mean of the released draws.
@@ -63,16 +72,17 @@ def mean(file: ReleaseFile, as_json: Json = False) -> None:
     """
     release = opened(file)
     _by_label(release, {"mean": release.mean()}, as_json)
+    _say_clipping(release, as_json)
 
 
 @_question
 def interval(
     file: ReleaseFile,
-    level: Annotated[float, typer.Option(help="How often the interval should hold the truth.")] = 0.9,
+    level: Annotated[float, typer.Option(help="How often the interval should hold the parameter.")] = 0.9,
     include: Annotated[str, typer.Option(help=_INCLUDE)] = "privacy and sampling",
     as_json: Json = False,
 ) -> None:
-    """Intervals for the truth that count the privacy noise, not only the spread of the draws.
+    """Intervals that include the privacy noise, not only the spread of the draws.
 
     Example: sfumato query interval smokers.sfumato --level 0.95
     """
@@ -84,17 +94,25 @@ def interval(
     unknown = release.prior_dominated(np.stack([lower.ravel(), upper.ravel()]), level)
     if unknown and not as_json:
         typer.echo(f"\n{visible(unknown)}")
+    _say_clipping(release, as_json)
 
 
 @_question
 def quantile(
     file: ReleaseFile, at: Annotated[float, typer.Option(help="Between 0 and 1.")] = 0.5, as_json: Json = False
 ) -> None:
-    """A quantile of the released draws.
+    """A quantile of the released draws; of a release of Quantiles, that quantile of the column with its interval.
 
     Example: sfumato query quantile smokers.sfumato --at 0.9
     """
     release = opened(file)
+    if release.plan["model"].get("family") == "Quantiles":
+        asked = release.column_quantiles(at)
+        low, high = (float(end[0]) for end in asked.intervals)
+        facts = {"at": at, "estimate": float(asked.estimates[0]), "lower": low, "upper": high, "level": asked.level}
+        emit(as_json, facts, str(asked))
+        _say_clipping(release, as_json)
+        return
     if len(release.draws.pooled()) == 1:
         raise ArgumentError("one draw has no quantiles: ask for an interval, or plan with more draws.")
     _by_label(release, {f"quantile {at:g}": release.quantile(at)}, as_json)

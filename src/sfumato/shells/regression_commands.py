@@ -15,7 +15,7 @@ from sfumato.shells.forged_files import blames_a_forged_file
 from sfumato.shells.printing import Json, emit, write_new
 from sfumato.shells.query_commands import ReleaseFile, opened
 
-Level = Annotated[float, typer.Option(help="How often the interval should hold the truth.")]
+Level = Annotated[float, typer.Option(help="How often the interval should hold the coefficient.")]
 Rows = Annotated[Path, typer.Argument(help="PUBLIC rows: .csv, .parquet.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="A CSV file; the terminal if left out.")]
 References = Annotated[

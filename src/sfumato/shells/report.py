@@ -17,7 +17,7 @@ from sfumato.models.model import LOSSES
 from sfumato.shells import report_audit, report_cross, report_regression, svg
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.report_tables import table
-from sfumato.wording import columns_read, expected_in_words
+from sfumato.wording import clipping_in_words, columns_read, expected_in_words
 
 # No script, no request, no frame, no form: only the page's own style.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -167,10 +167,12 @@ def _results(release: Any) -> str:
     labels, hidden = release.labels[:_MOST_LABELS], len(release.labels) - _MOST_LABELS
     means = [f"{mean:.5g}" for mean in release.mean().ravel()[:_MOST_LABELS]]
     more = f"<p>… and {hidden} more in the file.</p>" if hidden > 0 else ""
+    clipping = clipping_in_words(release)
+    clipped = f"<p>Clipping: {escape(clipping)}</p>" if clipping else ""
     ends = intervals(release, _LEVEL)
     if isinstance(ends, str):
         rows = [[label, mean] for label, mean in zip(labels, means, strict=True)]
-        return table(["", "mean"], rows) + more + f"<p>No interval: {escape(ends)}</p>"
+        return table(["", "mean"], rows) + more + clipped + f"<p>No interval: {escape(ends)}</p>"
     name = f"{_percent(_LEVEL)} interval"
     lower, middle, upper = (each[:_MOST_LABELS] for each in ends)
     rows = [
@@ -178,14 +180,14 @@ def _results(release: Any) -> str:
     ]
     chart = svg.interval_chart(labels, lower, middle, upper, f"estimate and {name}", "Intervals")
     why = (
-        "The intervals are for the truth, with the privacy noise and the sampling of the records both counted. One draw is "
-        "enough for an interval, because the law by which it was drawn, given what is hidden, is public."
+        "The intervals are for the population from which the records were drawn, with the privacy noise and the sampling of the "
+        "records both counted. One draw is enough for an interval, because the law by which it was drawn is public."
     )
     head = ["", "estimate", name, "mean of the draws"]
     # The average of a path is not centred at the posterior: beside the estimate it would only confuse.
     if release.kind == "estimate":
         head, rows = head[:3], [row[:3] for row in rows]
-    return chart + table(head, rows) + more + f"<p>{why}</p>"
+    return chart + table(head, rows) + more + clipped + f"<p>{why}</p>"
 
 
 def _target(release: Any) -> tuple[float, float] | None:

@@ -154,6 +154,8 @@ class Spec:
             if options["goal"] == "estimate" and options.get("mechanism", "auto") in _PATHS:
                 # The gradients are free, and intervals of a plain path need them; the matrix of the scores has its share.
                 options.setdefault("keep", ("transcript", *(("scores",) if robust else ())))
+        elif not self.model.drawn:
+            options.setdefault("goal", "estimate")  # there is no posterior to draw from
         return plan(self.model, count, **options)
 
     def expected_widths(self, plan: Any, runs: int | None = None, whole: bool = False, most: int | None = None) -> Any:

@@ -98,6 +98,8 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrG
     known_keys(file, facts, ("column", "by", *parameters), f"the family {name}")
     if by is not None and by in schema.columns and schema.columns[by].levels is None:
         raise FormatError(f"{file}: by = {by!r} is a Number; groups are the levels of a Category or a Boolean.")
+    if by is not None and not getattr(family, "groupable", True):
+        raise FormatError(f"{file}: the family {name} has no form by group: leave out by = {by!r}.")
     columns = [column] if column is not None else [each for each in schema.columns if each != by]
     if column is None and len(columns) > 1:
         raise FormatError(
@@ -106,6 +108,9 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrG
     part = schema.only([*columns, *([by] if by else [])])
     declared = part.columns[columns[0]]
     facts = {**{key: value for key, value in _declared(declared).items() if key in parameters}, **facts}
+    if name == "Quantile" and "grid" not in facts and isinstance(declared, Number):
+        # The candidates follow from the column's declared bounds; records are rounded to them.
+        facts = {"grid": family.grid_of(declared), "rounding": "nearest", **facts}
     numeric = {"lower", "upper", "bound"} & set(parameters)
     if numeric and (
         isinstance(declared, Category) or (name == families.Histogram.name and declared.levels is not None)
@@ -132,7 +137,13 @@ def _declared(column: Any) -> dict[str, Any]:
         return {"levels": column.levels}
     if isinstance(column, Number):
         bound = int(column.upper) if column.integer else column.upper
-        return {"lower": column.lower, "upper": column.upper, "bound": bound, "whole": column.integer}
+        return {
+            "lower": column.lower,
+            "upper": column.upper,
+            "bound": bound,
+            "whole": column.integer,
+            "integer": column.integer,
+        }
     return {}
 
 

@@ -22,6 +22,7 @@ from sfumato.models.families.multivariate_normal import MultivariateNormal
 from sfumato.models.families.normal_mean import NormalMean
 from sfumato.models.families.normal_precision import NormalPrecision
 from sfumato.models.families.quantile import Quantile
+from sfumato.models.families.quantiles import Quantiles
 
 __all__ = [
     "TABLE",
@@ -41,6 +42,7 @@ __all__ = [
     "NormalMean",
     "NormalPrecision",
     "Quantile",
+    "Quantiles",
     "from_json",
 ]
 
@@ -56,6 +58,7 @@ TABLE: dict[str, Any] = {
         BoundedMean,
         Finite,
         Quantile,
+        Quantiles,
         GammaPoisson,
         ExponentialRate,
         LaplaceScale,

@@ -49,6 +49,7 @@ class Family:
     strengthens: ClassVar[bool] = True  # whether the prior can be multiplied by a strength
     releases_totals: bool = False  # whether the noisy totals are released beside the draws made from them
     drawn: bool = True  # whether there is a posterior to draw from
+    groupable: ClassVar[bool] = True  # whether there may be one for every group
     utility: ClassVar[bool] = False  # whether draws follow a utility and not a likelihood: then power 1 is not special
     highest_power: ClassVar[float] = 1.0  # largest power that is searched; 1 is the posterior itself
 
@@ -141,6 +142,10 @@ class Family:
     def estimate_error(self, n: int, deviation: float) -> float:
         """For a family without a posterior: standard deviation of an estimate when the totals have this noise."""
         raise NotImplementedError
+
+    def estimate_expectation(self, n: int, deviation: float) -> Mapping[str, Any] | None:
+        """For a family without a posterior: fields of `outlook.Expected`, if not the deviation of the estimate's noise."""
+        return None
 
     # --- what is drawn, and at what price ----------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -17,6 +17,7 @@ from sfumato.errors import ArgumentError
 from sfumato.models.families._columns import only_column
 from sfumato.models.families._counts import Counted
 from sfumato.models.families._log_weights import UNITS, tempered
+from sfumato.models.families._public_grid import public_grid
 from sfumato.models.families.family import Claim
 from sfumato.models.laws import Finite, Law
 from sfumato.schema import Number, Schema
@@ -25,6 +26,8 @@ from sfumato.schema import Number, Schema
 _LARGEST_GRID = 1 << 16
 # Probability with which the stated rank error may be exceeded.
 _FAILURE = 0.1
+# How a record is moved to a candidate before it is counted.
+ROUNDINGS = ("nearest", "down", "up")
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,11 +41,16 @@ class Quantile(Counted):
 
     which one replaced record moves by at most 1. A draw is c with probability proportional to exp(-power loss(c)). The
     candidates are public and need not reach every record. `column` names the Number column where there are several.
+
+    `rounding` moves each record to a candidate before it is counted: to the nearest, or to the next one "down" or "up". Then
+    one candidate has a loss of 0, also where all records lie between two of them. Without it all candidates on one side of
+    such records have the same loss, and a draw may be any of them.
     """
 
     level: float
     grid: tuple[float, ...]
     column: str | None = None
+    rounding: str | None = None
     name = "Quantile"
     quantity = "quantile"
     bounded = True
@@ -50,7 +58,14 @@ class Quantile(Counted):
     utility = True
     highest_power = 1e6
 
-    def __init__(self, level: float, grid: Sequence[float], column: str | None = None) -> None:
+    def __init__(
+        self, level: float, grid: Sequence[float], column: str | None = None, rounding: str | None = None
+    ) -> None:
+        if isinstance(grid, str) or not isinstance(grid, Iterable):
+            raise ArgumentError(
+                f"grid must be a list of candidates such as [0, 10, 20]; got {_validate.shown(grid)}. In a spec file it may be "
+                "left out, and in Python Quantile.of(schema, level) makes one from the column's declared bounds."
+            )
         candidates = tuple(sorted(_validate.finite("grid", value) + 0.0 for value in grid))
         if len(candidates) < 2 or len(set(candidates)) != len(candidates):
             raise ArgumentError("grid must list at least two different candidates, each once.")
@@ -61,6 +76,20 @@ class Quantile(Counted):
         object.__setattr__(self, "level", _validate.between("level", level, 0.0, 1.0))
         object.__setattr__(self, "grid", candidates)
         object.__setattr__(self, "column", column)
+        if rounding is not None:
+            _validate.one_of("rounding", rounding, ROUNDINGS)
+        object.__setattr__(self, "rounding", rounding)
+
+    @classmethod
+    def of(cls, schema: Schema, level: float, column: str | None = None, rounding: str = "nearest") -> Quantile:
+        """The quantile of a Number column on the grid that its declared bounds give; records are rounded to the grid."""
+        name = cls._column_of(schema, column)
+        return cls(level, cls.grid_of(schema.columns[name]), column, rounding)
+
+    @staticmethod
+    def grid_of(column: Any) -> tuple[float, ...]:
+        """The automatic candidates of a Number column: evenly spaced, or geometric on both sides of 0 if its range is wide."""
+        return public_grid(column.lower, column.upper, column.integer)
 
     @staticmethod
     def geometric_grid(
@@ -105,12 +134,7 @@ class Quantile(Counted):
 
     def columns(self, schema: Schema) -> tuple[str, ...]:
         """The Number column: the named one, else the target, or the only one there is."""
-        if self.column is None:
-            name = only_column(schema, Number, self.name)
-        elif isinstance(schema.columns.get(self.column), Number):
-            name = self.column
-        else:
-            raise ArgumentError(f"column {self.column!r} is no Number column of schema {schema.name!r}.")
+        name = self._column_of(schema, self.column)
         declared = schema.columns[name]
         if isinstance(declared, Number) and not any(declared.lower <= c <= declared.upper for c in self.grid):
             raise ArgumentError(
@@ -119,11 +143,32 @@ class Quantile(Counted):
             )
         return (name,)
 
+    @classmethod
+    def _column_of(cls, schema: Schema, column: str | None) -> str:
+        """The named Number column, or the only one there is."""
+        if column is None:
+            return only_column(schema, Number, cls.name)
+        if not isinstance(schema.columns.get(column), Number):
+            raise ArgumentError(f"column {column!r} is no Number column of schema {schema.name!r}.")
+        return column
+
     def tally(self, block: Mapping[str, Any], columns: Sequence[str]) -> NDArray[np.int64]:
         """Records below the first candidate, at it, between it and the second, at the second, and so on."""
-        values, candidates = block[columns[0]], np.array(self.grid)
+        values, candidates = self._rounded(block[columns[0]]), np.array(self.grid)
         places = np.searchsorted(candidates, values, "left") + np.searchsorted(candidates, values, "right")
         return np.bincount(places, minlength=self.cells).astype(np.int64)
+
+    def _rounded(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Each record moved to a candidate, by itself alone; beyond the first and the last candidate to these."""
+        if self.rounding is None:
+            return values
+        candidates, last = np.array(self.grid), len(self.grid) - 1
+        below = np.clip(np.searchsorted(candidates, values, "right") - 1, 0, last)
+        above = np.clip(np.searchsorted(candidates, values, "left"), 0, last)
+        down, up = candidates[below], candidates[above]
+        if self.rounding == "nearest":
+            return np.where(values - down <= up - values, down, up)
+        return down if self.rounding == "down" else up
 
     @property
     def cells(self) -> int:
@@ -152,12 +197,16 @@ class Quantile(Counted):
 
     # --- what a reader may expect ------------------------------------------------------------------------------------
 
-    def expectation(self, n: int, power: float) -> dict[str, Any]:
-        """With probability 0.9 the rank error exceeds the best candidate's by at most ln((m - 1)/0.1)/power records.
+    def rank_error(self, n: float, power: float, failure: float = _FAILURE) -> float:
+        """Records by which the rank error exceeds the best candidate's, except with this probability: ln((m - 1)/failure)/power.
 
         The m - 1 other candidates weigh at most exp(-power t) of the best one if they are t records worse.
         """
-        further = min(float(n), math.log((len(self.grid) - 1) / _FAILURE) / power)
+        return min(float(n), math.log((len(self.grid) - 1) / failure) / power)
+
+    def expectation(self, n: int, power: float) -> dict[str, Any]:
+        """The rank error that is exceeded with probability 0.1 at most."""
+        further = self.rank_error(n, power)
         return {"id": "rank-error", "value": further, "without_privacy": 0.0}
 
     def updated(self, totals: Sequence[Fraction], n: int) -> Any:
@@ -165,3 +214,8 @@ class Quantile(Counted):
         raise ArgumentError(
             "a private quantile has no prior that public records could change; choose its grid by them."
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """The public numbers; `rounding` only where there is one, as files of earlier versions have it."""
+        document = Counted.to_json(self)
+        return document if self.rounding is not None else {k: v for k, v in document.items() if k != "rounding"}

@@ -10,7 +10,7 @@ from sfumato.models.grouped import Grouped
 from sfumato.models.networks._tables import Tables
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.queries import transcript_posterior
-from sfumato.queries.statistics import bounded_means, by_group, network_tables, shares, vectors
+from sfumato.queries.statistics import bounded_means, by_group, network_tables, quantiles, shares, vectors
 from sfumato.queries.statistics.protocol import Method, Reader
 from sfumato.queries.statistics.released_totals import one_statistic
 
@@ -22,8 +22,10 @@ METHODS: dict[type, Method | str] = {
     families.BoundedMean: Method(bounded_means.read),
     Grouped: Method(by_group.read, by_group.refusal),
     Gibbs: Method(transcript_posterior.read, transcript_posterior.refusal),
+    families.Quantiles: Method(quantiles.read),
     families.Quantile: (
-        "a drawn quantile is one of public candidates, with its rank error in plan.expected: no interval goes with it."
+        "a drawn quantile is one of public candidates, with its rank error in plan.expected: no interval goes with it. "
+        "sf.families.Quantiles estimates quantiles with intervals."
     ),
     families.Finite: "a finite family has points, not intervals: count the draws of each point, or use respond(...).",
     Tables: Method(network_tables.read, network_tables.refusal),

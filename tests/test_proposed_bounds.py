@@ -1,0 +1,230 @@
+"""`sf.plan_bounds` and `sf.private_bounds`: rank errors by exact probabilities, prices, repeats, and the schema that results."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.errors import ArgumentError, LedgerError, PublishError
+
+N = 3000
+WIDE = sf.Number(-1e12, 1e12)
+
+
+def columns_of_all_kinds() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(4)
+    return {
+        "lognormal": rng.lognormal(10, 1.5, N),
+        "cauchy": 20 * rng.standard_cauchy(N) - 100,
+        "negative": -rng.lognormal(3, 2, N),
+        "zero": np.zeros(N),
+        "constant": np.full(N, 50.05),
+        "small": rng.uniform(-0.004, 0.004, N),
+        "two values": np.where(rng.random(N) < 0.5, -7.7, 1234.5),
+    }
+
+
+def dataset(values, column: sf.Number = WIDE, unit: str = "person") -> sf.Dataset:
+    return sf.Dataset.from_table({"x": values}, schema=sf.Schema({"x": column}, name="survey", unit=unit))
+
+
+def drawn_with(request, values) -> np.ndarray:
+    """The probability of every candidate, from the definition of the exponential mechanism and the rounded records."""
+    grid = np.array(request.plan.model.grid)
+    last = len(grid) - 1
+    if request.level < 0.5:
+        moved = grid[np.clip(np.searchsorted(grid, values, "right") - 1, 0, last)]
+    else:
+        moved = grid[np.clip(np.searchsorted(grid, values, "left"), 0, last)]
+    below, upto = ((moved[None, :] < grid[:, None]).sum(1), (moved[None, :] <= grid[:, None]).sum(1))
+    rank = request.level * len(values)
+    loss = np.maximum(0, np.maximum(below - rank, rank - upto))
+    weights = np.exp(-request.plan["power"] * (loss - loss.min()))
+    return weights / weights.sum()
+
+
+@pytest.mark.parametrize("name", list(columns_of_all_kinds()))
+def test_no_more_lies_outside_than_is_stated_with_the_stated_probability(name):
+    """Exact, over every candidate: each bound exceeds its share with probability 0.05 at most, so one of the two with 0.1."""
+    values = columns_of_all_kinds()[name]
+    planned = sf.plan_bounds(dataset(values).schema, N, epsilon=1.5)
+    low, high = planned.requests
+    shares = planned.outside("x")
+    assert max(shares) < 0.03
+    grid = np.array(low.plan.model.grid)
+    below = drawn_with(low, values)[[(values < c).mean() > shares[0] for c in grid]].sum()
+    above = drawn_with(high, values)[[(values > c).mean() > shares[1] for c in grid]].sum()
+    assert below <= 0.05
+    assert above <= 0.05
+
+
+@pytest.mark.parametrize("name", list(columns_of_all_kinds()))
+def test_bounds_from_astronomically_wide_ones_are_near_the_records(name):
+    """At a price whose rank error is below the levels' share both bounds lie within a step of the grid of the records."""
+    values = columns_of_all_kinds()[name]
+    proposed = sf.private_bounds(dataset(values), epsilon=4.0, randomness=sf.seeded(3))
+    low, high = proposed.bounds["x"]
+    grid = proposed.plan.requests[0].plan.model.grid
+    assert {low, high} <= set(grid)
+    assert low < high
+    step_below = max((c for c in grid if c < values.min()), default=grid[0])
+    step_above = min((c for c in grid if c > values.max()), default=grid[-1])
+    assert step_below <= low <= np.quantile(values, 0.05)
+    assert np.quantile(values, 0.95) <= high <= step_above
+    assert proposed.schema.columns["x"].lower == low
+    assert proposed.schema.columns["x"].upper == high
+
+
+def test_whole_numbers_get_whole_bounds():
+    values = np.random.default_rng(2).integers(3, 90, N)
+    column = sf.Number(-1_000_000, 1_000_000, integer=True)
+    proposed = sf.private_bounds(dataset(values, column), epsilon=4.0, randomness=sf.seeded(3))
+    low, high = proposed.bounds["x"]
+    assert all(c == round(c) for c in proposed.plan.requests[0].plan.model.grid)
+    assert 2 <= low <= 8
+    assert 80 <= high <= 112
+    assert proposed.schema.columns["x"].integer
+
+
+def test_the_law_that_is_drawn_from_is_the_one_of_the_rounded_records():
+    """The frequencies of 150 seeded releases against the exact probabilities: largest gap within the DKW bound at 1e-6."""
+    values = columns_of_all_kinds()["lognormal"]
+    planned = sf.plan_bounds(dataset(values).schema, N, epsilon=0.5)
+    data, stream, high = dataset(values), sf.seeded(8), planned.requests[1]
+    repeats = 150
+    drawn = [sf.publish(high.plan, data, randomness=stream.spawn()).mean().item() for _ in range(repeats)]
+    grid = np.array(high.plan.model.grid)
+    exact = np.cumsum(drawn_with(high, values))
+    seen = np.searchsorted(np.sort(drawn), grid, "right") / repeats
+    assert np.abs(seen - exact).max() <= np.sqrt(np.log(2 / 1e-6) / (2 * repeats))
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    opened = sf.Ledger.open(tmp_path / "budget.db")
+    opened.register("survey", epsilon=1.0, delta=1e-6, unit="person")
+    return opened
+
+
+def charges(ledger: sf.Ledger) -> list[str]:
+    return [entry.request_id for entry in ledger.history("survey") if entry.kind == "charge"]
+
+
+def test_each_bound_is_charged_by_name_and_a_repeat_costs_nothing(ledger):
+    data = dataset(columns_of_all_kinds()["lognormal"])
+    first = sf.private_bounds(data, epsilon=0.2, ledger=ledger)
+    assert charges(ledger) == ["bounds of x, 1 %", "bounds of x, 99 %"]
+    assert [release.guarantee.curve.epsilon_value for release in first.releases] == pytest.approx([0.1, 0.1], rel=1e-6)
+    again = sf.private_bounds(data, epsilon=0.2, ledger=ledger)
+    assert again.bounds == first.bounds
+    assert all(release.stored for release in again.releases)
+    assert len(charges(ledger)) == 2
+    with pytest.raises(PublishError, match="already used"):
+        sf.private_bounds(data, epsilon=0.1, ledger=ledger)
+    sf.private_bounds(data, epsilon=0.1, ledger=ledger, request_id="later bounds")
+    assert charges(ledger)[2:] == ["later bounds of x, 1 %", "later bounds of x, 99 %"]
+
+
+def test_what_does_not_fit_as_a_whole_is_not_begun(ledger):
+    """After two charges of the same price a third would fit, but not the two of the pair: none of them is charged."""
+    data = dataset(columns_of_all_kinds()["lognormal"])
+    single = sf.plan_bounds(data.schema, N, epsilon=0.4).requests[0]
+    for name in ("one", "two"):
+        sf.publish(single.plan, data, ledger, request_id=name)
+    with pytest.raises(LedgerError, match="does not fit"):
+        sf.private_bounds(data, epsilon=0.4, ledger=ledger)
+    assert charges(ledger) == ["one", "two"]
+    sf.publish(single.plan, data, ledger, request_id="three")
+
+
+def test_several_columns_share_one_price():
+    schema = sf.Schema({"a": WIDE, "b": sf.Number(0, 100), "group": sf.Boolean()}, name="two")
+    planned = sf.plan_bounds(schema, N, epsilon=0.8)
+    assert planned.columns == ("a", "b")
+    paid = [each.plan.guarantee.curve.epsilon_value for each in planned.requests]
+    assert paid == pytest.approx([0.2] * 4, rel=1e-6)
+    assert sum(paid) <= 0.8 * (1 + 1e-9)
+    assert "1/4 of it for each bound of 2 columns" in str(planned)
+    assert sf.plan_bounds(schema, N, "b", 0.8).columns == ("b",)
+
+
+def test_every_column_has_the_candidates_of_its_own_bounds():
+    schema = sf.Schema({"a": WIDE, "b": sf.Number(0, 100)}, name="two")
+    grids = {each.column: each.plan.model.grid for each in sf.plan_bounds(schema, N, epsilon=1.0).requests}
+    assert {name: (grid[0], grid[-1]) for name, grid in grids.items()} == {"a": (-1e12, 1e12), "b": (0.0, 100.0)}
+
+
+def test_too_few_records_are_announced_before_anything_is_paid():
+    schema = sf.Schema({"x": WIDE})
+    for n in (50, 1000):
+        shown = str(sf.plan_bounds(schema, n, epsilon=0.2))
+        assert "are few for epsilon 0.2" in shown
+        enough = float(re.search(r"Epsilon ([\d.e+]+) would be enough", shown)[1])
+        assert "are few" not in str(sf.plan_bounds(schema, n, epsilon=enough))
+        assert "are few" in str(sf.plan_bounds(schema, n, epsilon=0.9 * enough))
+    assert "are few" not in str(sf.plan_bounds(schema, 100_000, epsilon=0.2))
+
+
+@pytest.mark.parametrize(
+    ("declared", "bounds", "missing"),
+    [
+        (sf.Number(-1e12, 1e12), (10.0, 20.0), 15.0),  # the middle of the wide bounds becomes that of the new ones
+        (sf.Number(-1e12, 1e12), (-10.0, 20.0), 0.0),
+        (sf.Number(0, 1e12, missing=0), (10.0, 20.0), 10.0),  # a declared value moves to the nearer bound
+        (sf.Number(0, 1e12, missing=12), (10.0, 20.0), 12.0),
+        (sf.Number(0, 1000, integer=True), (10.0, 21.0), 15.0),
+    ],
+)
+def test_an_empty_cell_counts_as_something_within_the_new_bounds(declared, bounds, missing):
+    from sfumato.bounds_proposal import PrivateBounds
+
+    planned = sf.plan_bounds(sf.Schema({"x": declared, "y": sf.Boolean()}, target="y"), N, epsilon=1.0)
+    proposed = PrivateBounds(planned, {"x": bounds}, ())
+    column = proposed.schema.columns["x"]
+    assert (column.lower, column.upper, column.missing) == (*bounds, missing)
+    assert proposed.schema.target == "y"
+    assert f"lower = {bounds[0]}" in proposed.lines()
+
+
+def test_quantiles_in_the_wrong_order_are_exchanged_with_a_note():
+    schema = sf.Schema({"x": WIDE})
+    planned = sf.plan_bounds(schema, 10, epsilon=0.01)
+    data = dataset(np.linspace(1, 2, 10), unit="row")
+    for seed in range(20):
+        proposed = sf.private_bounds(data, epsilon=0.01, randomness=sf.seeded(seed))
+        low, high = proposed.bounds["x"]
+        assert low < high
+        if proposed.notes:
+            assert "wrong order" in str(proposed)
+            break
+    else:
+        pytest.fail("no seed gave quantiles in the wrong order")
+    assert planned.outside("x") == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"columns": "group"}, "no Number column"),
+        ({"levels": (0.9, 0.1)}, "rising"),
+        ({"levels": (0.5,)}, "two shares"),
+        ({"levels": "0.1,0.9"}, "two shares"),
+        ({"levels": (0.0, 0.9)}, "levels"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"n": 0}, "n must"),
+    ],
+)
+def test_wrong_forms_are_refused_in_a_sentence(change, words):
+    schema = sf.Schema({"x": WIDE, "group": sf.Boolean()})
+    with pytest.raises(ArgumentError, match=words):
+        sf.plan_bounds(**{"schema": schema, "n": N, **change})
+
+
+def test_a_schema_without_numbers_and_data_that_are_no_data_set_are_refused():
+    with pytest.raises(ArgumentError, match="no Number column"):
+        sf.plan_bounds(sf.Schema({"group": sf.Boolean()}), N)
+    with pytest.raises(ArgumentError, match=r"sf\.Dataset"):
+        sf.private_bounds({"x": [1.0]})
