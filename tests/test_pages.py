@@ -51,6 +51,15 @@ SAID: dict[str, list[str]] = {
         "verdict    not refuted",
     ],
     "papers.md": ["sharp theorem", "Corollary 8(ii)", "must be"],
+    "pipelines.md": [
+        "Logistic regression of target",
+        "region=west",
+        "columns: numbers__age, numbers__hours, numbers__age^2",
+        "2 faults:",
+        "learns the mean and deviation of every column",
+        "from the scaler's mean and the others",
+        "16 times (3 candidates in 5 folds and 1 for the best)",
+    ],
     "plots.md": [
         "inches: [6. 4.]",
         "order 1: 0.02",
