@@ -10,6 +10,7 @@ import hashlib
 import math
 from typing import Any
 
+import numpy as np
 from sklearn.compose import ColumnTransformer  # type: ignore[import-untyped]
 from sklearn.pipeline import FeatureUnion, Pipeline  # type: ignore[import-untyped]
 from sklearn.preprocessing import (  # type: ignore[import-untyped]
@@ -112,6 +113,6 @@ def _described(value: Any) -> Any:
         return type(value).__name__, [(name, _described(each)) for name, each in shown]
     if isinstance(value, list | tuple):
         return [_described(each) for each in value]
-    if hasattr(value, "tolist"):
+    if isinstance(value, np.ndarray):
         return value.tolist()
     return repr(value)

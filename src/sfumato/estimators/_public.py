@@ -27,7 +27,6 @@ from sfumato.schema.norms import bound_rows
 from sfumato.schema.outcome import attempt
 from sfumato.schema.read_columns import check_dtype, numpy_cells, open_column
 from sfumato.schema.read_rows import common_width, whole_row
-from sfumato.schema.structure import same_length
 
 Array = NDArray[np.float64]
 # The column as which a matrix is checked for a usable type; its bounds are not used.
@@ -220,7 +219,11 @@ def schema_columns(owner: str, schema: Any, names: Sequence[str] | None, width: 
         raise ArgumentError(f"{owner} needs the schema of a table, such as sf.Schema.load(path); got {what}.")
     features = schema.features
     if names is None:
-        same_length({f"the features of schema {schema.name!r}": len(features), "the columns of X": width or 0})
+        if len(features) != width:
+            raise ArgumentError(
+                f"{owner}: X must have {len(features)} columns, the features of the schema {schema.name!r} in the declared "
+                f"order; got {width}. Give a data frame, whose columns are matched by name, or schema.only([...])."
+            )
         return [schema.columns[name] for name in features]
     unknown = sum(name not in features for name in names)
     if unknown:

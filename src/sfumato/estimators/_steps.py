@@ -78,16 +78,16 @@ def checked(step: Any, where: str, raw: bool) -> Checked:
     if kind in COMPOSED:
         return COMPOSED[kind](step, where, raw)
     label = f"{where} ({kind.__name__}): "
-    replaced = [name for name in vars(step) if callable(getattr(kind, name, None))]
-    if replaced:
-        return [f"{label}its method {replaced[0]!r} was replaced. Make the step anew."], raw
-    if kind in PUBLIC:
-        return [], False
-    if kind not in STATELESS:
+    if kind not in STATELESS and kind not in PUBLIC:
         known = [base.__name__ for base in kind.__mro__[1:] if base in STATELESS or base in PUBLIC or base in COMPOSED]
         if known:
             return [f"{label}a subclass of {known[0]} may read the rows. Use {known[0]} itself."], False
         return [label + _refusals.why(step, _ACCEPTED)], False
+    replaced = [name for name in vars(step) if callable(getattr(kind, name, None))]
+    if replaced:
+        return [f"{label}its method {replaced[0]!r} was replaced. Make the step anew."], False
+    if kind in PUBLIC:
+        return [], False
     fault = STATELESS[kind](step)
     if fault is not None:
         return [label + fault], False
