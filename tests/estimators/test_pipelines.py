@@ -177,6 +177,26 @@ def test_a_list_is_read_by_a_public_step_alone_and_a_fit_has_no_parameters():
         sf.make_pipeline(SCALER, private()).fit(FRAME, ILL, privatelogisticregression__sample_weight=1)
 
 
+@pytest.mark.planted
+def test_a_fault_of_the_steps_is_shown_in_their_words_and_one_of_a_cell_is_withheld(monkeypatch):
+    columns = ColumnTransformer([("a", sf.PublicScaler(SCHEMA), ["agee"])])
+    with pytest.raises(ArgumentError, match=r"cannot read X: .* columns? of the dataframe"):
+        sf.make_pipeline(columns, private()).fit(FRAME, ILL)
+    with pytest.raises(ArgumentError, match="cannot read X: The 'degree' parameter of PolynomialFeatures must be"):
+        sf.make_pipeline(SCALER, PolynomialFeatures(-1), private()).fit(FRAME[["age", "hours"]].to_numpy(), ILL)
+
+    def quoting(self, X):
+        if len(X) > 1:
+            raise RuntimeError("secret cell")
+        return X
+
+    monkeypatch.setattr(PolynomialFeatures, "transform", quoting)
+    with pytest.raises(ArgumentError, match=r"failed with RuntimeError\. The message is withheld") as caught:
+        sf.make_pipeline(SCALER, PolynomialFeatures(), private()).fit(FRAME[["age", "hours"]], ILL)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
 def test_a_pipeline_is_cloned_pickled_and_cross_validated():
     pipe = sf.make_pipeline(sf.PublicEncoder(SCHEMA), private(epsilon=300.0))
     assert np.isfinite(cross_val_score(pipe, FRAME, ILL, cv=2)).all()

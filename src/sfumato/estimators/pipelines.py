@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from sklearn.base import clone  # type: ignore[import-untyped]
 from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
 from sklearn.pipeline import make_pipeline as named_pipeline
 
@@ -49,6 +51,8 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]
             return self
         head = self[:-1] if len(self.steps) > 1 else None
         coded = attempt(_coded, head, X)
+        if coded.error is not None:
+            coded = attempt(_fail_alike, head, _invented(X), coded.error)
         del X  # an error raised from here on keeps no rows in its traceback
         rows = coded.get()
         with handed_to(final, _facts(head)):
@@ -146,6 +150,31 @@ def _check_rows(pipe: Pipeline, X: Any, params: dict[str, Any]) -> None:
 
 def _coded(head: Pipeline | None, X: Any) -> Any:
     return X if head is None else head.fit_transform(X)
+
+
+def _invented(X: Any) -> Any:
+    """One empty row with the columns of X, which no private row has part in; None where X is no table."""
+    import narwhals as nw
+
+    if nw.dependencies.is_pandas_like_dataframe(X):
+        return X.iloc[:0].reindex(range(1))
+    if nw.dependencies.is_polars_dataframe(X):
+        return X.clear(1)
+    return np.zeros((1, X.shape[1])) if isinstance(X, np.ndarray) and X.ndim == 2 else None
+
+
+def _fail_alike(head: Pipeline | None, invented: Any, error: BaseException) -> Any:
+    """Raise with the steps' own words if they fail on an invented row too, else with the words that withhold them.
+
+    A message of scikit-learn about private rows may quote a cell. Faults of parameters and of names of columns, which are the
+    usual ones, fail on any row.
+    """
+    if invented is not None and head is not None:
+        try:
+            clone(head).fit_transform(invented)
+        except Exception as alike:  # of any step; nothing in it comes from the rows
+            raise ArgumentError(f"the steps before the estimator cannot read X: {alike}") from None
+    raise error
 
 
 def _facts(head: Pipeline | None) -> EncodedRows:
