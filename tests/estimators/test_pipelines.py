@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
@@ -169,10 +170,11 @@ def test_a_list_is_read_by_a_public_step_alone_and_a_fit_has_no_parameters():
     columns = sf.make_pipeline(
         ColumnTransformer([("a", sf.PublicScaler(bounds=(0, 90)), [0])]), private(classes=[0, 1])
     )
-    with pytest.raises(
-        ArgumentError, match="X must be an array or a data frame where the first step is a ColumnTransformer"
-    ):
-        columns.fit(rows, ILL)
+    for X in (rows, csr_array(np.array(rows))):
+        with pytest.raises(
+            ArgumentError, match="X must be a dense array or a data frame where the first step is a Colu"
+        ):
+            columns.fit(X, ILL)
     with pytest.raises(ArgumentError, match="fit takes X and y alone; got privatelogisticregression__sample_weight"):
         sf.make_pipeline(SCALER, private()).fit(FRAME, ILL, privatelogisticregression__sample_weight=1)
 

@@ -51,9 +51,8 @@ class Columns(ColumnTransformer):
     pass
 
 
-def replaced() -> PolynomialFeatures:
-    step = PolynomialFeatures()
-    step.fit = lambda X, y=None: step
+def replaced(step, name: str = "fit"):
+    setattr(step, name, lambda X, y=None: step)
     return step
 
 
@@ -77,7 +76,12 @@ REFUSED = {
     "subclass": ([Scaler(NUMBERS)], "a subclass of PublicScaler may read the rows. Use PublicScaler itself"),
     "subclass of scikit-learn": ([SCALER, Products()], "a subclass of PolynomialFeatures may read the rows"),
     "subclass of columns": ([Columns([("a", SCALER, ["age"])])], "a subclass of ColumnTransformer may read the rows"),
-    "replaced method": ([SCALER, replaced()], "its method 'fit' was replaced"),
+    "replaced method": ([SCALER, replaced(PolynomialFeatures())], "its method 'fit' was replaced"),
+    "replaced in a union": ([replaced(FeatureUnion([("a", SCALER)]), "transform")], "its method 'transform' was replaced"),
+    "weighted cells": (
+        [ColumnTransformer([("a", "passthrough", ["age"])], transformer_weights={"a": 2.0})],
+        "'a': a weight of uncoded cells raises an error",
+    ),
     "raw cells": ([PolynomialFeatures()], "raises an error on a cell that is empty, .*Put sf.PublicScaler"),
     "raw behind passthrough": (["passthrough", Normalizer()], "raises an error on a cell"),
     "nested": ([bare_pipeline(SCALER, bare_pipeline(StandardScaler()))], "'pipeline', 'pipeline', 'standardscaler'"),
@@ -114,6 +118,7 @@ LAST = {
     "without noise": (LogisticRegression(), "it is fitted to the rows without noise. Use a private estimator: sf.Private"),
     "labels": (TransformedTargetRegressor(LogisticRegression()), "it is fitted to the rows without noise"),
     "subclass": (type("Own", (sf.PrivateLinearSVC,), {})(), "a subclass of PrivateLinearSVC may read the rows"),
+    "replaced": (replaced(sf.PrivateLinearSVC(1.0, 1e-6)), "the PrivateLinearSVC: its method 'fit' was replaced"),
     "grid": (GridSearchCV(private(), {"epsilon": [1, 2]}, cv=3), "7 times .2 candidates in 3 folds and 1 for the best."),
     "no refit": (GridSearchCV(private(), {"prior": [1, 2, 3]}, refit=False), "15 times .3 candidates in 5 folds."),
     "random": (RandomizedSearchCV(private(), {"epsilon": [1, 2]}), "once for every candidate and fold: each fit is a release"),

@@ -75,17 +75,17 @@ def checked(step: Any, where: str, raw: bool) -> Checked:
     if isinstance(step, str) and step == "drop":
         return [], False
     kind = type(step)
-    if kind in COMPOSED:
-        return COMPOSED[kind](step, where, raw)
     label = f"{where} ({kind.__name__}): "
-    if kind not in STATELESS and kind not in PUBLIC:
+    if kind not in STATELESS and kind not in PUBLIC and kind not in COMPOSED:
         known = [base.__name__ for base in kind.__mro__[1:] if base in STATELESS or base in PUBLIC or base in COMPOSED]
         if known:
             return [f"{label}a subclass of {known[0]} may read the rows. Use {known[0]} itself."], False
         return [label + _refusals.why(step, _ACCEPTED)], False
-    replaced = [name for name in vars(step) if callable(getattr(kind, name, None))]
-    if replaced:
-        return [f"{label}its method {replaced[0]!r} was replaced. Make the step anew."], False
+    name = replaced_method(step)
+    if name is not None:
+        return [f"{label}its method {name!r} was replaced. Make the step anew."], False
+    if kind in COMPOSED:
+        return COMPOSED[kind](step, where, raw)
     if kind in PUBLIC:
         return [], False
     fault = STATELESS[kind](step)
@@ -97,6 +97,11 @@ def checked(step: Any, where: str, raw: bool) -> Checked:
             "sf.PublicScaler(schema) or sf.PublicEncoder(schema) before it."
         ], False
     return [], False
+
+
+def replaced_method(step: Any) -> str | None:
+    """A method of the class that was replaced in this one object, by a function that could do anything; None if there is none."""
+    return next((name for name in vars(step) if callable(getattr(type(step), name, None))), None)
 
 
 def in_order(steps: list[tuple[str, Any]], where: str, raw: bool) -> Checked:
@@ -129,6 +134,11 @@ def _side_by_side(step: Any, where: str, raw: bool) -> Checked:
             )
         more, is_raw = checked(each, _under(where, name), raw)
         faults += more
+        if is_raw and name in (step.transformer_weights or {}):
+            faults.append(
+                f"{_under(where, name)}: a weight of uncoded cells raises an error on one that is empty or a text, which reveals "
+                "a record. Leave the weight out, or code the columns."
+            )
         any_raw = any_raw or is_raw
     return faults, any_raw
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone  # type: ignore[import-untyped]
 from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
 from sklearn.pipeline import make_pipeline as named_pipeline
@@ -114,6 +115,10 @@ def _faults(pipe: Any) -> list[str]:
     steps = pipe.steps[:-1] if private or not is_step else pipe.steps
     faults, raw = _steps.in_order(steps, "", raw=True)
     faults += _steps.settings(pipe, "the pipeline")
+    for each in (pipe, last) if private else (pipe,):
+        replaced = _steps.replaced_method(each)
+        if replaced is not None:
+            faults.append(f"the {type(each).__name__}: its method {replaced!r} was replaced. Make it anew.")
     if private and raw and last.data_norm is None and last.bounds is None:
         faults.append(
             f"step {name!r} ({type(last).__name__}): columns reach it as they are, so it needs data_norm or bounds for them. Code "
@@ -137,14 +142,14 @@ def _last(last: Any) -> str:
 
 
 def _check_rows(pipe: Pipeline, X: Any, params: dict[str, Any]) -> None:
-    """Refuse parameters of a fit, and a list of rows that a step other than a public one would read first."""
+    """Refuse parameters of a fit, and a list or sparse matrix that a step other than a public one would read first."""
     if params:
         raise ArgumentError(f"fit takes X and y alone; got {', '.join(params)}.")
     first = next((step for _, step in pipe.steps if step is not None and step != "passthrough"), None)
-    if isinstance(X, list | tuple) and not isinstance(first, (*_steps.PUBLIC, PrivateLinear)):
+    if (isinstance(X, list | tuple) or issparse(X)) and not isinstance(first, (*_steps.PUBLIC, PrivateLinear)):
         raise ArgumentError(
-            f"X must be an array or a data frame where the first step is a {type(first).__name__}: scikit-learn makes one array of "
-            "a list, whose shape and type depend on single records."
+            f"X must be a dense array or a data frame where the first step is a {type(first).__name__}: what scikit-learn makes of "
+            "a list or a sparse matrix, its shape or type, depends on single records."
         )
 
 
