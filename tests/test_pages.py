@@ -92,6 +92,8 @@ SAID: dict[str, list[str]] = {
         "odds ratio",
         "probability 0.",
         "averaged over 2 rows",
+        "one cut, the whole price: 1 age: 0.0",
+        "above level 2: 1 age: 0.0",
     ],
     "rows.md": ["3 rows, 0 of the wrong length"],
     "sharp_edges.md": [],
