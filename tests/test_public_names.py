@@ -14,8 +14,8 @@ import sfumato as sf
 NAMES = [
     "Assumption", "Audit", "Boolean", "BoundedRange", "Category", "Dataset", "Gaussian", "Gibbs", "Guarantee", "Ledger",
     "Metric", "Neighbours", "Number", "OneRun", "Plan", "PrivateHuberRegressor", "PrivateLinearRegression", "PrivateLinearSVC",
-    "PrivateLogisticRegression", "PrivatePoissonRegressor", "PrivateQuantileRegressor", "Profile", "PublicEncoder", "PublicScaler", "Pure",
-    "Release", "Renyi", "Replayed", "Schema", "Simulation", "__version__", "audit", "check_pipeline", "compare",
+    "PrivateLogisticRegression", "PrivatePoissonRegressor", "PrivateQuantileRegressor", "Profile", "PublicEncoder",
+    "PublicScaler", "Pure", "Release", "Renyi", "Replayed", "Schema", "Simulation", "__version__", "audit", "check_pipeline", "compare",
     "errors", "expected_widths", "families", "grouped", "load", "losses", "make_pipeline", "networks", "one_run", "plan",
     "plan_for_width", "plots", "posterior_divergence", "price_list", "priors", "private_quantile",
     "publish", "regression", "rehearse", "replay", "seeded", "share", "simulate",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone  # type: ignore[import-untyped]
 from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
 from sklearn.pipeline import make_pipeline as named_pipeline
@@ -143,6 +142,8 @@ def _last(last: Any) -> str:
 
 def _check_rows(pipe: Pipeline, X: Any, params: dict[str, Any]) -> None:
     """Refuse parameters of a fit, and a list or sparse matrix that a step other than a public one would read first."""
+    from scipy.sparse import issparse
+
     if params:
         raise ArgumentError(f"fit takes X and y alone; got {', '.join(params)}.")
     first = next((step for _, step in pipe.steps if step is not None and step != "passthrough"), None)
