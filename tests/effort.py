@@ -38,6 +38,7 @@ THINNED: dict[str, int] = {
     "tests/estimators/test_learning.py::test_two_classes_are_found_whatever_they_are_called": 2,
     "tests/estimators/test_odd_inputs.py::test_one_odd_cell_changes_no_other_row": 2,
     "tests/estimators/test_odd_inputs.py::test_one_odd_label_changes_no_other_label": 2,
+    "tests/estimators/test_public_steps.py::test_scikit_learn_checks": 8,
     "tests/estimators/test_rows.py::test_no_row_is_longer_than_what_is_paid_for": 2,
     "tests/estimators/test_use.py::test_pipelines_cross_validation_and_searches_work": 2,
     "tests/ledger/test_ledger_intruder.py::test_a_row_that_no_ledger_would_write_is_damage": 2,

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from sfumato.estimators import PrivateLogisticRegression as PrivateLogisticRegression
     from sfumato.estimators import PrivatePoissonRegressor as PrivatePoissonRegressor
     from sfumato.estimators import PrivateQuantileRegressor as PrivateQuantileRegressor
+    from sfumato.estimators import PublicEncoder as PublicEncoder
+    from sfumato.estimators import PublicScaler as PublicScaler
+    from sfumato.estimators import check_pipeline as check_pipeline
+    from sfumato.estimators import make_pipeline as make_pipeline
     from sfumato.ledger import Ledger as Ledger
     from sfumato.mechanisms.plan import Plan as Plan
     from sfumato.models import families as families
@@ -85,6 +89,8 @@ _PUBLIC = {
     "PrivateLogisticRegression": ("sfumato.estimators", "PrivateLogisticRegression"),
     "PrivatePoissonRegressor": ("sfumato.estimators", "PrivatePoissonRegressor"),
     "PrivateQuantileRegressor": ("sfumato.estimators", "PrivateQuantileRegressor"),
+    "PublicEncoder": ("sfumato.estimators", "PublicEncoder"),
+    "PublicScaler": ("sfumato.estimators", "PublicScaler"),
     "Profile": ("sfumato.privacy.profiles", "Profile"),
     "Pure": ("sfumato.privacy.curves", "Pure"),
     "Release": ("sfumato.release", "Release"),
@@ -94,6 +100,7 @@ _PUBLIC = {
     "Simulation": ("sfumato.simulating", "Simulation"),
     "__version__": ("sfumato._version", "__version__"),
     "audit": ("sfumato.auditing.audit", "audit"),
+    "check_pipeline": ("sfumato.estimators", "check_pipeline"),
     "compare": ("sfumato.comparing", "compare"),
     "errors": ("sfumato.errors", ""),
     "expected_widths": ("sfumato.rehearsing.expected_widths", "expected_widths"),
@@ -101,6 +108,7 @@ _PUBLIC = {
     "grouped": ("sfumato.models.grouped", "grouped"),
     "load": ("sfumato.release", "load"),
     "losses": ("sfumato.models.losses", ""),
+    "make_pipeline": ("sfumato.estimators", "make_pipeline"),
     "networks": ("sfumato.models.networks", ""),
     "one_run": ("sfumato.auditing.one_run", "one_run"),
     "plan": ("sfumato.planning", "plan"),

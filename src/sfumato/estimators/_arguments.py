@@ -8,6 +8,7 @@ import numpy as np
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
+from sfumato.estimators._encoded import encoded_norm, encoded_rows
 from sfumato.randomness import Randomness, seeded
 from sfumato.schema import Number
 from sfumato.schema.schema import ROWS
@@ -33,7 +34,7 @@ def check_declared(estimator: Any) -> None:
         )
     _validate.positive("epsilon", estimator.epsilon)
     _validate.between("delta", estimator.delta, 0.0, 1.0)
-    if estimator.data_norm is None and estimator.bounds is None:
+    if estimator.data_norm is None and estimator.bounds is None and encoded_norm(estimator) is None:
         raise missing(
             estimator,
             "data_norm or bounds",
@@ -67,6 +68,9 @@ def stream(estimator: Any) -> Randomness | None:
 def label_bounds(estimator: Any) -> Number:
     """The declared bounds of the target as a column; a label that is no number counts as their middle."""
     if estimator.bounds_y is None:
+        rows = encoded_rows(estimator)
+        if rows is not None and isinstance(rows.target, Number):
+            return Number(rows.target.lower, rows.target.upper, rows.target.missing)
         raise missing(
             estimator,
             "bounds_y",

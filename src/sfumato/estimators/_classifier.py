@@ -13,10 +13,12 @@ from sklearn.base import ClassifierMixin  # type: ignore[import-untyped]
 
 from sfumato.errors import ArgumentError
 from sfumato.estimators import _arguments
+from sfumato.estimators._encoded import encoded_rows
 from sfumato.estimators._fitting import PrivateLinear, Scores
 from sfumato.estimators._tables import distinct_labels
 from sfumato.models.losses import Loss
 from sfumato.schema import Category
+from sfumato.schema.columns import Column
 from sfumato.schema.outcome import attempt
 
 Array = NDArray[np.float64]
@@ -41,12 +43,13 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         self.classes_ = classes
         return self
 
-    def _counted(self, column: Category, labels: Any) -> Any:
+    def _counted(self, column: Column, labels: Any) -> Any:
         """Return the labels unchanged. A fit with a seed is not private: it also refuses more labels than were declared."""
-        if self.random_state is not None and (count := distinct_labels(column, labels)) > len(column.levels):
-            head = "Only binary classification is supported. " if len(column.levels) == 2 else ""
+        levels = column.levels or ()
+        if self.random_state is not None and (count := distinct_labels(column, labels)) > len(levels):
+            head = "Only binary classification is supported. " if len(levels) == 2 else ""
             raise ArgumentError(
-                f"{head}y has {count} different labels and classes declares {len(column.levels)}. (Only a fit with "
+                f"{head}y has {count} different labels and classes declares {len(levels)}. (Only a fit with "
                 "random_state, which is not private, looks at this: without it such labels count as the first class.)"
             )
         return labels
@@ -78,8 +81,11 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         return self.classes is None or np.size(self.classes) > 2
 
 
-def declared_classes(estimator: Any) -> tuple[Category, NDArray[Any]]:
+def declared_classes(estimator: Any) -> tuple[Column, NDArray[Any]]:
     """The column of the labels and the classes in increasing order; undeclared labels count as the first one declared."""
+    rows = encoded_rows(estimator)
+    if estimator.classes is None and rows is not None and rows.target is not None and rows.target.levels is not None:
+        return _target_classes(rows.target)
     if estimator.classes is None:
         raise _arguments.missing(
             estimator,
@@ -94,6 +100,14 @@ def declared_classes(estimator: Any) -> tuple[Category, NDArray[Any]]:
     ordered = sorted(range(len(levels)), key=lambda place: _key(levels[place]))
     column = Category([levels[place] for place in ordered], missing=levels[0])
     return column, np.asarray([listed[place] for place in ordered])
+
+
+def _target_classes(target: Column) -> tuple[Column, NDArray[Any]]:
+    """The declared target of a pipeline's schema, its levels in increasing order."""
+    if not isinstance(target, Category):
+        return target, np.asarray(target.levels)
+    ordered: Any = sorted(target.levels, key=_key)
+    return Category(ordered, missing=target.missing), np.asarray(ordered)
 
 
 def _level(label: Any) -> Any:

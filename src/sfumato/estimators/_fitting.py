@@ -16,6 +16,7 @@ from sfumato import _validate
 from sfumato.dataset import Dataset
 from sfumato.errors import ArgumentError
 from sfumato.estimators import _arguments
+from sfumato.estimators._encoded import encoded_rows
 from sfumato.estimators._rows import Recipe, declared_width
 from sfumato.estimators._tables import read_features, read_labels
 from sfumato.models import priors
@@ -80,8 +81,9 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         labels = read_labels(y)
         same_length({"X": int(features.shape[0]), "y": len(labels)})
         recipe = Recipe.of(self, features.shape[1])
-        names = getattr(self, "feature_names_in_", None)
-        name = _named(self.ledger_name or "data", recipe, scores)
+        coded = encoded_rows(self)
+        names = getattr(self, "feature_names_in_", None if coded is None else coded.names)
+        name = _named(self.ledger_name or "data", recipe, scores, "" if coded is None else coded.digest)
         schema = recipe.schema(column, name, names, scores.offset, scores.factor)
         return Dataset.from_arrays(recipe.prepare(features), prepare(labels), schema=schema), recipe
 
@@ -178,10 +180,11 @@ def _precision(loss: Loss, dimension: int, recipe: Recipe, scores: Scores, devia
     """Precision of the prior where its deviation is declared or left to the default.
 
     With bounds the deviation is that of the effect of a feature from its lower bound to its upper, as in `sf.regression`, and of
-    the intercept; without, that of the score of the longest row.
+    the intercept; behind the public steps of a pipeline, that of one unit of a coded feature; else that of the score of the
+    longest row.
     """
     scaled = None if deviation is None else _validate.positive("prior", deviation) / scores.factor
-    if recipe.lower is None or recipe.rows == "normalise":
+    if (recipe.lower is None and not recipe.coded) or recipe.rows == "normalise":
         if scaled is None:
             return loss.constants(dimension).smoothness * _PRIOR_SHARE
         return (recipe.radius / scaled) ** 2
@@ -191,10 +194,13 @@ def _precision(loss: Loss, dimension: int, recipe: Recipe, scores: Scores, devia
     return np.tile(each, scores.outputs)
 
 
-def _named(name: str, recipe: Recipe, scores: Scores) -> str:
-    """The data set's name, with a digest of the scales: the ledger then refuses a repeated request under other bounds."""
-    if recipe.lower is None and scores == Scores(scores.outputs):
+def _named(name: str, recipe: Recipe, scores: Scores, coding: str) -> str:
+    """The data set's name, with a digest of the scales: the ledger then refuses a repeated request under other bounds.
+
+    coding: digest of the declarations of a pipeline's public steps; empty outside a pipeline.
+    """
+    if recipe.lower is None and scores == Scores(scores.outputs) and not coding:
         return name
     ends = [] if recipe.lower is None or recipe.upper is None else [recipe.lower.tolist(), recipe.upper.tolist()]
-    text = repr((ends, recipe.constant, scores.offset, scores.factor))
+    text = repr((ends, recipe.constant, scores.offset, scores.factor)) + coding
     return f"{name}{SCALED}{hashlib.sha256(text.encode()).hexdigest()[:12]}"

@@ -59,7 +59,8 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Any:
         """Publish a linear regression of X (rows, features) on y; everything but n comes from declarations."""
         _arguments.check_declared(self)
-        labels = self._labels(_arguments.label_bounds(self))
+        bounds = _arguments.label_bounds(self)
+        labels = self._labels(bounds)
         loss_of = self._loss(labels)
         read = attempt(self._read, X, y, labels.column(), labels.scores, labels.scaled)
         del X, y  # an error raised from here on keeps no rows in its traceback
@@ -67,6 +68,7 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         self._release(data, recipe, loss_of, labels.scores)
         self.coef_ = self.coef_[0]
         self.intercept_ = float(self.intercept_[0])
+        self._bounds = bounds
         return self
 
     def _labels(self, bounds: Number) -> Labels:

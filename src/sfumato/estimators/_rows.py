@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
+from sfumato.estimators._encoded import encoded_norm
 from sfumato.models.losses import radius_with_intercept
 from sfumato.schema import Schema
 from sfumato.schema.columns import Column
@@ -31,7 +32,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """`width` features, the norm and the treatment of rows, the constant c (0 for none), and the declared bounds."""
+    """`width` features, the norm and the treatment of rows, the constant c (0 for none), and the declared bounds.
+
+    coded: whether the public steps of a pipeline have scaled the features already.
+    """
 
     width: int
     data_norm: float
@@ -40,6 +44,7 @@ class Recipe:
     lower: Array | None = None
     upper: Array | None = None
     centred: bool = True
+    coded: bool = False
 
     @classmethod
     def of(cls, estimator: Any, width: int) -> Recipe:
@@ -48,6 +53,9 @@ class Recipe:
         longest = math.nextafter(math.sqrt(width) / 2, math.inf)  # of a row of numbers in [-1/2, 1/2]
         # Normalised rows all have the same norm, so its value is arbitrary: 1.
         norm = 1.0 if estimator.rows == "normalise" else longest
+        coded = encoded_norm(estimator)
+        if coded is not None:
+            norm = coded
         if estimator.data_norm is not None:
             norm = _validate.positive("data_norm", estimator.data_norm)
         if estimator.bounds is not None:
@@ -55,7 +63,7 @@ class Recipe:
         # The intercept's feature is half the largest norm of a row before the row is bounded.
         constant = (longest if estimator.bounds is not None and estimator.rows == "normalise" else norm) / 2
         fitted = estimator.fit_intercept
-        return cls(width, norm, estimator.rows, constant if fitted else 0.0, lower, upper, fitted)
+        return cls(width, norm, estimator.rows, constant if fitted else 0.0, lower, upper, fitted, coded is not None)
 
     @property
     def centre(self) -> Array:

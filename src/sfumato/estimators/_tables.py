@@ -46,12 +46,7 @@ def read_features(estimator: Any, X: Any, reset: bool, width: int | None = None)
         features = _open_sparse(X)
     else:
         features, rows = _open_dense(plain("X", X), width)
-    if min(features.shape) < 1:
-        what = "sample" if features.shape[0] < 1 else "feature"
-        raise ArgumentError(
-            f"X must have at least one row and one column: found 0 {what}(s) (shape={tuple(features.shape)}) while a "
-            "minimum of 1 is required."
-        )
+    check_size(features.shape)
     try:
         validate_data(estimator, X if is_frame else features, reset=reset, skip_check_array=True)
     except (TypeError, ValueError) as error:  # about names and the number of features, which are public
@@ -63,23 +58,37 @@ def read_features(estimator: Any, X: Any, reset: bool, width: int | None = None)
     raise ArgumentError(fault)
 
 
-def _open_frame(X: Any) -> Entries:
+def check_size(shape: tuple[int, ...]) -> None:
+    """Refuse a table without rows or without columns."""
+    if min(shape) < 1:
+        what = "sample" if shape[0] < 1 else "feature"
+        raise ArgumentError(
+            f"X must have at least one row and one column: found 0 {what}(s) (shape={tuple(shape)}) while a "
+            "minimum of 1 is required."
+        )
+
+
+def column_series(X: Any) -> list[Any]:
+    """The columns of a data frame, by position: scikit-learn refuses repeated names afterwards."""
     import narwhals as nw
 
-    if nw.dependencies.is_pandas_like_dataframe(X):  # by position: scikit-learn refuses repeated names afterwards
-        series = [X.iloc[:, place] for place in range(X.shape[1])]
-    else:
-        frame = nw.from_native(X, eager_only=True)
-        series = [frame[:, place].to_native() for place in range(frame.shape[1])]
+    if nw.dependencies.is_pandas_like_dataframe(X):
+        return [X.iloc[:, place] for place in range(X.shape[1])]
+    frame = nw.from_native(X, eager_only=True)
+    return [frame[:, place].to_native() for place in range(frame.shape[1])]
+
+
+def _open_frame(X: Any) -> Entries:
+    series = column_series(X)
     if not series:
         return Entries((len(X), 0), lambda start, stop: np.empty((stop - start, 0)))
     return open_frame([open_column(f"X[{place}]", _CELL, values) for place, values in enumerate(series)])
 
 
 def _open_sparse(X: Any) -> Any:
-    _real("X", X)
+    real("X", X)
     if len(X.shape) != 2:
-        raise _not_two_dimensions(len(X.shape))
+        raise not_two_dimensions(len(X.shape))
     matrix = X.tocsr()
     check_sparse(matrix)
     return matrix
@@ -88,21 +97,22 @@ def _open_sparse(X: Any) -> Any:
 def _open_dense(X: Any, declared: int | None) -> tuple[Entries, Sequence[object] | None]:
     """Open an array of two dimensions, or a list of rows, which is returned too."""
     if isinstance(X, np.ndarray):
-        _real("X", X)
+        real("X", X)
         if X.ndim == 2:
             check_dtype("X", _CELL, X.dtype)
             return open_entries(X, X.shape[1], Tally()), None
         if X.ndim != 1 or X.dtype != object:
-            raise _not_two_dimensions(X.ndim)
+            raise not_two_dimensions(X.ndim)
         # numpy turns rows of different lengths into a one-dimensional array of objects: a list of rows.
         X = list(X)
     width = declared or common_width(X)
     if width is None and len(X) > 0:
-        raise _not_two_dimensions(1)
+        raise not_two_dimensions(1)
     return open_rows(X, width or 0, Tally()), X
 
 
-def _not_two_dimensions(given: int) -> ArgumentError:
+def not_two_dimensions(given: int) -> ArgumentError:
+    """The refusal of an X that is no matrix."""
     return ArgumentError(
         f"X must have one row per record and two dimensions; got {given}. Reshape your data: X.reshape(-1, 1) for one "
         "feature, X.reshape(1, -1) for one record. The rows of a list must be lists, tuples or arrays of one dimension."
@@ -132,7 +142,7 @@ def read_labels(y: Any) -> Any:
         return y
     labels = plain("y", y)
     if isinstance(labels, np.ndarray):
-        _real("y", labels)
+        real("y", labels)
         if labels.ndim == 2 and labels.shape[1] == 1:
             # The shape of an array of objects depends on single labels, so a warning about it would reveal them.
             if labels.dtype != object:
@@ -181,6 +191,7 @@ def plain(name: str, values: Any) -> Any:
     return np.asarray(values)
 
 
-def _real(name: str, array: Any) -> None:
+def real(name: str, array: Any) -> None:
+    """Refuse complex numbers."""
     if array.dtype.kind == "c":
         raise ArgumentError(f"Complex data not supported: {name} must hold real numbers.")

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
-from sfumato.estimators._arguments import label_bounds
 from sfumato.estimators._fitting import Scores
 from sfumato.estimators._regressor import Labels, PrivateRegressor
 from sfumato.models.losses import ClippedPoisson, Loss
@@ -51,4 +50,4 @@ class PrivatePoissonRegressor(PrivateRegressor):
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predicted mean counts, at most the declared bound."""
         scores = self._linear(X)[:, 0]
-        return np.asarray(np.exp(np.minimum(scores, math.log(label_bounds(self).upper))))
+        return np.asarray(np.exp(np.minimum(scores, math.log(self._bounds.upper))))

@@ -32,6 +32,26 @@ _PER_UNIT = "per_unit"
 RANGES = 2.5
 
 
+# Kinds that are asked for and not offered, with the reason and what to use instead (docs/regressions.md, "Ordered levels").
+_NOT_OFFERED = {
+    "ordinal": (
+        "an ordinal regression is not offered: the gradient of its likelihood in the cut points has no bound, so that no noise "
+        'would protect a record. Use regression "logistic" on a yes-or-no column that says whether the answer is above one '
+        'public cut, or "multinomial".'
+    ),
+}
+
+
+def refused_kind(name: str, kind: object) -> str | None:
+    """Why a kind of regression, given as the argument `name`, is refused; None for the kinds that are offered."""
+    known = kinds()
+    if isinstance(kind, str) and kind in known:
+        return None
+    if isinstance(kind, str) and kind in _NOT_OFFERED:
+        return _NOT_OFFERED[kind]
+    return f"{name} must be one of {', '.join(known)}; got {_validate.shown(kind)}."
+
+
 def kinds() -> dict[str, type[Loss]]:
     """The kinds of regressions by name."""
     return {str(loss.spec_name): loss for loss in losses.LOSSES.values() if loss.spec_name}
@@ -56,7 +76,9 @@ def regression(
     numbers: those that the kind takes, such as quantile=0.9 or clip=20.
     """
     known = kinds()
-    _validate.one_of("kind", kind, tuple(known))
+    fault = refused_kind("kind", kind)
+    if fault is not None:
+        raise ArgumentError(fault)
     if not isinstance(schema, Schema):
         raise ArgumentError(f"schema must be a sf.Schema; got {type(schema).__name__}.")
     if schema.dimension is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.errors import ArgumentError
-from sfumato.models.building import kinds, regression
+from sfumato.models.building import refused_kind, regression
 from sfumato.rehearsing.fact_examples import example_of, example_of_effects, in_toml
 from sfumato.schema import Schema
 from sfumato.schema.documents import toml_key, toml_value
@@ -50,8 +50,9 @@ def regression_text(
 
     With a schema the model is made once, so that a wrong target or feature is refused here; without one, features are required.
     """
-    if kind not in kinds():
-        raise ArgumentError(f"--regression must be one of {', '.join(kinds())}; got {kind!r}.")
+    fault = refused_kind("--regression", kind)
+    if fault is not None:
+        raise ArgumentError(fault)
     wanted = target or (schema.target if schema is not None else None)
     if wanted is None:
         raise ArgumentError("a regression needs --target, the column to be predicted.")

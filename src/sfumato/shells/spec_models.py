@@ -188,13 +188,14 @@ def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOr
 
 
 def _regression(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrGibbs, Schema]:
-    from sfumato.models.building import kinds, regression
+    from sfumato.models.building import kinds, refused_kind, regression
     from sfumato.schema.terms import read_terms
 
     kind = facts.pop("regression")
     known = kinds()
-    if kind not in known:
-        raise FormatError(f"{file}: regression must be one of {', '.join(known)}; got {kind!r}.")
+    fault = refused_kind("regression", kind)
+    if fault is not None:
+        raise FormatError(f"{file}: {fault}")
     numbers = dict.fromkeys(key for loss in known.values() for key in loss.spec_keys)
     known_keys(file, facts, ("target", "features", "intercept", "prior", *numbers), "[model] of a regression")
     target = facts.pop("target", schema.target)
