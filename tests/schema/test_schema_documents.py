@@ -122,11 +122,11 @@ def changed(*path, value):
 
 WRONG = {
     "another kind": (changed("sfumato", value="guarantee"), 'sfumato = "schema"'),
-    "another version": (changed("version", value=2), "version = 1"),
+    "another version": (changed("version", value=3), "version = 1 or 2"),
     "unknown key": (changed("norm", value=1.0), "unknown 'norm'"),
     "unknown fact": (changed("columns", "age", "max", value=1), "column 'age' .* unknown 'max'"),
     "fact of another kind": (changed("columns", "sex", "lower", value=1), "column 'sex' .* unknown 'lower'"),
-    "unknown type": (changed("columns", "age", "type", value="date"), "column 'age': type must be one of"),
+    "unknown type": (changed("columns", "age", "type", value="interval"), "column 'age': type must be one of"),
     "type that is none": (changed("columns", "age", "type", value=[1]), "column 'age': type must be one of"),
     "bounds reversed": (changed("columns", "age", "lower", value=200), "column 'age' cannot be read"),
     "bound nan": (changed("columns", "age", "lower", value=float("nan")), "column 'age' cannot be read"),

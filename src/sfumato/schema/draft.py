@@ -132,9 +132,9 @@ def _read_dictionary(path: Path) -> str:
 
 
 def _from_header(path: Path) -> str:
-    from sfumato.schema.read_csv import header
+    from sfumato.schema.first_line import first_line, names_in
 
-    listed, _ = header(path)
+    listed = names_in(first_line(path), ",", "utf-8")
     names = [name for name in listed if name]
     if len(set(names)) != len(listed):
         raise ArgumentError(f"the first line of {path.name!r} must name every column in UTF-8, each once.")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sfumato._validate import visible
 from sfumato.errors import ArgumentError
 from sfumato.schema.cells import text
+from sfumato.schema.code_cells import is_code
 from sfumato.schema.columns import Boolean, Column, Number
 from sfumato.schema.counts import Tally
 from sfumato.schema.encoding import Cells, Repeated, encode
@@ -45,7 +46,7 @@ class PublicTally(Tally):
         encoded = encode(column, cells)
         for place in np.flatnonzero(encoded.missing).tolist():
             cell = _cell(cells, place)
-            if is_empty(cell):
+            if is_empty(cell) or is_code(column, cell):
                 self._empty[name] += 1
                 continue
             self._strange[name] += 1
