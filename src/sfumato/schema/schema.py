@@ -102,7 +102,6 @@ class Schema:
             )
         dimension = _validate.whole("dimension", dimension)
         columns = {} if target is None else {"target": target}
-        # Not through __init__, which describes a table.
         made = object.__new__(cls)
         made._keep(columns, "target" if columns else None, data_norm, name, unit, rows, dimension, units, Form())
         return made
@@ -176,17 +175,13 @@ class Schema:
 
     def without_target(self) -> Schema:
         """Return the facts about the features alone, by which public rows are read for a prediction."""
-        made = object.__new__(Schema)
-        columns = {name: column for name, column in self._columns if name != self.target}
-        made._keep(
-            columns, None, self.data_norm, self.name, self.unit, self.rows, self.dimension, self.units, self.form
-        )
-        return made
+        return self.with_columns({name: column for name, column in self._columns if name != self.target})
 
     def with_columns(self, columns: Mapping[str, Column], target: str | None = None) -> Schema:
         """Return a schema of other columns, with the other facts of this one: norm, name, unit and the form of its files."""
         made = object.__new__(Schema)
-        made._keep(columns, target, self.data_norm, self.name, self.unit, self.rows, None, None, self.form)
+        facts = (self.name, self.unit, self.rows, self.dimension, self.units, self.form)
+        made._keep(columns, target, self.data_norm, *facts)
         return made
 
     def only(self, columns: Iterable[str], target: str | None = None) -> Schema:
@@ -234,8 +229,9 @@ class Schema:
         try:
             text = file.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
-            fault = f"{file.name} is not UTF-8 text: byte {error.start + 1} cannot be read. Save it as UTF-8 in your editor."
-            raise FormatError(fault) from None
+            raise FormatError(
+                f"{file.name} is not UTF-8 text: byte {error.start + 1} cannot be read. Save it as UTF-8 in your editor."
+            ) from None
         return cls.from_toml(text) if kind == ".toml" else cls.from_json(text)
 
     def save(self, path: str | Path) -> None:
@@ -246,16 +242,17 @@ class Schema:
         file.write_text(text, encoding="utf-8")
 
     @staticmethod
-    def draft(source: object, header: bool = False) -> str:
+    def draft(source: object, header: bool = False, separator: str | None = None, encoding: str = "utf-8") -> str:
         """Return the text of a TOML schema with "REQUIRED" wherever a public fact is still unknown.
 
-        source: the path of a data dictionary (.csv with the columns name, type, lower, upper, levels, missing), or of
-            a Parquet or Arrow file, or an Arrow schema. Of a data file the types alone are read, never a value.
-        header: `source` is a .csv file of data whose first line names the columns; of it that line alone is read.
+        source: the path of a code book (text with the columns name, type, lower, upper, levels, ..., or .sav, .dta, .sas7bdat,
+            .xpt by pyreadstat), of a Parquet or Arrow file, or an Arrow schema. Types and labels are read, never a value.
+        header: `source` is a text file of data whose first line names the columns; that line alone is read, split at
+            `separator` (by default the one of , ; tab | that splits it).
         """
         from sfumato.schema.draft import draft
 
-        return draft(source, header)
+        return draft(source, header, separator, encoding)
 
     @property
     def digest(self) -> str:
