@@ -44,10 +44,15 @@ def first_line(source: Path | IO[bytes]) -> bytes:
 
 def names_in(first: bytes, separator: str, encoding: str) -> list[str | None]:
     """Return the names in the first line, None for one that is not text in the encoding."""
-    fields = _fields(first, separator)
-    if fields is None:
+    names = _names(first, separator, encoding)
+    if not names:
         raise ArgumentError("the first line of the file must hold the names of the columns; its quotes do not close.")
-    names = [decoded(field.encode("latin-1"), encoding) for field in fields]
+    return names
+
+
+def _names(first: bytes, separator: str, encoding: str) -> list[str | None]:
+    """The names, none where the quotes do not close."""
+    names = [decoded(field.encode("latin-1"), encoding) for field in _fields(first, separator) or ()]
     return [None if name is None else name.strip() for name in names]
 
 
@@ -89,11 +94,11 @@ def refuse_separator(first: bytes, separator: str, schema: Schema) -> None:
     The error names separators, and nothing else of the line: in a file without a header the line is a record.
     """
     declared, encoding, counts = set(schema.columns), schema.form.encoding, widths(first)
-    known = declared & set(names_in(first, separator, encoding))
+    known = declared & set(_names(first, separator, encoding))
     others = [other for other in SEPARATORS if other != separator and counts[other] > 1]
     # A name in quotes, or a separator that the schema states, says that the one name is meant.
     single = counts[separator] == 1 and b'"' not in first and not (known and schema.form.separator is not None)
-    fitting = [other for other in others if declared & set(names_in(first, other, encoding))]
+    fitting = [other for other in others if declared & set(_names(first, other, encoding))]
     if (known and not single) or not (fitting or (single and others)):
         return
     right = max(fitting or others, key=lambda other: counts[other])

@@ -51,8 +51,8 @@ def open_csv(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[str, 
     """Check the header; return the rows, to be read in chunks."""
     separator, encoding = schema.form.separator_of(path.suffix.lower()), schema.form.encoding
     first = first_line(path)
-    names = names_in(first, separator, encoding)
     refuse_separator(first, separator, schema)
+    names = names_in(first, separator, encoding)
     if None in names and not set(schema.columns) <= set(names):
         raise ArgumentError(
             f"the table lacks columns that the schema {schema.name!r} declares, and the first line of the file, which must "
