@@ -16,6 +16,7 @@ from table_readers import content
 import sfumato as sf
 from sfumato.dataset import Dataset
 from sfumato.errors import ArgumentError, FormatError
+from sfumato.queries.public_rows import _table
 from sfumato.schema import Date, Number, Schema
 from sfumato.schema.date_format import day_reader
 
@@ -200,6 +201,19 @@ def test_a_date_is_clipped_counted_and_shown_as_a_date():
     assert column.integer
     assert column.levels is None
     assert column != Number(column.lower, column.upper, column.missing, integer=True)
+
+
+def test_sentences_about_public_rows_show_dates():
+    schema = Schema({"d": Date("2000-01-01", "2020-12-31", format="%d.%m.%Y")})
+    read = _table(schema, {"d": ["01.01.1999", ""]})
+    assert (
+        read.note
+        == "1 cell of d lies outside 2000-01-01 to 2020-12-31 and was clipped; 1 empty cell of d counts as 2010-07-02"
+    )
+    with pytest.raises(
+        ArgumentError, match=r"'30\.02\.2020' is no date of the form %d\.%m\.%Y; d runs from 2000-01-01 to"
+    ):
+        _table(schema, {"d": ["30.02.2020"]})
 
 
 def test_documents_hold_dates_as_texts_and_read_toml_dates():
