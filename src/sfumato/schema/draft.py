@@ -37,6 +37,8 @@ _KINDS = """
 # type = "number" needs lower and upper; "category" needs levels = [...]; "boolean" needs nothing more;
 # "date" needs lower and upper, and format = "%d.%m.%Y" if dates are not written like 2020-01-31.
 """
+# Separators that an ending stands for.
+_USUAL = {".csv": ",", ".tsv": "\t"}
 # Endings of text files, of files with types, and of files with labels that pyreadstat reads.
 _TEXT, _TYPED = (".csv", ".tsv", ".txt", ".dat"), (".parquet", ".arrow", ".feather")
 _LABELLED = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
@@ -139,11 +141,10 @@ def _from_header(path: Path, form: Form) -> str:
         )
     if len(set(names)) != len(listed):
         raise ArgumentError(f"the first line of {path.name!r} must name every column, each once.")
-    stated = separator != Form().separator_of(
-        path.suffix.lower() if path.suffix.lower() in (".csv", ".tsv") else ".csv"
-    )
+    stated = form.separator is not None or separator != _USUAL.get(path.suffix.lower())
+    alone = "" if len(names) > 1 else "  # the first line is one name and shows no separator"
     lines = {
-        "separator": f"separator = {toml_value(separator)}\n" if stated else f"# separator = {toml_value(separator)}\n",
+        "separator": f"{'' if stated else '# '}separator = {toml_value(separator)}{alone}\n",
         "encoding": _ENCODING if form.encoding == "utf-8" else f"encoding = {toml_value(form.encoding)}\n",
         "missing": _MISSING,
     }
