@@ -169,7 +169,9 @@ def test_a_date_beyond_all_calendars_moves_its_own_row_only(unit, count):
     for make in sources:
         before, after = stored(make(clean)), stored(make(bad))
         assert [before[0], before[2]] == [after[0], after[2]]
-        assert WIDE.lower <= after[1] <= WIDE.upper
+        # Years, months and weeks that int64 cannot count in days are no date; days and shorter spans are clipped.
+        expected = WIDE.missing if unit in ("Y", "M", "W") else min(max(after[1], WIDE.lower), WIDE.upper)
+        assert after[1] == expected
 
 
 def test_null_dates_of_arrow_are_missing():
