@@ -8,11 +8,11 @@ import tomllib
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from sfumato.errors import ArgumentError, FormatError
-from sfumato.schema import Boolean, Category, Number, Schema
+from sfumato.schema import Boolean, Category, Date, Number, Schema
 from sfumato.schema.documents import toml_key, toml_value
 
 INVISIBLE = ["Cc", "Cf", "Cs", "Zl", "Zp"]
@@ -40,7 +40,25 @@ def categories(draw):
     return Category(levels, missing=draw(st.sampled_from(levels)))
 
 
-columns = numbers() | categories() | st.builds(Boolean, st.booleans())
+@st.composite
+def dates(draw):
+    low, high = sorted(draw(st.lists(st.dates(), min_size=2, max_size=2, unique=True)))
+    format = draw(st.sampled_from(["%Y-%m-%d", "%d.%m.%Y %H:%M", "%Y%m%d"]))
+    return Date(low, high, format=format, missing=draw(st.dates(low, high)), missing_codes=draw(codes))
+
+
+codes = st.lists(texts | st.integers(-(2**52), 2**52) | finite, max_size=3)
+columns = numbers() | categories() | st.builds(Boolean, st.booleans()) | dates()
+
+
+@st.composite
+def forms(draw):
+    """Facts of [table]; mostly none."""
+    facts = {"missing_codes": draw(codes)}
+    if draw(st.booleans()):
+        separator = draw(st.sampled_from([";", "\t", "|"]))
+        facts |= {"separator": separator, "decimal": ",", "thousands": draw(st.sampled_from([None, ".", " "]))}
+    return draw(st.just({}) | st.just({**facts, "encoding": draw(st.sampled_from(["utf-8", "cp1252"]))}))
 
 
 @st.composite
@@ -50,7 +68,13 @@ def schemas(draw):
     rows = "clip" if norm is None else draw(st.sampled_from(["clip", "normalise"]))
     common = {"name": draw(texts), "unit": draw(texts), "rows": rows}
     if draw(st.booleans()):
-        return Schema(named, target=draw(st.none() | st.sampled_from(list(named))), data_norm=norm, **common)
+        target = draw(st.none() | st.sampled_from(list(named)))
+        try:
+            return Schema(named, target=target, data_norm=norm, **common, **draw(forms()))
+        except ArgumentError as error:
+            if "the missing code" in str(error):  # it is a level
+                reject()
+            raise
     return Schema.vector(draw(st.integers(1, 10**6)), data_norm=norm or 1.0, target=draw(st.none() | columns), **common)
 
 
