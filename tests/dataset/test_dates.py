@@ -283,3 +283,24 @@ def test_models_take_a_date_as_a_number_of_days():
     matrix = schema.design(["d", "d^2"]).encode({"d": content(data)["d"]})
     assert matrix.shape == (400, 2)
     assert np.all(np.abs(matrix) <= 0.5)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_written_date_is_read_back(format):
+    column = Date("0800-01-01", "2029-12-31", format=format)
+    for text in ("2020-02-29", "1999-12-01", "0812-03-04"):
+        if "%z" in format or ("%y" in format and text < "1969"):
+            continue
+        first = datetime.date.fromisoformat(text).replace(day=1).isoformat()
+        expected = text if "%d" in format or "%j" in format else first
+        assert stored([column.written(days(text))], column) == [days(expected)]
+
+
+def test_synthetic_dates_are_read_by_the_same_schema():
+    schema = Schema({"d": Date("2020-01-01", "2020-12-31", format="%d.%m.%Y"), "b": sf.Boolean()}, name="visits")
+    data = Dataset.from_table({"d": ["15.02.2020", "01.12.2020"] * 50, "b": [0, 1] * 50}, schema=schema)
+    network = sf.networks.BayesianNetwork.from_schema(schema, {"d": [], "b": ["d"]}, bins={"d": 4})
+    release = sf.publish(sf.plan(network, n=100, epsilon=1.0, delta=1e-6), data, randomness=sf.seeded(2))
+    table = release.synthesize(20, 1)
+    counts = schema.check(table, counts=True)
+    assert (counts.rows, counts.columns["d"].missing, counts.columns["d"].clipped) == (20, 0, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +77,12 @@ class Date(Number):
     def shown(self, value: float) -> str:
         """A number of days as the nearest date, 2020-01-31."""
         return _shown(round(min(max(value, FIRST), LAST)))
+
+    def written(self, value: float) -> str:
+        """A number of days as the table writes its nearest date."""
+        date = datetime.date.fromordinal(round(min(max(value, FIRST), LAST)) + EPOCH)
+        # Not every system pads a year of three digits by itself.
+        return date.strftime(re.sub(r"(?<!%)((?:%%)*)%Y", rf"\g<1>{date.year:04d}", self.format))
 
     def days(self, cells: Plain) -> Dates:
         """Return the date of every cell as datetime64[D], NaT where it holds none. Each cell is looked at by itself."""
