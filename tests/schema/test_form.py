@@ -10,6 +10,7 @@ import pytest
 
 from sfumato.dataset import Dataset, rows_of
 from sfumato.errors import ArgumentError, FormatError
+from sfumato.queries.public_rows import _table
 from sfumato.schema import Boolean, Category, Number, Schema
 from sfumato.schema.form import ENCODINGS, SEPARATORS, Form
 
@@ -225,6 +226,15 @@ def test_the_separator_is_that_of_the_schema_whatever_the_rows_hold(tmp_path):
     """Lines full of another separator are rows of one field each, and so of missing cells."""
     path = written(tmp_path, b"x,y\n" + b"1;2\n" * 50 + b"3,4\n")
     assert column(path, Schema(X)) == [5.0] * 50 + [3.0]
+
+
+def test_public_rows_with_another_decimal_mark_are_refused_and_not_taken_for_empty(tmp_path):
+    schema = Schema(X, separator=";", decimal=",", missing_codes=["NA"])
+    read = _table(schema, written(tmp_path, b"x;y\n1,5;1\nNA;1\n;1\n"))
+    assert read.columns["x"].tolist() == [1.5, 5.0, 5.0]
+    assert read.note == "2 empty cells of x count as 5"
+    with pytest.raises(ArgumentError, match=r"column 'x': '1\.5' is no finite number"):
+        _table(schema, written(tmp_path, b"x;y\n1.5;1\n"))
 
 
 def test_a_form_of_no_facts_is_written_as_none():

@@ -124,10 +124,24 @@ def _spelled(cells: Sequence[object], column: Column, form: Form) -> Sequence[ob
     if not form.marks_numbers or texts or isinstance(column, Date):
         return cells
     codes = {code for code in getattr(column, "missing_codes", ()) if isinstance(code, str)}
-    return [
-        cell if not isinstance(cell, str) else None if codes and cell.strip() in codes else form.plain(cell)
-        for cell in cells
-    ]
+    return [_number(cell, codes, form) if isinstance(cell, str) else cell for cell in cells]
+
+
+def _number(cell: str, codes: set[str], form: Form) -> object:
+    word = cell.strip()
+    return None if not word or word in codes else form.plain(word) or _NoNumber(word)
+
+
+class _NoNumber:
+    """A cell that spells no number in the file's form, though Python may read one in it; errors about public rows show it."""
+
+    __slots__ = ("_cell",)
+
+    def __init__(self, cell: str) -> None:
+        self._cell = cell
+
+    def __repr__(self) -> str:
+        return repr(self._cell)
 
 
 def _fields(line: bytes, lines: _Lines, wanted: int) -> list[bytes] | None:
