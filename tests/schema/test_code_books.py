@@ -39,6 +39,15 @@ def test_common_forms_of_a_code_book_say_the_same(book, tmp_path):
     assert columns_of(tmp_path, BOOKS[book]) == {"age": AGE, "sex": SEX}
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_book_is_read_in_the_encodings_of_spreadsheets(encoding, tmp_path):
+    text = "variable;label;description;type;measure;values\nort;Größe;x;string;nominal;Köln|Ulm\n"
+    (tmp_path / "book.txt").write_bytes(text.encode(encoding))
+    drafted = Schema.draft(tmp_path / "book.txt")
+    assert "# Größe\n" in drafted
+    assert Schema.from_toml(drafted).columns["ort"].levels == ("Köln", "Ulm")
+
+
 def test_labels_become_comments_that_break_no_line(tmp_path):
     (tmp_path / "book.csv").write_text('name,label,values\nsex,"Sex\n\x1b[2J = x","1=male\t; 2=female"\n')
     text = Schema.draft(tmp_path / "book.csv")
@@ -126,7 +135,7 @@ def test_a_data_dictionary_of_redcap(tmp_path):
         ("age;sex\n31;f\n", "never made from rows"),
         ("name,value\nSmith,3\n", "never made from rows"),
         ("name,salary\nSmith,3\n", "never made from rows"),
-        ("name,type,class\na,b,c\n", "never made from rows"),
+        ("name,variable,type\na,b,c\n", "never made from rows"),
         ('"name;type\n', "never made from rows"),
         ("name,value,label\n,1,male\n", "line 2 .* must have a name"),
         ("name,type\n\n,\nage,number\n,number\n", "line 5 .* must have a name"),

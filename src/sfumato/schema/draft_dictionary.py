@@ -6,6 +6,7 @@ they would be a record.
 
 from __future__ import annotations
 
+import codecs
 import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -48,17 +49,18 @@ def dictionary_entries(path: Path) -> list[Entry]:
 
 
 def _read(path: Path) -> list[Entry]:
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+    with path.open("rb") as raw:
+        wide = raw.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    with path.open(encoding="utf-16" if wide else "utf-8-sig", errors="replace", newline="") as file:
         first = file.readline()
     for separator in sorted(SEPARATORS, key=lambda mark: -first.count(mark)):
         columns = split(first, separator) or []
         words = [" ".join(name.replace("_", " ").replace("-", " ").casefold().split()) for name in columns]
         if "variable / field name" in words and "field type" in words:
             return redcap_entries(_lines(path, separator, words))
-        known = [KNOWN.get(word) for word in words]
-        repeated = any(known.count(name) > 1 for name in known if name)
+        known = _first_of_each([KNOWN.get(word) for word in words])
         by_value = "value" in known and ("label" in known or "value label" in known)
-        if None not in known and "name" in known and (by_value or set(known) & _NEEDED) and not repeated:
+        if None not in known and "name" in known and (by_value or set(known) & _NEEDED):
             lines = _lines(path, separator, [name or f"({place})" for place, name in enumerate(known)])
             return _by_value(lines) if by_value else _by_variable(lines)
     raise ArgumentError(
@@ -70,9 +72,30 @@ def _read(path: Path) -> list[Entry]:
     )
 
 
+def _first_of_each(known: list[str | None]) -> list[str | None]:
+    """A book may have a label and a description, a type and a measure: the first of each is taken. Two names are none."""
+    if known.count("name") > 1:
+        return [None]
+    return ["" if name in known[:place] else name for place, name in enumerate(known)]
+
+
+def _encoding(path: Path) -> str:
+    """The encoding of a code book, which is public: UTF-16 and UTF-8 show themselves, others are taken for that of Windows."""
+    with path.open("rb") as file:
+        if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            return "utf-16"
+    try:
+        with path.open(encoding="utf-8-sig") as text:
+            while text.read(1 << 20):
+                pass
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8-sig"
+
+
 def _lines(path: Path, separator: str, names: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the number and the cells of every line after the first; blank lines are left out."""
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+    with path.open(encoding=_encoding(path), errors="replace", newline="") as file:
         reader = csv.reader(file, delimiter=separator, strict=True)
         next(reader)
         for cells in reader:
