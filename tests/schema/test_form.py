@@ -239,5 +239,7 @@ def test_public_rows_with_another_decimal_mark_are_refused_and_not_taken_for_emp
 
 def test_a_form_of_no_facts_is_written_as_none():
     assert Form().to_json() == {}
+    assert "table:" not in str(Schema(X))
+    assert "table: separator=';', missing_codes=['NA']" in str(Schema(X, separator=";", missing_codes=["NA"]))
     assert not Form().marks_numbers
     assert Form(separator=",").to_json() == {"separator": ","}

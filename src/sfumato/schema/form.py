@@ -72,6 +72,11 @@ class Form:
         kept: dict[str, Any] = {name: value for name, value in facts.items() if value != getattr(_DEFAULT, name)}
         return {**kept, "missing_codes": list(self.missing_codes)} if self.missing_codes else kept
 
+    def described(self) -> list[str]:
+        """One line for people, none where nothing is stated."""
+        facts = ", ".join(f"{name}={value!r}" for name, value in self.to_json().items())
+        return [f"  table: {facts}"] if facts else []
+
     def separator_of(self, ending: str) -> str:
         """The separator of a file with this ending; .txt and .dat say nothing about theirs."""
         if self.separator is not None:

@@ -290,7 +290,7 @@ class Schema:
         return f"Schema({', '.join(shown)})"
 
     def __str__(self) -> str:
-        lines = [repr(self)]
+        lines = [repr(self), *self.form.described()]
         if self.dimension is not None:
             lines.append(f"  {self.dimension} numbers with norm at most {self.data_norm:g} ({self.rows}); missing: 0")
         width = max((len(name) for name, _ in self._columns), default=0)
