@@ -44,6 +44,28 @@ def by_strptime(text: str, format: str) -> int | None:
         return None
 
 
+@pytest.mark.parametrize(
+    ("time", "read"),
+    [
+        ("T23:59:59", True),
+        (" 23:59", True),
+        ("T00:00:00.123456789Z", True),
+        (" 10:11:12,5 +01:00", True),
+        ("t10:11-0330", True),
+        ("T24:00", False),
+        ("T10", False),
+        ("T10:61", False),
+        (" x", False),
+        ("10:11", False),
+        ("T10:11:12T", False),
+    ],
+)
+def test_after_the_default_format_a_time_may_follow_and_is_dropped(time, read):
+    day = day_reader("%Y-%m-%d")(f"2020-02-29{time}")
+    assert day == (datetime.date(2020, 2, 29).toordinal() if read else None)
+    assert day_reader("%d.%m.%Y")(f"29.02.2020{time}") is None
+
+
 @pytest.mark.parametrize("format", FORMATS)
 @given(
     when=st.datetimes(datetime.datetime(1970, 1, 1), datetime.datetime(2060, 12, 31), timezones=st.just(datetime.UTC))
@@ -62,6 +84,8 @@ PIECES = st.sampled_from(
 @pytest.mark.parametrize("format", FORMATS)
 @given(text=st.lists(PIECES, max_size=9).map("".join))
 def test_any_text_is_read_as_strptime_reads_it(format, text):
+    if format == "%Y-%m-%d":
+        text = text.partition(":")[0]  # a time may follow a date in the default format
     assert day_reader(format)(text) == by_strptime(text, format)
 
 
@@ -197,6 +221,9 @@ def test_a_date_is_clipped_counted_and_shown_as_a_date():
     assert stored(["1999-12-31", "2021-01-01", ""], column) == [days("2000-01-01"), days("2020-12-31"), column.missing]
     assert column.shown(column.missing) == "2010-07-02"
     counts = Schema({"d": column}).check({"d": ["1999-12-31", "x"]}, counts=True)
+    assert "every cell" not in str(counts)
+    wrong = Schema({"d": column}).check({"d": ["31.12.1999", "01.01.2000"]}, counts=True)
+    assert str(wrong).endswith("every cell of d is missing: check its type, levels or format")
     assert (counts.columns["d"].missing, counts.columns["d"].clipped) == (1, 1)
     assert repr(column) == "Date('2000-01-01', '2020-12-31', missing='2010-07-02')"
     assert isinstance(column, Number)

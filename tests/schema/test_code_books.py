@@ -89,11 +89,30 @@ def test_what_stands_in_the_column_missing_is_a_value_if_it_can_be_one_and_else_
 
 
 def test_every_draft_of_a_whole_book_is_a_schema(tmp_path):
-    text = "name;type;min;max;values\nage;integer;0;110;\nborn;date;1900-01-01;2020-12-31;\nsmoker;yes/no;;;\n"
+    text = (
+        "name;type;min;max;format\nage;integer;0;110;\nborn;date;1900-01-01;2020-12-31;DD.MM.YYYY\nsmoker;yes/no;;;\n"
+    )
     (tmp_path / "book.txt").write_text(text)
     schema = Schema.from_toml(Schema.draft(tmp_path / "book.txt"))
-    assert schema.columns["born"] == Date("1900-01-01", "2020-12-31")
+    assert schema.columns["born"] == Date("1900-01-01", "2020-12-31", format="%d.%m.%Y")
     assert schema.to_json()["version"] == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "format"),
+    [
+        ("%d.%m.%Y", "%d.%m.%Y"),
+        ("YYYY-MM-DD", "%Y-%m-%d"),
+        ("dd/mm/yy", "%d/%m/%y"),
+        ("MM/DD/YYYY", "%m/%d/%Y"),
+        ("", "REQUIRED"),
+        ("F8.2", "REQUIRED"),
+        ("DATE9.", "REQUIRED"),
+    ],
+)
+def test_the_format_of_dates_is_taken_from_a_book_or_left_open(written, format, tmp_path):
+    drafted = columns_of(tmp_path, f"name;type;format\nd;date;{written}\n")
+    assert drafted["d"]["format"] == format
 
 
 REDCAP = (
@@ -119,7 +138,7 @@ def test_a_data_dictionary_of_redcap(tmp_path):
         "age": {"type": "number", "lower": 18.0, "upper": 99.0, "integer": True},
         "weight": {"type": "number", "lower": 30.0, "upper": 300.0},
         "sex": {"type": "category", "levels": [0, 1]},
-        "visit": {"type": "date", "lower": "2020-01-01", "upper": "REQUIRED"},
+        "visit": {"type": "date", "lower": "2020-01-01", "upper": "REQUIRED", "format": "%Y-%m-%d"},
         "smoker": {"type": "boolean"},
         "drugs___1": {"type": "boolean"},
         "drugs___x2": {"type": "boolean"},
@@ -181,7 +200,8 @@ def labelled(path, word: str, figure: float) -> None:
 
 
 OPEN = {"type": "number", "lower": "REQUIRED", "upper": "REQUIRED"}
-TOWN, DATE = {"type": "category", "levels": "REQUIRED"}, {"type": "date", "lower": "REQUIRED", "upper": "REQUIRED"}
+TOWN = {"type": "category", "levels": "REQUIRED"}
+DATE = {"type": "date", "lower": "REQUIRED", "upper": "REQUIRED", "format": "REQUIRED"}
 DRAFTS = {
     ".sav": {
         "sex": {"type": "category", "levels": [1, 2], "missing_codes": [9]},

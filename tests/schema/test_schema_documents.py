@@ -242,12 +242,13 @@ def test_a_draft_from_a_data_dictionary_is_finished_where_the_dictionary_is(tmp_
     assert found["code"] == {"type": "category", "levels": [0, 1, 2], "missing": 1}
     assert found["job"] == {"type": "category", "levels": "REQUIRED"}
     assert found["smoker"] == {"type": "boolean", "missing": True}
-    assert found["born"] == {"type": "date", "lower": "REQUIRED", "upper": "REQUIRED"}
-    with pytest.raises(FormatError, match="4 public fact"):
+    required = dict.fromkeys(("lower", "upper", "format"), "REQUIRED")
+    assert found["born"] == {"type": "date", **required}
+    with pytest.raises(FormatError, match="5 public fact"):
         Schema.from_toml(text)
     done = text.replace('upper = "REQUIRED"', "upper = 1e6", 1).replace('upper = "REQUIRED"', "upper = 2020-12-31")
     done = done.replace('levels = "REQUIRED"', 'levels = ["a"]')
-    done = done.replace('lower = "REQUIRED"', "lower = 1900-01-31")
+    done = done.replace('lower = "REQUIRED"', "lower = 1900-01-31").replace('format = "REQUIRED"\n', "")
     assert list(Schema.from_toml(done).columns) == ["age", "income", "sex", "code", "job", "smoker", "born"]
 
 

@@ -27,12 +27,12 @@ class Date(Number):
     """A date in [lower, upper], stored as days since 1970-01-01: a whole Number, for every model.
 
     lower, upper and missing are dates (`datetime.date`, or texts such as "2020-01-31"); `missing` is by default the middle.
-    A text is read by `format`, with the directives %Y %y %m %d %j %b %B %H %I %M %S %f %p %z; months are English names, and
-    what the format leaves out is the first (the month of %Y-%m is its first day). Python's dates, numpy's datetime64 and
-    Arrow's dates and timestamps are read as they are. The time of day and the time zone are dropped: the date is the one
-    that is written. A number is days since 1970-01-01, or where the format is %Y%m%d, %d%m%Y or %m%d%Y and the number has
-    seven or eight digits, the date that its digits spell. Everything else (2020-02-30, an empty cell, year 0) is missing, and
-    dates outside the bounds are clipped to the nearer one.
+    A text is read by `format`, with the directives %Y %y %m %d %j %b %B %H %I %M %S %f %p %z; months are English names, what the
+    format leaves out is the first (the month of %Y-%m is its first day), and after the default format a time may follow.
+    Python's dates, numpy's datetime64 and Arrow's dates and timestamps are read as they are. The time of day and the time zone
+    are dropped: the date is the one that is written. A number is days since 1970-01-01, or where the format is %Y%m%d, %d%m%Y or
+    %m%d%Y and the number has seven or eight digits, the date that its digits spell. Everything else (2020-02-30, an empty cell,
+    year 0) is missing, and dates outside the bounds are clipped to the nearer one.
     """
 
     format: str = "%Y-%m-%d"

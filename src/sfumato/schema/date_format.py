@@ -35,6 +35,9 @@ _DIRECTIVES = {
     "z": "(?:z|[+-][0-9]{2}:?[0-9]{2})",
     "%": "%",
 }
+# The default format; a time of day and a zone after such a date are dropped too.
+ISO = "%Y-%m-%d"
+_TIME = "(?:2[0-3]|[01][0-9]):[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]{1,9})?)? ?(?:z|[+-][0-9]{2}:?(?:[0-9]{2})?)?"
 # Formats whose numbers, of seven or eight digits, are read by their digits.
 DIGITS = ("%Y%m%d", "%d%m%Y", "%m%d%Y")
 # Letters of the longest date that is read: formats are short, and a cell longer than this is no date.
@@ -92,6 +95,8 @@ def _compiled(format: object) -> tuple[str, set[str]]:
         raise ArgumentError(
             f"Date: format must state the year (%Y or %y) once and the month and the day at most once; got {format!r}."
         )
+    if format == ISO:
+        pattern += f"(?:[T ]{_TIME})?"
     if format.strip().replace("%", "").isalpha() and format not in DIGITS and not known & {"b"} and len(format) < 10:
         raise ArgumentError(
             f"Date: {format!r} spells numbers that cannot be distinguished from days; of the formats without marks between the "

@@ -100,7 +100,7 @@ def _types(path: Path) -> Any:
 def _from_types(types: Any) -> str:
     entries = []
     for field in types:
-        entry = Entry(field.name, kind=_kind(field.type))
+        entry = Entry(field.name, kind=_kind(field.type), format="")
         if types.names.count(field.name) > 1:
             entry.omitted = "is there more than once and is left out; rename the columns first."
         elif not entry.kind:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sfumato.errors import ArgumentError
 from sfumato.schema.draft_entries import Entry, is_number, kind_of
-from sfumato.schema.draft_levels import read_levels, read_range
+from sfumato.schema.draft_levels import date_format, read_levels, read_range
 from sfumato.schema.draft_redcap import redcap_entries
 from sfumato.schema.first_line import split
 from sfumato.schema.form import SEPARATORS
@@ -30,8 +30,9 @@ _SYNONYMS = {
     "value": "value, code, level, category, response",
     "value label": "value label, code label, level label, meaning, value description, code description",
     "missing": "missing",
+    "format": "format, date format, display format",
     "missing codes": "missing codes, missing values, missing value, missing code, na values, na codes, nodata",
-    "": "unit, units, note, notes, comment, comments, remark, remarks, section, group, position, width, length, format, source, "
+    "": "unit, units, note, notes, comment, comments, remark, remarks, section, group, position, width, length, source, "
     "universe, required, no, number, nr, order, index, decimals, role, form, table",
 }
 KNOWN = {word: name for name, words in _SYNONYMS.items() for word in words.split(", ")}
@@ -155,7 +156,7 @@ def _entry(name: str, cells: Mapping[str, str], line: int) -> Entry:
     elif listed:
         entry.levels = read_levels(listed)
     entry.codes = [code for code, _ in read_levels(cells.get("missing codes", ""))]
-    entry.fill = cells.get("missing", "")
+    entry.fill, entry.format = cells.get("missing", ""), date_format(cells.get("format", ""))
     if len(several := read_levels(entry.fill)) > 1:
         entry.fill, entry.codes = "", [*entry.codes, *(code for code, _ in several)]
     for what in ("lower", "upper"):

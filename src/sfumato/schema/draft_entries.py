@@ -37,7 +37,8 @@ class Entry:
     """The facts that a code book states about one variable; "" and () where it states none.
 
     kind: number, integer, category, boolean, date or "". levels: (code, label) in order. codes: missing codes. fill: the
-    value that a missing cell counts as. notes: sentences for comments. omitted: why the variable is left out of the draft.
+    value that a missing cell counts as. format: of dates as texts; "" where dates have a type of their own. notes: sentences for
+    comments. omitted: why the variable is left out of the draft.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Entry:
     levels: list[tuple[str, str]] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
     fill: str = ""
+    format: str = REQUIRED
     notes: list[str] = field(default_factory=list)
     omitted: str = ""
 
@@ -123,6 +125,7 @@ def facts_of(entry: Entry) -> dict[str, Any]:
         facts |= {"integer": True} if kind == "integer" else {}
     elif kind == "date":
         facts |= {"lower": entry.lower or REQUIRED, "upper": entry.upper or REQUIRED}
+        facts |= {"format": entry.format} if entry.format else {}
     elif kind == "category":
         facts["levels"] = _levels(levels) or REQUIRED
     facts |= _missing(entry.fill, facts, codes)

@@ -74,7 +74,7 @@ def _entry(name: str, place: int, meta: Any) -> Entry:
     values = [level for level in entry.levels if level[0] not in entry.codes]
     if _DATES.match(shape):
         entry.kind, entry.levels = "date", []
-        entry.notes.append(f'{shape} there; state format = "%d.%m.%Y" or another if your table has not 2020-01-31')
+        entry.notes.append(f"{shape} in that file; format is how your table writes dates")
     elif stored == "string" or (values and measure != _SCALE):
         entry.kind = "category"
     else:

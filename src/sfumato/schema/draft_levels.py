@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+from sfumato.errors import ArgumentError
+from sfumato.schema.columns import REQUIRED
+from sfumato.schema.date_format import day_reader
+
 # Marks between the entries of a list, the strongest first: an entry may hold the weaker ones.
 _MARKS = ("|", "\n", ";", ",")
 # Marks between a code and its label, each with the form that every entry must have for it to be one.
@@ -33,6 +37,18 @@ def read_range(text: str) -> tuple[str, str] | None:
     """Return the two bounds of a text such as 0-110; None for everything else."""
     match = _RANGE.fullmatch(text.strip())
     return None if match is None else (match[1], match[2])
+
+
+def date_format(text: str) -> str:
+    """The format of a date as a schema states it, from %d.%m.%Y or DD.MM.YYYY; REQUIRED for everything else."""
+    given = text.strip() if "%" in text else text.strip().casefold()
+    for word, directive in (("yyyy", "%Y"), ("yy", "%y"), ("mm", "%m"), ("dd", "%d")):
+        given = given if "%" in text else given.replace(word, directive)
+    try:
+        day_reader(given)
+    except ArgumentError:
+        return REQUIRED
+    return given
 
 
 def _unquoted(text: str) -> str:

@@ -12,6 +12,8 @@ _NAME, _TYPE, _LABEL = "variable / field name", "field type", "field label"
 _CHOICES = "choices, calculations, or slider labels"
 _VALIDATION = "text validation type or show slider number"
 _LOWER, _UPPER = "text validation min", "text validation max"
+# How raw exports write dates and times, by the validation type without its order of day, month and year.
+_FORMATS = {"datetime": "%Y-%m-%d %H:%M", "datetime_seconds": "%Y-%m-%d %H:%M:%S"}
 # Field types with a list of choices, and those that hold nothing to be counted.
 _LISTS, _OTHER = ("radio", "dropdown", "select"), ("notes", "file", "descriptive", "signature", "sql")
 
@@ -31,6 +33,7 @@ def redcap_entries(lines: Iterable[tuple[int, dict[str, str]]]) -> list[Entry]:
             ]
             continue
         entry.lower, entry.upper = (_bound(entry.kind, cells.get(what, "")) for what in (_LOWER, _UPPER))
+        entry.format = _FORMATS.get(cells.get(_VALIDATION, "").casefold().rpartition("_")[0], "%Y-%m-%d")
         if not entry.kind:
             entry.omitted = "holds free text or files and is left out."
         entries.append(entry)
