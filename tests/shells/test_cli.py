@@ -15,7 +15,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
 
 def test_a_file_with_semicolons_is_drafted_checked_and_refused_in_sentences(tmp_path):
     data, schema = tmp_path / "data.csv", tmp_path / "data.toml"
-    data.write_bytes("größe;x\n1,5;-9\n".encode("cp1252"))
+    data.write_bytes("größe;x\n1,5;-9\n1,6;2\n".encode("cp1252"))
     refused = run("schema", "draft", str(data), "--header")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "--encoding cp1252" in refused.stderr

@@ -58,13 +58,13 @@ def draft(source: Any, header: bool = False, separator: str | None = None, encod
         if ending in _TEXT:
             from sfumato.schema.draft_dictionary import dictionary_entries
 
-            return _from_entries(dictionary_entries(path))
+            return _from_entries(dictionary_entries(path), _form('# separator = ";"      # if it is not ","'))
         if ending in _TYPED:
             return _from_types(_types(path))
         if ending in _LABELLED:
             from sfumato.schema.draft_labels import labelled_entries
 
-            return _from_entries(labelled_entries(path))
+            return _from_entries(labelled_entries(path), _form('# separator = ";"      # if it is not ","'))
     raise ArgumentError(
         f"a draft is made from a code book ({', '.join(_TEXT)}, {', '.join(_LABELLED)}), the types of a file "
         f"({', '.join(_TYPED)}), an Arrow schema, or with header=True (--header) the first line of a text file; got "
@@ -72,10 +72,15 @@ def draft(source: Any, header: bool = False, separator: str | None = None, encod
     )
 
 
-def _from_entries(entries: Sequence[Entry]) -> str:
+def _from_entries(entries: Sequence[Entry], form: str = "") -> str:
     text = "".join(map(entry_text, entries))
     newer = any(line.startswith(("missing_codes =", 'type = "date"')) for line in text.splitlines())
-    return _head(WITH_FORM if newer else VERSION) + text
+    return _head(WITH_FORM if newer else VERSION) + form + text
+
+
+def _form(separator: str, encoding: str = _ENCODING) -> str:
+    """The table of facts about text files, those that nobody knows yet as comments."""
+    return _FORM.format(separator=f"{separator}\n", encoding=encoding, missing=_MISSING)
 
 
 def _head(version: int = VERSION) -> str:
@@ -143,14 +148,11 @@ def _from_header(path: Path, form: Form) -> str:
         raise ArgumentError(f"the first line of {path.name!r} must name every column, each once.")
     stated = form.separator is not None or separator != _USUAL.get(path.suffix.lower())
     alone = "" if len(names) > 1 else "  # the first line is one name and shows no separator"
-    lines = {
-        "separator": f"{'' if stated else '# '}separator = {toml_value(separator)}{alone}\n",
-        "encoding": _ENCODING if form.encoding == "utf-8" else f"encoding = {toml_value(form.encoding)}\n",
-        "missing": _MISSING,
-    }
+    stating = f"{'' if stated else '# '}separator = {toml_value(separator)}{alone}"
+    encoding = _ENCODING if form.encoding == "utf-8" else f"encoding = {toml_value(form.encoding)}\n"
     version = WITH_FORM if stated or form.encoding != "utf-8" else VERSION
     columns = "".join(entry_text(Entry(name)) for name in names)
-    return _head(version) + _FORM.format(**lines) + _KINDS + columns
+    return _head(version) + _form(stating, encoding) + _KINDS + columns
 
 
 def _separator(first: bytes) -> str:
