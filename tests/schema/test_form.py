@@ -93,7 +93,7 @@ def test_a_decimal_comma_ends_no_cell_and_levels_keep_their_commas(tmp_path):
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_in_every_encoding_the_ascii_bytes_are_ascii_and_no_others_are(encoding):
-    """So that line ends, separators and quotes are found in the bytes, whatever else a line holds."""
+    """So that line ends, separators and quotes can be searched for in the bytes."""
     for byte in range(256):
         try:
             letter = bytes([byte]).decode(encoding)

@@ -38,8 +38,8 @@ _HINTS = {
 }
 # The same for dates.
 _DATE_HINTS = {
-    "lower": '"2000-01-31"  # the first date to be told apart; earlier ones are clipped to it',
-    "upper": '"2029-12-31"  # the last date to be told apart; later ones are clipped to it',
+    "lower": '"2000-01-31"  # the first date that counts; earlier ones are clipped to it',
+    "upper": '"2029-12-31"  # the last date that counts; later ones are clipped to it',
     "format": '"%Y-%m-%d"  # how the table writes dates; 31.01.2020 is "%d.%m.%Y"',
 }
 

@@ -57,7 +57,7 @@ def _names(first: bytes, separator: str, encoding: str) -> list[str | None]:
 
 
 def _fields(first: bytes, separator: str) -> list[str] | None:
-    # Latin-1 gives one letter a byte: separators and quotes are found in the bytes, whatever the encoding.
+    # Latin-1 gives one letter a byte: the bytes of separators and quotes mean nothing else in any encoding.
     return split(first.removeprefix(b"\xef\xbb\xbf").decode("latin-1"), separator)
 
 

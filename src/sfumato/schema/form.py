@@ -21,7 +21,7 @@ WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 # Decimal marks, and marks between groups of three digits.
 _DECIMALS, _THOUSANDS = (".", ","), (",", ".", "'", " ")
 # Encodings by the name that documents hold. In each a byte below 128 is its ASCII character and no other byte is one, so
-# that a line end, a separator or a quote is found in the bytes, whatever else a line holds.
+# that a line end, a separator or a quote can be searched for in the bytes.
 ENCODINGS = ("utf-8", "latin-1", "cp1252", "cp1250", "cp1251", "iso8859-2", "iso8859-15")
 _ALIASES = {"utf8": "utf-8", "utf-8-sig": "utf-8", "latin1": "latin-1", "iso-8859-1": "latin-1", "iso8859-1": "latin-1"}
 _ALIASES |= {"windows-1252": "cp1252", "windows-1250": "cp1250", "windows-1251": "cp1251"}
