@@ -103,6 +103,7 @@ SAID: dict[str, list[str]] = {
     ],
     "rows.md": ["3 rows, 0 of the wrong length"],
     "sharp_edges.md": [],
+    "tables.md": ["einkommen           1           0", "# 1 = male, 2 = female, 9 = refused"],
     "threats.md": [],
     "spec.md": [],
     "support.md": [],

@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 
 NAMES = [
-    "Assumption", "Audit", "Boolean", "BoundedRange", "Category", "Dataset", "Gaussian", "Gibbs", "Guarantee", "Ledger",
+    "Assumption", "Audit", "Boolean", "BoundedRange", "Category", "Dataset", "Date", "Gaussian", "Gibbs", "Guarantee", "Ledger",
     "Metric", "Neighbours", "Number", "OneRun", "Plan", "PrivateHuberRegressor", "PrivateLinearRegression", "PrivateLinearSVC",
     "PrivateLogisticRegression", "PrivatePoissonRegressor", "PrivateQuantileRegressor", "Profile", "PublicEncoder",
     "PublicScaler", "Pure", "Release", "Renyi", "Replayed", "Schema", "Simulation", "__version__", "audit", "check_pipeline",

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from sfumato.release import load as load
     from sfumato.schema import Boolean as Boolean
     from sfumato.schema import Category as Category
+    from sfumato.schema import Date as Date
     from sfumato.schema import Number as Number
     from sfumato.schema import Schema as Schema
     from sfumato.simulating import Simulation as Simulation
@@ -74,6 +75,7 @@ _PUBLIC = {
     "BoundedRange": ("sfumato.privacy.curves", "BoundedRange"),
     "Category": ("sfumato.schema", "Category"),
     "Dataset": ("sfumato.dataset", "Dataset"),
+    "Date": ("sfumato.schema", "Date"),
     "Gaussian": ("sfumato.privacy.curves", "Gaussian"),
     "Gibbs": ("sfumato.models.gibbs", "Gibbs"),
     "Guarantee": ("sfumato.privacy.guarantee", "Guarantee"),

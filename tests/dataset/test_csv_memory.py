@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.dataset import Dataset
 from sfumato.errors import ArgumentError
-from sfumato.schema import Category, Number, Schema, read_csv
+from sfumato.schema import Category, Number, Schema, first_line, read_csv
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
 # The baseline is taken after a first read has imported everything.
@@ -94,7 +94,7 @@ def test_a_header_of_a_hundred_thousand_names_is_read(tmp_path):
 
 
 def test_a_header_without_end_is_a_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(read_csv, "_HEADER_BYTES", 1_000)
+    monkeypatch.setattr(first_line, "_HEADER_BYTES", 1_000)
     with pytest.raises(ArgumentError, match="longer than 1000 bytes"):
         read(tmp_path, b"secret" * 1_000 + b"\n1\n", Schema({"x": Number(0, 9)}))
 
@@ -143,7 +143,9 @@ def test_long_cells_count_as_they_would_if_they_were_short(tmp_path):
 def test_a_name_that_is_no_utf_8_matters_only_where_a_declared_one_is_absent(tmp_path):
     schema = Schema({"x": Number(0, 9)})
     assert read(tmp_path, b"gr\xf6\xdfe,x\n1,2\n", schema) == {"x": [2.0]}
-    with pytest.raises(ArgumentError, match="not UTF-8"):
+    with pytest.raises(ArgumentError, match="not text in the encoding utf-8"):
+        read(tmp_path, b"\xff\xfex,y\n1,2\n", schema)
+    with pytest.raises(ArgumentError, match="in UTF-16"):
         read(tmp_path, "x,y\n1,2\n".encode("utf-16"), schema)
 
 

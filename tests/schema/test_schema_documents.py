@@ -8,11 +8,11 @@ import tomllib
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from sfumato.errors import ArgumentError, FormatError
-from sfumato.schema import Boolean, Category, Number, Schema
+from sfumato.schema import Boolean, Category, Date, Number, Schema
 from sfumato.schema.documents import toml_key, toml_value
 
 INVISIBLE = ["Cc", "Cf", "Cs", "Zl", "Zp"]
@@ -40,7 +40,25 @@ def categories(draw):
     return Category(levels, missing=draw(st.sampled_from(levels)))
 
 
-columns = numbers() | categories() | st.builds(Boolean, st.booleans())
+@st.composite
+def dates(draw):
+    low, high = sorted(draw(st.lists(st.dates(), min_size=2, max_size=2, unique=True)))
+    format = draw(st.sampled_from(["%Y-%m-%d", "%d.%m.%Y %H:%M", "%Y%m%d"]))
+    return Date(low, high, format=format, missing=draw(st.dates(low, high)), missing_codes=draw(codes))
+
+
+codes = st.lists(texts | st.integers(-(2**52), 2**52) | finite, max_size=3)
+columns = numbers() | categories() | st.builds(Boolean, st.booleans()) | dates()
+
+
+@st.composite
+def forms(draw):
+    """Facts of [table]; mostly none."""
+    facts = {"missing_codes": draw(codes)}
+    if draw(st.booleans()):
+        separator = draw(st.sampled_from([";", "\t", "|"]))
+        facts |= {"separator": separator, "decimal": ",", "thousands": draw(st.sampled_from([None, ".", " "]))}
+    return draw(st.just({}) | st.just({**facts, "encoding": draw(st.sampled_from(["utf-8", "cp1252"]))}))
 
 
 @st.composite
@@ -50,7 +68,13 @@ def schemas(draw):
     rows = "clip" if norm is None else draw(st.sampled_from(["clip", "normalise"]))
     common = {"name": draw(texts), "unit": draw(texts), "rows": rows}
     if draw(st.booleans()):
-        return Schema(named, target=draw(st.none() | st.sampled_from(list(named))), data_norm=norm, **common)
+        target = draw(st.none() | st.sampled_from(list(named)))
+        try:
+            return Schema(named, target=target, data_norm=norm, **common, **draw(forms()))
+        except ArgumentError as error:
+            if "the missing code" in str(error):  # it is a level
+                reject()
+            raise
     return Schema.vector(draw(st.integers(1, 10**6)), data_norm=norm or 1.0, target=draw(st.none() | columns), **common)
 
 
@@ -122,11 +146,11 @@ def changed(*path, value):
 
 WRONG = {
     "another kind": (changed("sfumato", value="guarantee"), 'sfumato = "schema"'),
-    "another version": (changed("version", value=2), "version = 1"),
+    "another version": (changed("version", value=3), "version = 1 or 2"),
     "unknown key": (changed("norm", value=1.0), "unknown 'norm'"),
     "unknown fact": (changed("columns", "age", "max", value=1), "column 'age' .* unknown 'max'"),
     "fact of another kind": (changed("columns", "sex", "lower", value=1), "column 'sex' .* unknown 'lower'"),
-    "unknown type": (changed("columns", "age", "type", value="date"), "column 'age': type must be one of"),
+    "unknown type": (changed("columns", "age", "type", value="interval"), "column 'age': type must be one of"),
     "type that is none": (changed("columns", "age", "type", value=[1]), "column 'age': type must be one of"),
     "bounds reversed": (changed("columns", "age", "lower", value=200), "column 'age' cannot be read"),
     "bound nan": (changed("columns", "age", "lower", value=float("nan")), "column 'age' cannot be read"),
@@ -218,11 +242,13 @@ def test_a_draft_from_a_data_dictionary_is_finished_where_the_dictionary_is(tmp_
     assert found["code"] == {"type": "category", "levels": [0, 1, 2], "missing": 1}
     assert found["job"] == {"type": "category", "levels": "REQUIRED"}
     assert found["smoker"] == {"type": "boolean", "missing": True}
-    assert found["born"] == {"type": "REQUIRED"}
-    with pytest.raises(FormatError, match="3 public fact"):
+    required = dict.fromkeys(("lower", "upper", "format"), "REQUIRED")
+    assert found["born"] == {"type": "date", **required}
+    with pytest.raises(FormatError, match="5 public fact"):
         Schema.from_toml(text)
-    done = text.replace('upper = "REQUIRED"', "upper = 1e6").replace('levels = "REQUIRED"', 'levels = ["a"]')
-    done = done.replace('type = "REQUIRED"', 'type = "boolean"')
+    done = text.replace('upper = "REQUIRED"', "upper = 1e6", 1).replace('upper = "REQUIRED"', "upper = 2020-12-31")
+    done = done.replace('levels = "REQUIRED"', 'levels = ["a"]')
+    done = done.replace('lower = "REQUIRED"', "lower = 1900-01-31").replace('format = "REQUIRED"\n', "")
     assert list(Schema.from_toml(done).columns) == ["age", "income", "sex", "code", "job", "smoker", "born"]
 
 
@@ -268,6 +294,7 @@ def draft_of_types():
         "flag": {"type": "boolean"},
         "job": category,
         "town": category,
+        "when": {"type": "date", "lower": "REQUIRED", "upper": "REQUIRED"},
     }
 
 
@@ -291,7 +318,6 @@ def test_a_draft_from_a_file_reads_types_and_never_a_value(ending, tmp_path, mon
     text = drafts.pop()
     assert tomllib.loads(text)["columns"] == draft_of_types()
     assert '# "tags" is neither' in text
-    assert '# "when" is neither' in text
     assert Schema.draft(TYPES) == text
     twice = Schema.draft(pa.schema([("a", pa.int8()), ("a", pa.int8()), ("b", pa.bool_())]))
     assert list(tomllib.loads(twice)["columns"]) == ["b"]

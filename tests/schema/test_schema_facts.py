@@ -66,8 +66,8 @@ WRONG = {
     "missing no level": (lambda: Category(["f", "m"], missing="x"), "missing must be one of the levels"),
     "missing neither": (lambda: Boolean(missing=2), "True or False"),
     "columns as a list": (lambda: Schema([("x", Boolean())]), "must be a mapping"),
-    "a pair for a column": (lambda: Schema({"x": (0, 1)}), "sf.Number, sf.Category or sf.Boolean"),
-    "a class for a column": (lambda: Schema({"x": Boolean}), "sf.Number, sf.Category or sf.Boolean"),
+    "a pair for a column": (lambda: Schema({"x": (0, 1)}), "sf.Number, sf.Category, sf.Boolean or sf.Date"),
+    "a class for a column": (lambda: Schema({"x": Boolean}), "sf.Number, sf.Category, sf.Boolean or sf.Date"),
     "a number for a name": (lambda: Schema({1: Boolean()}), "the name of a column"),
     "target": (lambda: Schema({"x": Boolean()}, target="y"), "target must be one of the columns x"),
     "norm": (lambda: Schema({"x": Boolean()}, data_norm=0), "greater than 0"),
@@ -76,7 +76,10 @@ WRONG = {
     "rows": (lambda: Schema({"x": Boolean()}, rows="scale"), "rows must be one of"),
     "dimension": (lambda: Schema.vector(0, data_norm=1.0), "dimension must be a whole number"),
     "no dimension": (lambda: Schema.vector(None, data_norm=1.0), "dimension must be a whole number"),
-    "target by name": (lambda: Schema.vector(2, data_norm=1.0, target="y"), "sf.Number, sf.Category or sf.Boolean"),
+    "target by name": (
+        lambda: Schema.vector(2, data_norm=1.0, target="y"),
+        "sf.Number, sf.Category, sf.Boolean or sf.Date",
+    ),
 }
 
 
@@ -154,8 +157,9 @@ def test_what_is_printed_names_every_public_fact():
 def test_facts_need_no_numpy():
     code = """
 import sys
-from sfumato.schema import Boolean, Category, Number, Schema
-schema = Schema({"a": Number(0, 1), "b": Category(["x", "y"]), "c": Boolean()}, target="c", data_norm=1.0)
+from sfumato.schema import Boolean, Category, Date, Number, Schema
+columns = {"a": Number(0, 1, missing_codes=[9]), "b": Category(["x", "y"]), "c": Boolean(), "d": Date("2000-01-01", "2001-01-01")}
+schema = Schema(columns, target="c", data_norm=1.0, separator=";")
 assert Schema.from_toml(schema.to_toml()) == schema
 schema.design().features, schema.digest, str(schema)
 print("numpy" in sys.modules)

@@ -13,6 +13,24 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-m", "sfumato", *arguments], capture_output=True, text=True, check=False)
 
 
+def test_a_file_with_semicolons_is_drafted_checked_and_refused_in_sentences(tmp_path):
+    data, schema = tmp_path / "data.csv", tmp_path / "data.toml"
+    data.write_bytes("größe;x\n1,5;-9\n1,6;2\n".encode("cp1252"))
+    refused = run("schema", "draft", str(data), "--header")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "--encoding cp1252" in refused.stderr
+    drafted = run("schema", "draft", str(data), "--header", "--encoding", "cp1252", "-o", str(schema))
+    assert drafted.returncode == 0, drafted.stderr
+    text = schema.read_text(encoding="utf-8").replace('type = "REQUIRED"', 'type = "number"\nlower = 0\nupper = 9')
+    schema.write_text(text.replace("# decimal", "decimal").replace("# missing_codes", "missing_codes"), encoding="utf-8")
+    counted = run("schema", "check", str(schema), str(data), "--counts")
+    assert [line.split() for line in counted.stdout.splitlines()[-2:]] == [["größe", "0", "0"], ["x", "1", "0"]]
+    schema.write_text(text.replace('separator = ";"', 'separator = ","'), encoding="utf-8")
+    wrong = run("schema", "check", str(schema), str(data))
+    assert wrong.returncode == 2
+    assert 'Write separator = ";" under [table]' in wrong.stderr
+
+
 def test_draft_fill_in_check(tmp_path):
     dictionary = tmp_path / "dictionary.csv"
     dictionary.write_text("name,type,lower,upper,levels\nage,number,0,,\nsex,category,,,f|m\nsick,boolean,,,\n")

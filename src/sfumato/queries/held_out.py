@@ -87,7 +87,7 @@ def log_likelihood(
         values = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
     else:
         (name,) = model.columns(declared)[:1]
-        values, note = _column(records, Schema({name: declared.columns[name]}, name=declared.name))
+        values, note = _column(records, declared.with_columns({name: declared.columns[name]}))
     theta = draws.pooled().reshape(len(draws.pooled()), -1)
     return HeldOut(_summed(model, theta, values), len(values), note)
 
@@ -210,5 +210,8 @@ def _labels(regression: Regression, given: Any, apart: bool) -> tuple[Array, str
         unit = math.exp(schema.units.shift)
         low, high = (float(f"{unit * bound:.12g}") for bound in (column.lower, column.upper))
         column = Number(low, high)
-    values, note = _column({name: given} if apart else given, Schema({name: column}, name=schema.name))
+    # A vector's labels are given by themselves; those of a table may come in a file of its form.
+    vector = schema.dimension is not None
+    declared = Schema({name: column}, name=schema.name) if vector else schema.with_columns({name: column})
+    values, note = _column({name: given} if apart else given, declared)
     return np.asarray(values, dtype=np.float64), note

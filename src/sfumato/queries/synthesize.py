@@ -13,7 +13,7 @@ from sfumato.errors import ArgumentError
 from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.queries.convert import needed
 from sfumato.queries.tables import Network
-from sfumato.schema import Number
+from sfumato.schema import Date, Number
 
 FORMS = ("mapping", "arrow", "pandas")
 # Rows that are drawn together, to bound memory.
@@ -70,7 +70,9 @@ def _values(network: Network, name: str, codes: NDArray[np.int64], rng: np.rando
         levels: Any = column.levels
         return np.array(levels, dtype=object if isinstance(levels[0], str) else None)[codes]
     edges = dict(network.model.bins)[name] if isinstance(network.model, BayesianNetwork) else ()
-    return _spread(column, np.array(edges, dtype=np.float64), codes, rng)
+    numbers = _spread(column, np.array(edges, dtype=np.float64), codes, rng)
+    # Dates are written as the table writes them, so that the same schema reads the synthetic one.
+    return np.array([column.written(day) for day in numbers], dtype=object) if isinstance(column, Date) else numbers
 
 
 def _spread(

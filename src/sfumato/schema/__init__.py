@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.schema.columns import Boolean, Category, Column, Number
+from sfumato.schema.columns import Boolean, Category, Column, Date, Number
 from sfumato.schema.schema import Schema
 
-__all__ = ["Boolean", "Category", "Column", "Number", "Schema"]
+__all__ = ["Boolean", "Category", "Column", "Date", "Number", "Schema"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ArgumentError
+from sfumato.schema.missing_codes import Code, read_codes, with_codes
 
 if TYPE_CHECKING:
     from sfumato.schema.encoding import Array, Encoded, Plain
@@ -20,18 +22,26 @@ class Boolean:
     """
 
     missing: bool = False
+    missing_codes: Sequence[Code] = ()
     kind = "boolean"
-    needed, facts = (), ("missing",)
+    needed, facts = (), ("missing", "missing_codes")
     levels = (False, True)
     largest_square = 0.25
 
     def __post_init__(self) -> None:
         if not isinstance(self.missing, bool):
             raise ArgumentError(f"Boolean: missing must be True or False; got {self.missing!r}.")
+        vars(self).update(missing_codes=read_codes("Boolean", self.missing_codes))
+        with_codes("Boolean", self, ())  # refuses a code that means yes or no
 
     def to_json(self) -> dict[str, Any]:
         """Every fact."""
-        return {"type": self.kind, "missing": self.missing}
+        facts: dict[str, Any] = {"type": self.kind, "missing": self.missing}
+        return {**facts, "missing_codes": list(self.missing_codes)} if self.missing_codes else facts
+
+    def __repr__(self) -> str:
+        codes = f", missing_codes={list(self.missing_codes)!r}" if self.missing_codes else ""
+        return f"Boolean(missing={self.missing!r}{codes})"
 
     def encoded(self, cells: Plain) -> Encoded:
         """1 for yes and 0 for no, as uint8."""

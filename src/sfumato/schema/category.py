@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ArgumentError
+from sfumato.schema.missing_codes import Code, read_codes, with_codes
 from sfumato.schema.texts import DECLARE, public_text
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ class Category:
     levels: tuple[str, ...] | tuple[int, ...]
     missing: str | int
     reference: str | int
+    missing_codes: tuple[Code, ...] = ()
     kind = "category"
-    needed, facts = ("levels",), ("levels", "missing", "reference")
+    needed, facts = ("levels",), ("levels", "missing", "reference", "missing_codes")
     largest_square = 1.0
 
     def __init__(
@@ -43,6 +45,7 @@ class Category:
         levels: Sequence[str] | Sequence[int] | None = None,
         missing: str | int | None = None,
         reference: str | int | None = None,
+        missing_codes: Sequence[Code] = (),
     ) -> None:
         """Refuse levels that are absent, repeated or of mixed kinds; a set has no order and is refused too."""
         if levels is None:
@@ -63,15 +66,19 @@ class Category:
                 f"Category: reference must be one of the levels {known!r}, or {SUM_TO_ZERO!r}; got {reference!r}."
             )
         vars(self).update(levels=known, missing=fill, reference=base)
+        vars(self).update(missing_codes=read_codes("Category", missing_codes))
+        with_codes("Category", self, ())  # refuses a code that is a level
 
     def to_json(self) -> dict[str, Any]:
         """Every fact, the default of `missing` written out; `reference` where it is not the first level."""
-        facts = {"type": self.kind, "levels": list(self.levels), "missing": self.missing}
-        return facts if self.reference == self.levels[0] else {**facts, "reference": self.reference}
+        facts: dict[str, Any] = {"type": self.kind, "levels": list(self.levels), "missing": self.missing}
+        facts |= {} if self.reference == self.levels[0] else {"reference": self.reference}
+        return {**facts, "missing_codes": list(self.missing_codes)} if self.missing_codes else facts
 
     def __repr__(self) -> str:
         shown = list(self.levels) if len(self.levels) <= 6 else f"[{self.levels[0]!r}, ..., {self.levels[-1]!r}]"
         base = "" if self.reference == self.levels[0] else f", reference={self.reference!r}"
+        base += f", missing_codes={list(self.missing_codes)!r}" if self.missing_codes else ""
         return f"Category({shown}, missing={self.missing!r}{base})"
 
     def encoded(self, cells: Plain) -> Encoded:

@@ -5,6 +5,7 @@ smallest value in the data is itself a fact about one person. Every type has
 
 - `kind`, its `type` in documents, the `facts` that a document may hold, those that are `needed`, and `to_json`;
 - `levels`, in the order of their codes; None where cells are numbers;
+- `missing_codes`, the cells that count as missing, which `encoding.encode` has emptied before
 - `encoded(cells)`: values inside the declared bounds, whatever the cells held;
 - `features(name)` and `write_features(values, out)`: its columns of a regression's matrix, whose squares sum to at most
   `largest_square` in every row.
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.schema.boolean import Boolean as Boolean
 from sfumato.schema.category import Category as Category
+from sfumato.schema.date import Date as Date
 from sfumato.schema.number import Number as Number
 from sfumato.schema.texts import REQUIRED as REQUIRED
 from sfumato.schema.texts import public_text as public_text
@@ -44,4 +46,4 @@ class Column(Protocol):
 
 
 # The type of each `type` in a document.
-COLUMNS: dict[str, type[Any]] = {column.kind: column for column in (Number, Category, Boolean)}
+COLUMNS: dict[str, type[Any]] = {column.kind: column for column in (Number, Category, Boolean, Date)}

@@ -41,6 +41,8 @@ class Counts:
             f"{'column':<{width}}  {'missing':>10}  {'clipped':>10}",
         ]
         lines += [f"{name:<{width}}  {c.missing:>10}  {c.clipped:>10}" for name, c in self.columns.items()]
+        empty = [name for name, count in self.columns.items() if self.rows and count.missing >= self.rows]
+        lines += [f"every cell of {name} is missing: check its type, levels or format" for name in empty]
         return "\n".join(lines)
 
 

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.schema.columns import COLUMNS, REQUIRED, Column
+from sfumato.schema.form import FACTS
 from sfumato.schema.vector_units import VectorUnits
 
 if TYPE_CHECKING:
     from sfumato.schema.schema import Schema
 
-# Version of the format; raised when a document could no longer be read by older code.
-VERSION = 1
+# Versions of the format: a document of facts that older code cannot read ([table], missing codes, dates) says 2.
+VERSION, WITH_FORM = 1, 2
 
 # Keys of a schema beside its columns.
 _HEAD = ("name", "unit", "target", "data_norm", "rows", "dimension")
@@ -30,33 +31,49 @@ _HINTS = {
     "upper": "<number>  # the largest value to be told apart; larger ones are clipped to it",
     "levels": '["<level>", "<level>"]  # every level, in order; any other cell counts as missing',
     "missing": "<value>  # what an empty cell counts as; or leave the line out",
-    "type": '"number"  # or "category" or "boolean"',
+    "type": '"number"  # or "category", "boolean" or "date"',
     "data_norm": "<number>  # the largest norm of a row; longer rows are shortened to it",
     "dimension": "<whole number>  # how many numbers a row has",
+    "separator": '";"  # what ends a cell: "," ";" "\\t" (a tab) or "|"',
+}
+# The same for dates.
+_DATE_HINTS = {
+    "lower": '"2000-01-31"  # the first date that counts; earlier ones are clipped to it',
+    "upper": '"2029-12-31"  # the last date that counts; later ones are clipped to it',
+    "format": '"%Y-%m-%d"  # how the table writes dates; 31.01.2020 is "%d.%m.%Y"',
 }
 
 
 def to_document(schema: Schema) -> dict[str, Any]:
     """Return the schema as plain values; facts that were not declared are left out."""
     head = {name: getattr(schema, name) for name in _HEAD}
-    columns = {name: column.to_json() for name, column in schema.columns.items()}
+    form = schema.form.to_json()
+    columns = {name: _without(column.to_json(), schema.form.missing_codes) for name, column in schema.columns.items()}
+    newer = form or any("missing_codes" in facts or facts["type"] == "date" for facts in columns.values())
     return {
         "sfumato": "schema",
-        "version": VERSION,
+        "version": WITH_FORM if newer else VERSION,
         **{name: value for name, value in head.items() if value is not None},
         **({} if schema.units is None else {"units": schema.units.to_json()}),
+        **({"table": form} if form else {}),
         **({"columns": columns} if columns else {}),
     }
+
+
+def _without(facts: dict[str, Any], codes: Sequence[Any]) -> dict[str, Any]:
+    """The facts of a column without the missing codes that the whole table has."""
+    own = [code for code in facts.pop("missing_codes", ()) if code not in codes]
+    return {**facts, "missing_codes": own} if own else facts
 
 
 def from_document(document: object) -> Schema:
     """Read a schema from plain values."""
     from sfumato.schema.schema import Schema
 
-    checked = _known(document, ("sfumato", "version", *_HEAD, "units", "columns"), "a schema")
-    if checked.get("sfumato") != "schema" or checked.get("version") != VERSION:
+    checked = _known(document, ("sfumato", "version", *_HEAD, "units", "table", "columns"), "a schema")
+    if checked.get("sfumato") != "schema" or checked.get("version") not in (VERSION, WITH_FORM):
         raise FormatError(
-            f'a schema must say sfumato = "schema" and version = {VERSION}; got '
+            f'a schema must say sfumato = "schema" and version = {VERSION} or {WITH_FORM}; got '
             f"{checked.get('sfumato')!r} and {checked.get('version')!r}."
         )
     facts = checked.get("columns", {})
@@ -69,7 +86,10 @@ def from_document(document: object) -> Schema:
         if "dimension" not in head:
             if "units" in checked:
                 raise FormatError("units are those of a vector; the columns of a table have their own.")
-            return Schema(columns, **head)
+            form = _known(checked.get("table", {}), FACTS, "[table] of a schema")
+            return Schema(columns, **head, **form)
+        if "table" in checked:
+            raise FormatError("[table] states how the files of a table are written; this schema is a vector.")
         target = head.pop("target", None)
         if (target, *columns) not in ((None,), ("target", "target")):
             raise FormatError('a vector schema has no columns but its target, which is called "target".')
@@ -108,9 +128,12 @@ def _parsed(text: str, language: str, parse: Callable[[str], Any]) -> Any:
 
 def to_toml(document: Mapping[str, Any]) -> str:
     """Write a schema document as TOML: the head, then one table per column."""
-    lines = [f"{name} = {toml_value(value)}" for name, value in document.items() if name not in ("columns", "units")]
-    if "units" in document:
-        lines += ["", "[units]", *(f"{name} = {toml_value(value)}" for name, value in document["units"].items())]
+    lines = [
+        f"{name} = {toml_value(value)}" for name, value in document.items() if name not in ("columns", "units", "table")
+    ]
+    for part in ("units", "table"):
+        if part in document:
+            lines += ["", f"[{part}]", *(f"{name} = {toml_value(value)}" for name, value in document[part].items())]
     for name, facts in document.get("columns", {}).items():
         lines += ["", f"[columns.{toml_key(name)}]"]
         lines += [f"{fact} = {toml_value(value)}" for fact, value in facts.items()]
@@ -147,6 +170,11 @@ def _refuse_unfinished(head: Mapping[str, Any], columns: Mapping[str, Any]) -> N
     lines = [f"{name} = {_HINTS.get(name, '<text>')}" for name in _HEAD if head.get(name) == REQUIRED]
     if "dimension" in head and "data_norm" not in head:
         lines.append(f"data_norm = {_HINTS['data_norm']}")
+    table = head.get("table")
+    if isinstance(table, Mapping):
+        lines += [
+            f"[table]  {name} = {_HINTS.get(name, '<text>')}" for name, value in table.items() if value == REQUIRED
+        ]
     for name, fields in columns.items():
         if not isinstance(fields, Mapping):
             raise FormatError(f"column {name!r} must be a table of facts; got {type(fields).__name__}.")
@@ -155,7 +183,8 @@ def _refuse_unfinished(head: Mapping[str, Any], columns: Mapping[str, Any]) -> N
             raise FormatError(f"column {name!r}: type must be one of {', '.join(COLUMNS)}; got {kind!r}.")
         absent = [fact for fact in ("type", *(COLUMNS[kind].needed if kind in COLUMNS else ())) if fact not in fields]
         absent += [fact for fact, value in fields.items() if isinstance(value, str) and value == REQUIRED]
-        lines += [f"[columns.{toml_key(str(name))}]  {fact} = {_HINTS.get(fact, '<value>')}" for fact in absent]
+        hints = {**_HINTS, **_DATE_HINTS} if kind == "date" else _HINTS
+        lines += [f"[columns.{toml_key(str(name))}]  {fact} = {hints.get(fact, '<value>')}" for fact in absent]
     if lines:
         raise FormatError(
             f"the schema is not finished: {len(lines)} public fact(s) must be declared, from what is known without the "

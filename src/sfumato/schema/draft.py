@@ -1,57 +1,90 @@
-"""A first schema from what is public: a data dictionary, or the types (never the values) of a Parquet or Arrow file."""
+"""A first schema from what is public: a code book, the first line of a file, or a file's types; never from values."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import ArgumentError
 from sfumato.schema.columns import REQUIRED
-from sfumato.schema.documents import VERSION, toml_key, toml_value
+from sfumato.schema.documents import VERSION, WITH_FORM, toml_value
+from sfumato.schema.draft_entries import Entry, entry_text
+from sfumato.schema.first_line import first_line, names_in, widths
+from sfumato.schema.form import WORDS, Form
 
-# Columns of a data dictionary, the type names that it may use, and the fixed parts of a draft.
-_DICTIONARY = ("name", "type", "lower", "upper", "levels", "missing")
-_WORDS = {
-    **dict.fromkeys(("number", "numeric", "float", "double", "real", "decimal", "continuous"), "number"),
-    **dict.fromkeys(("integer", "int", "whole", "count"), "integer"),
-    **dict.fromkeys(("category", "categorical", "factor", "enum", "nominal", "ordinal", "text", "string"), "category"),
-    **dict.fromkeys(("boolean", "bool", "logical", "flag", "yes/no"), "boolean"),
-}
+# The fixed parts of a draft.
 _HEAD = f"""\
 # A draft. Replace every "{REQUIRED}" by a public fact: from the questionnaire, the code book, a definition or a law,
 # never from the rows. Delete the columns that no release will use: what is not declared is never used.
 sfumato = "schema"
-version = {VERSION}
+version = {{version}}
 name = "data"
 unit = "row"           # what one row stands for: a person, a household, a visit
 # target = "..."       # the column to be predicted, if there is one
 # data_norm = 1.0      # for regressions: the norm that no encoded row exceeds
 """
-
-
+_FORM = """
+[table]                # how the file is written
+{separator}{encoding}# decimal = ","        # the decimal mark, if it is not "."
+# thousands = "."      # the mark between groups of three digits, if there is one
+{missing}"""
+_ENCODING = (
+    '# encoding = "cp1252"  # if the file is not UTF-8: latin-1, cp1252, cp1250, cp1251, iso8859-2, iso8859-15\n'
+)
+_MISSING = '# missing_codes = ["NA", -9]  # cells that mean "no answer" in every column; a column may have its own\n'
 _KINDS = """
-# type = "number" needs lower and upper; "category" needs levels = [...]; "boolean" needs nothing more.
+# type = "number" needs lower and upper; "category" needs levels = [...]; "boolean" needs nothing more;
+# "date" needs lower and upper, and format = "%d.%m.%Y" if dates are not written like 2020-01-31.
 """
+# Separators that an ending stands for.
+_USUAL = {".csv": ",", ".tsv": "\t"}
+# Endings of text files, of files with types, and of files with labels that pyreadstat reads.
+_TEXT, _TYPED = (".csv", ".tsv", ".txt", ".dat"), (".parquet", ".arrow", ".feather")
+_LABELLED = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
 
 
-def draft(source: Any, header: bool = False) -> str:
+def draft(source: Any, header: bool = False, separator: str | None = None, encoding: str = "utf-8") -> str:
     """Return the text of a TOML schema; see `Schema.draft`."""
     if hasattr(source, "__arrow_c_schema__") and hasattr(source, "names"):
         return _from_types(source)
     if isinstance(source, str | Path):
         path = Path(source)
+        ending = path.suffix.lower()
         if not path.is_file():
             raise ArgumentError(f"there is no file {str(path)!r}.")
-        if path.suffix.lower() == ".csv":
-            return _from_header(path) if header else _from_dictionary(path)
-        if path.suffix.lower() in (".parquet", ".arrow", ".feather"):
+        if ending in _TEXT and header:
+            return _from_header(path, Form(separator=separator, encoding=encoding))
+        if ending in _TEXT:
+            from sfumato.schema.draft_dictionary import dictionary_entries
+
+            return _from_entries(dictionary_entries(path), _form('# separator = ";"      # if it is not ","'))
+        if ending in _TYPED:
             return _from_types(_types(path))
+        if ending in _LABELLED:
+            from sfumato.schema.draft_labels import labelled_entries
+
+            return _from_entries(labelled_entries(path), _form('# separator = ";"      # if it is not ","'))
     raise ArgumentError(
-        "a draft is made from a data dictionary (.csv), the types of a file (.parquet, .arrow, .feather) or an Arrow "
-        f"schema; got {source if isinstance(source, str | Path) else type(source).__name__!r}."
+        f"a draft is made from a code book ({', '.join(_TEXT)}, {', '.join(_LABELLED)}), the types of a file "
+        f"({', '.join(_TYPED)}), an Arrow schema, or with header=True (--header) the first line of a text file; got "
+        f"{source if isinstance(source, str | Path) else type(source).__name__!r}."
     )
+
+
+def _from_entries(entries: Sequence[Entry], form: str = "") -> str:
+    text = "".join(map(entry_text, entries))
+    newer = any(line.startswith(("missing_codes =", 'type = "date"')) for line in text.splitlines())
+    return _head(WITH_FORM if newer else VERSION) + form + text
+
+
+def _form(separator: str, encoding: str = _ENCODING) -> str:
+    """The table of facts about text files, those that nobody knows yet as comments."""
+    return _FORM.format(separator=f"{separator}\n", encoding=encoding, missing=_MISSING)
+
+
+def _head(version: int = VERSION) -> str:
+    return _HEAD.format(version=version)
 
 
 def _types(path: Path) -> Any:
@@ -70,107 +103,64 @@ def _types(path: Path) -> Any:
 
 
 def _from_types(types: Any) -> str:
+    entries = []
+    for field in types:
+        entry = Entry(field.name, kind=_kind(field.type), format="")
+        if types.names.count(field.name) > 1:
+            entry.omitted = "is there more than once and is left out; rename the columns first."
+        elif not entry.kind:
+            entry.omitted = "is neither number, text, boolean nor date and is left out; convert it first."
+        entries.append(entry)
+    return _from_entries(entries)
+
+
+def _kind(given: Any) -> str:
+    """The kind of column that an Arrow type holds, "" if none."""
     import pyarrow as pa
 
     from sfumato.schema.read_arrow import is_text
 
     is_ = pa.types
-    text = _HEAD
-    for field in types:
-        if types.names.count(field.name) > 1:
-            text += f"\n# {toml_value(field.name)} is there more than once and is left out; rename the columns first.\n"
-            continue
-        kind = field.type.value_type if is_.is_dictionary(field.type) else field.type
-        if is_.is_boolean(kind):
-            text += _column(field.name, {"type": "boolean"})
-        elif is_.is_dictionary(field.type) or is_text(kind):
-            text += _column(field.name, {"type": "category", "levels": REQUIRED})
-        elif is_.is_integer(kind):
-            text += _column(field.name, {"type": "number", "lower": REQUIRED, "upper": REQUIRED, "integer": True})
-        elif is_.is_floating(kind) or is_.is_decimal(kind):
-            text += _column(field.name, {"type": "number", "lower": REQUIRED, "upper": REQUIRED})
-        else:
-            text += (
-                f"\n# {toml_value(field.name)} is neither number, text nor boolean and is left out; convert it first.\n"
-            )
-    return text
+    kind = given.value_type if is_.is_dictionary(given) else given
+    if is_.is_boolean(kind):
+        return "boolean"
+    if is_.is_dictionary(given) or is_text(kind):
+        return "category"
+    if is_.is_integer(kind):
+        return "integer"
+    if is_.is_floating(kind) or is_.is_decimal(kind):
+        return "number"
+    return "date" if is_.is_date(kind) or is_.is_timestamp(kind) else ""
 
 
-def _from_dictionary(path: Path) -> str:
-    try:
-        return _read_dictionary(path)
-    except csv.Error as error:  # a quote that does not close swallows the rest of the file, a field beyond the limit
-        fault = str(error)
-    raise ArgumentError(f"the data dictionary is no well-formed .csv file: {fault}.")
-
-
-def _read_dictionary(path: Path) -> str:
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        reader = csv.DictReader(file)
-        # The file's own names are not shown: in a file of data without a header they would be a record.
-        given = [name.strip() for name in reader.fieldnames or ()]
-        if "name" not in given or "type" not in given or set(given) - set(_DICTIONARY):
-            raise ArgumentError(
-                f"a data dictionary is a .csv file with the columns {', '.join(_DICTIONARY)} (name and type at least, and "
-                "no others); this file has other columns. A draft is never made from rows of data. If this is a file of data "
-                "whose first line names its columns, add --header (header=True): that line alone is then read."
-            )
-        reader.fieldnames = given
-        text, seen = _HEAD, set[str]()
-        for entry in reader:
-            facts = {key: (value or "").strip() for key, value in entry.items() if isinstance(key, str)}
-            if None in entry or not facts["name"]:
-                raise ArgumentError(
-                    f"line {reader.line_num} of the data dictionary must have a name and at most {len(given)} fields; "
-                    "put quotes around a text with commas."
-                )
-            if facts["name"] in seen:
-                raise ArgumentError(f"line {reader.line_num} of the data dictionary names {facts['name']!r} again.")
-            seen.add(facts["name"])
-            text += _column(facts["name"], _facts(facts, reader.line_num))
-    return text
-
-
-def _from_header(path: Path) -> str:
-    from sfumato.schema.read_csv import header
-
-    listed, _ = header(path)
+def _from_header(path: Path, form: Form) -> str:
+    """The names in the first line, split at the one separator that splits it; no other line is read."""
+    first = first_line(path)
+    separator = form.separator or _separator(first)
+    listed = names_in(first, separator, form.encoding)
     names = [name for name in listed if name]
+    if None in listed:
+        raise ArgumentError(
+            f"the first line of {path.name!r} is not text in the encoding {form.encoding}: state the encoding of the file, such "
+            'as --encoding cp1252 (encoding="cp1252"), or save it as UTF-8.'
+        )
     if len(set(names)) != len(listed):
-        raise ArgumentError(f"the first line of {path.name!r} must name every column in UTF-8, each once.")
-    return _HEAD + _KINDS + "".join(_column(name, {"type": REQUIRED}) for name in names)
+        raise ArgumentError(f"the first line of {path.name!r} must name every column, each once.")
+    stated = form.separator is not None or separator != _USUAL.get(path.suffix.lower())
+    alone = "" if len(names) > 1 else "  # the first line is one name and shows no separator"
+    stating = f"{'' if stated else '# '}separator = {toml_value(separator)}{alone}"
+    encoding = _ENCODING if form.encoding == "utf-8" else f"encoding = {toml_value(form.encoding)}\n"
+    version = WITH_FORM if stated or form.encoding != "utf-8" else VERSION
+    columns = "".join(entry_text(Entry(name)) for name in names)
+    return _head(version) + _form(stating, encoding) + _KINDS + columns
 
 
-def _facts(entry: Mapping[str, str], line: int) -> dict[str, Any]:
-    """Return the facts that one line of a dictionary states, with REQUIRED for those it leaves open."""
-    word = _WORDS.get(entry["type"].casefold(), REQUIRED)
-    facts: dict[str, Any] = {"type": "number" if word == "integer" else word}
-    missing = entry.get("missing", "")
-    if word in ("number", "integer"):
-        facts |= {bound: _bound(entry.get(bound, ""), bound, line) for bound in ("lower", "upper")}
-        facts |= {"integer": True} if word == "integer" else {}
-        facts |= {"missing": _bound(missing, "missing", line)} if missing else {}
-    elif word == "category":
-        levels = [level.strip() for level in entry.get("levels", "").split("|") if level.strip()]
-        whole = all(level.removeprefix("-").isdecimal() and level.isascii() for level in levels)
-        facts["levels"] = ([int(level) for level in levels] if whole else levels) or REQUIRED
-        if missing:
-            facts["missing"] = int(missing) if levels and whole and missing in levels else missing
-    elif word == "boolean" and missing:
-        facts["missing"] = missing.casefold() in ("true", "1", "yes")
-    return facts
-
-
-def _bound(text: str, what: str, line: int) -> float | str:
-    if not text:
-        return REQUIRED
-    try:
-        return float(text)
-    except ValueError:
-        fault = f"line {line} of the data dictionary: {what} must be a number or empty; got {text!r}."
-    raise ArgumentError(fault)
-
-
-def _column(name: str, facts: Mapping[str, Any]) -> str:
-    lines = [f"{fact} = {toml_value(value)}" for fact, value in facts.items()]
-    return "\n".join(["", f"[columns.{toml_key(name)}]", *lines]) + "\n"
+def _separator(first: bytes) -> str:
+    """The separator that splits the first line, a comma where it is one name; two that do are for the caller to choose from."""
+    splitting = [separator for separator, width in widths(first).items() if width > 1]
+    if len(splitting) > 1:
+        raise ArgumentError(
+            f"the first line could be split at {' or at '.join(WORDS[separator] for separator in splitting)}: state the separator "
+            f"of the file, such as --separator {splitting[0]!r} (separator={splitting[0]!r})."
+        )
+    return splitting[0] if splitting else ","

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.schema import cells as rules
+from sfumato.schema.code_cells import blanked
 from sfumato.schema.columns import Column
 
 Floats = NDArray[np.float64]
@@ -28,8 +29,9 @@ class Repeated:
     index: NDArray[np.intp]
 
 
-# What a reader hands over: plain numbers (NaN where there is none), or objects of any kind.
-Plain = Floats | Sequence[object]
+# What a reader hands over: plain numbers (NaN where there is none), dates (NaT where there is none), or objects of any kind.
+Dates = NDArray[np.datetime64]
+Plain = Floats | Dates | Sequence[object]
 Cells = Plain | Repeated
 Array = NDArray[Any]
 
@@ -55,13 +57,16 @@ def encode(column: Column, cells: Cells) -> Encoded:
     if isinstance(cells, Repeated):
         # The empty cell is put last, where the position -1 finds it.
         return encode(column, [*cells.distinct, None]).take(cells.index)
+    cells = blanked(column, cells) if getattr(column, "missing_codes", ()) else cells
     with np.errstate(all="ignore"):
         return column.encoded(cells)
 
 
 def to_floats(cells: Plain) -> Floats:
     """Return numbers as they are and every other cell by the rule for one."""
-    return cells if isinstance(cells, np.ndarray) else np.array(rules.numbers(cells), dtype=np.float64)
+    if isinstance(cells, np.ndarray):
+        return np.asarray(cells, dtype=np.float64) if cells.dtype.kind != "M" else np.full(len(cells), np.nan)
+    return np.array(rules.numbers(cells), dtype=np.float64)
 
 
 def filled(places: NDArray[np.int64], fill: int, dtype: np.dtype[Any]) -> Encoded:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
+from sfumato.schema.missing_codes import Code, read_codes
 from sfumato.schema.texts import DECLARE
 
 if TYPE_CHECKING:
@@ -20,15 +22,18 @@ class Number:
 
     The cell x is stored as min(max(x, lower), upper); a cell that is empty, no number, NaN or infinite is stored as
     `missing`, by default the middle of the bounds. With `integer=True` a cell is first rounded to the nearest whole
-    number (ties to the even one) and the bounds and `missing` are whole.
+    number (ties to the even one) and the bounds and `missing` are whole. A cell that equals one of `missing_codes` is missing
+    too, inside the bounds or not.
     """
 
     lower: float
     upper: float
     missing: float
     integer: bool = False
+    missing_codes: tuple[Code, ...] = ()
     kind = "number"
-    needed, facts = ("lower", "upper"), ("lower", "upper", "missing", "integer")
+    needed: ClassVar[tuple[str, ...]] = ("lower", "upper")
+    facts: ClassVar[tuple[str, ...]] = ("lower", "upper", "missing", "integer", "missing_codes")
     levels = None
     largest_square = 0.25
 
@@ -38,6 +43,7 @@ class Number:
         upper: float | None = None,
         missing: float | None = None,
         integer: bool = False,
+        missing_codes: Sequence[Code] = (),
     ) -> None:
         """Refuse bounds that are absent, not finite, or in the wrong order."""
         for name, bound in (("lower", lower), ("upper", upper)):
@@ -57,15 +63,22 @@ class Number:
         if not low <= fill <= high:
             raise ArgumentError(f"Number: missing must lie in [{low!r}, {high!r}]; got {fill!r}.")
         vars(self).update(lower=low, upper=high, missing=float(fill) + 0.0, integer=integer)
+        vars(self).update(missing_codes=read_codes("Number", missing_codes))
 
     def to_json(self) -> dict[str, Any]:
         """Every fact, the default of `missing` written out."""
-        facts = {"type": self.kind, "lower": self.lower, "upper": self.upper, "missing": self.missing}
-        return {**facts, "integer": True} if self.integer else facts
+        facts: dict[str, Any] = {"type": self.kind, "lower": self.lower, "upper": self.upper, "missing": self.missing}
+        facts |= {"integer": True} if self.integer else {}
+        return {**facts, "missing_codes": list(self.missing_codes)} if self.missing_codes else facts
 
     def __repr__(self) -> str:
-        whole = ", integer=True" if self.integer else ""
-        return f"Number({self.lower:.12g}, {self.upper:.12g}, missing={self.missing:.12g}{whole})"
+        more = ", integer=True" if self.integer else ""
+        more += f", missing_codes={list(self.missing_codes)!r}" if self.missing_codes else ""
+        return f"Number({self.lower:.12g}, {self.upper:.12g}, missing={self.missing:.12g}{more})"
+
+    def shown(self, value: float) -> str:
+        """A value of the column as sentences show it."""
+        return f"{value:g}"
 
     def encoded(self, cells: Plain) -> Encoded:
         """Float64 values in [lower, upper]."""

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from sfumato._validate import visible
 from sfumato.errors import ArgumentError
 from sfumato.schema.cells import text
-from sfumato.schema.columns import Boolean, Column, Number
+from sfumato.schema.code_cells import is_code
+from sfumato.schema.columns import Boolean, Column, Date, Number
 from sfumato.schema.counts import Tally
 from sfumato.schema.encoding import Cells, Repeated, encode
 
@@ -45,7 +46,7 @@ class PublicTally(Tally):
         encoded = encode(column, cells)
         for place in np.flatnonzero(encoded.missing).tolist():
             cell = _cell(cells, place)
-            if is_empty(cell):
+            if is_empty(cell) or is_code(column, cell):
                 self._empty[name] += 1
                 continue
             self._strange[name] += 1
@@ -84,9 +85,7 @@ class PublicTally(Tally):
             if isinstance(column, Number) and count.clipped:
                 verb = "lies" if count.clipped == 1 else "lie"
                 was = "was" if count.clipped == 1 else "were"
-                parts.append(
-                    f"{_cells(count.clipped)} of {name} {verb} outside {column.lower:g} to {column.upper:g} and {was} clipped"
-                )
+                parts.append(f"{_cells(count.clipped)} of {name} {verb} outside {_ends(column)} and {was} clipped")
             if column is not None and self._empty[name]:
                 verb = "counts" if self._empty[name] == 1 else "count"
                 parts.append(f"{_cells(self._empty[name], 'empty ')} of {name} {verb} as {_missing(column)}")
@@ -124,8 +123,9 @@ def _shown(cell: object) -> str:
 def _fault(name: str, column: Column) -> str:
     """What the cell should have been."""
     if isinstance(column, Number):
-        ends = f"; {name} runs from {column.lower:g} to {column.upper:g}" if column.upper < UNBOUNDED else ""
-        return f"is no finite number{ends}"
+        ends = f"; {name} runs from {_ends(column)}" if column.upper < UNBOUNDED else ""
+        what = f"date of the form {column.format}" if isinstance(column, Date) else "finite number"
+        return f"is no {what}{ends}"
     if isinstance(column, Boolean):
         return "is neither yes nor no"
     levels = column.levels
@@ -140,7 +140,11 @@ def _missing(column: Column) -> str:
     value = getattr(column, "missing", None)
     if isinstance(column, Boolean):
         return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else repr(value)
+    return column.shown(column.missing) if isinstance(column, Number) else repr(value)
+
+
+def _ends(column: Number) -> str:
+    return f"{column.shown(column.lower)} to {column.shown(column.upper)}"
 
 
 def _cells(count: int, kind: str = "") -> str:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.schema.columns import Column
+from sfumato.schema.columns import Column, Date
 from sfumato.schema.counts import Tally
-from sfumato.schema.encoding import Cells, Repeated
+from sfumato.schema.encoding import Cells, Dates, Repeated
 from sfumato.schema.schema import Schema
 from sfumato.schema.structure import CHUNK_ROWS, places, wrong_type
 
@@ -73,8 +73,8 @@ def check_types(types: Any, schema: Schema) -> None:
 
 
 def check_type(name: str, column: Column, given: Any) -> None:
-    """Refuse a type other than numbers, texts, booleans and nulls, plain or dictionary-encoded."""
-    if not _holds_cells(given):
+    """Refuse a type other than numbers, texts, booleans, nulls, and dates for a Date, plain or (no dates) dictionary-encoded."""
+    if not (_holds_cells(given) or (isinstance(column, Date) and _holds_dates(given))):
         raise wrong_type(name, column, str(given))
 
 
@@ -87,6 +87,8 @@ def arrow_cells(array: Any) -> Cells:
         return _joined([arrow_cells(chunk) for chunk in array.chunks])
     if pa.types.is_dictionary(array.type):
         return _repeated(array.dictionary, array.indices)
+    if _holds_dates(array.type):
+        return _dates(array)
     if is_text(array.type):
         array = array.cast(pa.large_binary())
     elif pa.types.is_decimal(
@@ -104,6 +106,9 @@ def arrow_cells(array: Any) -> Cells:
 def _joined(parts: list[Cells]) -> Cells:
     """Return the cells of the chunks of one array, which are all of one kind."""
     repeated = [part for part in parts if isinstance(part, Repeated)]
+    dates = [part for part in parts if isinstance(part, np.ndarray) and part.dtype.kind == "M"]
+    if dates:
+        return np.concatenate([part.astype("M8[D]") for part in dates])
     if not repeated:
         return np.concatenate([np.empty(0), *(np.asarray(part, dtype=np.float64) for part in parts)])
     starts = np.cumsum([0, *(len(part.distinct) for part in repeated)])
@@ -139,6 +144,28 @@ def _holds_cells(given: Any) -> bool:
         return _holds_cells(given.value_type) and not is_.is_dictionary(given.value_type)
     plain = (is_.is_integer, is_.is_floating, is_.is_decimal, is_.is_boolean, is_.is_null)
     return is_text(given) or any(test(given) for test in plain)
+
+
+def _holds_dates(given: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_date(given) or pa.types.is_timestamp(given))
+
+
+def _dates(array: Any) -> Dates:
+    """Return dates or timestamps as datetime64[D]; those with a time zone as they are shown in it.
+
+    The integers below an Arrow array are taken: Arrow's own casts raise for all rows where one is too far away to be a date.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_timestamp(array.type) and array.type.tz is not None:
+        array = pc.local_timestamp(array)
+    unit = {pa.date32(): "D", pa.date64(): "ms"}.get(array.type) or array.type.unit
+    counts = array.view(pa.int32() if unit == "D" else pa.int64()).cast(pa.int64())
+    whole = counts.fill_null(0).to_numpy(zero_copy_only=False).view(f"M8[{unit}]")
+    return np.where(np.asarray(array.is_valid()), whole, np.datetime64("NaT")).astype("M8[D]")
 
 
 def is_text(given: Any) -> bool:

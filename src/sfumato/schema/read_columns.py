@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ArgumentError
-from sfumato.schema.columns import Column
-from sfumato.schema.encoding import Cells
+from sfumato.schema.columns import Column, Date
+from sfumato.schema.encoding import Cells, Plain
 from sfumato.schema.read_arrow import arrow_cells, check_type
 from sfumato.schema.schema import Schema
 from sfumato.schema.structure import CHUNK_ROWS, places, same_length, wrong_type
@@ -66,13 +66,15 @@ def open_column(name: str, column: Column, values: Any) -> Reader:
 
 
 def check_dtype(name: str, column: Column, dtype: np.dtype[Any]) -> None:
-    """Refuse a numpy dtype that can hold no number, text or boolean."""
-    if dtype.kind not in _NUMBERS + _OBJECTS:
+    """Refuse a numpy dtype that can hold no number, text or boolean, and for a Date no date."""
+    if dtype.kind not in _NUMBERS + _OBJECTS + "M" * isinstance(column, Date):
         raise wrong_type(name, column, str(dtype))
 
 
-def numpy_cells(array: NDArray[Any]) -> NDArray[np.float64] | list[object]:
+def numpy_cells(array: NDArray[Any]) -> Plain:
     """Return a one-dimensional numpy array of an accepted dtype as cells."""
+    if array.dtype.kind == "M":
+        return array
     if array.dtype.kind not in _NUMBERS:
         return list(array.tolist())
     with np.errstate(all="ignore"):  # a number beyond float64 becomes infinite, without a warning
@@ -100,17 +102,29 @@ def _series(name: str, column: Column, values: Any) -> Reader:
     if hasattr(values.dtype, "pyarrow_dtype") or getattr(values.dtype, "storage", None) == "pyarrow":
         # pandas would decode the texts, and fail for all rows on one whose bytes are no UTF-8.
         return _arrow(name, column, values.array.__arrow_array__())
+    if getattr(values.dtype, "tz", None) is not None:
+        return _arrow(name, column, _zoned(values))
     return len(values), lambda start, stop: numpy_cells(np.asarray(values.iloc[start:stop].to_numpy()))
 
 
+def _zoned(values: Any) -> Any:
+    """Return a series with a time zone as an Arrow array: pandas fails for all rows on one that is too far from today."""
+    import pyarrow as pa
+
+    unit = values.dtype.unit
+    return pa.array(values.to_numpy(dtype=f"M8[{unit}]"), pa.timestamp(unit, tz=str(values.dtype.tz)))
+
+
 def _check_series(name: str, column: Column, dtype: Any) -> None:
-    """Refuse dates, intervals, complex numbers and nested types by the dtype's name: a dtype's text may list levels."""
+    """Refuse intervals, complex numbers and nested types by the dtype's name: a dtype's text may list levels."""
     if hasattr(dtype, "pyarrow_dtype"):
         check_type(name, column, dtype.pyarrow_dtype)
         return
     if hasattr(dtype, "categories") and hasattr(dtype, "ordered"):
         dtype = dtype.categories.dtype
     kind = str(getattr(dtype, "kind", "O"))
+    if kind == "M" and isinstance(column, Date):
+        return
     if kind not in _NUMBERS + _OBJECTS or (kind == "O" and str(dtype.name) not in _PANDAS_OBJECTS):
         raise wrong_type(name, column, str(dtype.name))
 

@@ -31,6 +31,9 @@ Chunk = dict[str, Any]
 # Reader of each file type, by the ending of the file's name.
 _ENDINGS: dict[str, Callable[[Path, Schema, Tally], Iterator[Mapping[str, Cells]]]] = {
     ".csv": open_csv,
+    ".tsv": open_csv,
+    ".txt": open_csv,
+    ".dat": open_csv,
     ".parquet": open_parquet,
     ".arrow": open_arrow_file,
     ".feather": open_arrow_file,

@@ -15,6 +15,8 @@ from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.schema import documents
 from sfumato.schema.columns import COLUMNS, Column, public_text
+from sfumato.schema.form import Form
+from sfumato.schema.missing_codes import Code, read_codes, with_codes
 
 if TYPE_CHECKING:
     from sfumato.schema.counts import Counts
@@ -40,6 +42,8 @@ class Schema:
     name, unit: how the data set is called, and what one row stands for (a person, a visit). The promise protects
         one unit; if somebody has two rows, the promise for that person is weaker.
     rows: "clip" shortens rows longer than data_norm; "normalise" brings every row but 0 to it.
+    separator, decimal, thousands, encoding: how the table's text files are written ("," "." none "utf-8" unless stated).
+    missing_codes: cells such as "NA" or -9 that count as missing in every column; a column may have more of its own.
     """
 
     _columns: tuple[tuple[str, Column], ...]
@@ -50,6 +54,7 @@ class Schema:
     rows: str
     dimension: int | None
     units: VectorUnits | None
+    form: Form
 
     def __init__(
         self,
@@ -59,6 +64,11 @@ class Schema:
         name: str = "data",
         unit: str = "row",
         rows: str = "clip",
+        separator: str | None = None,
+        decimal: str = ".",
+        thousands: str | None = None,
+        encoding: str = "utf-8",
+        missing_codes: Sequence[Code] = (),
     ) -> None:
         """Describe a table."""
         if not isinstance(columns, Mapping) or not columns:
@@ -66,7 +76,8 @@ class Schema:
                 'columns must be a mapping such as {"age": sf.Number(0, 100)} with at least one column; '
                 f"got {type(columns).__name__}."
             )
-        self._keep(columns, target, data_norm, name, unit, rows, None, None)
+        form = Form(separator, decimal, thousands, encoding, read_codes("table", missing_codes))
+        self._keep(columns, target, data_norm, name, unit, rows, None, None, form)
 
     @classmethod
     def vector(
@@ -91,9 +102,8 @@ class Schema:
             )
         dimension = _validate.whole("dimension", dimension)
         columns = {} if target is None else {"target": target}
-        # Not through __init__, which describes a table.
         made = object.__new__(cls)
-        made._keep(columns, "target" if columns else None, data_norm, name, unit, rows, dimension, units)
+        made._keep(columns, "target" if columns else None, data_norm, name, unit, rows, dimension, units, Form())
         return made
 
     def _keep(
@@ -106,11 +116,16 @@ class Schema:
         rows: str,
         dimension: int | None,
         units: VectorUnits | None,
+        form: Form,
     ) -> None:
         for label, column in columns.items():
             public_text("the name of a column", label)
             if not isinstance(column, tuple(COLUMNS.values())):
-                raise ArgumentError(f"column {label!r} must be a sf.Number, sf.Category or sf.Boolean; got {column!r}.")
+                raise ArgumentError(
+                    f"column {label!r} must be a sf.Number, sf.Category, sf.Boolean or sf.Date; got {column!r}."
+                )
+        # The codes of a column are the table's and its own: a column that is used elsewhere keeps them.
+        columns = {label: with_codes(label, column, form.missing_codes) for label, column in columns.items()}
         if target is not None and target not in columns:
             raise ArgumentError(f"target must be one of the columns {', '.join(columns)}; got {target!r}.")
         public_text("name", name)
@@ -125,7 +140,7 @@ class Schema:
         vars(self).update(_columns=tuple(columns.items()), target=target, data_norm=data_norm)
         if units is not None and len(units.names) != dimension:
             raise ArgumentError(f"units must name the {dimension} numbers of a row; got {len(units.names)} names.")
-        vars(self).update(name=name, unit=unit, rows=rows, dimension=dimension, units=units)
+        vars(self).update(name=name, unit=unit, rows=rows, dimension=dimension, units=units, form=form)
 
     @cached_property
     def columns(self) -> Mapping[str, Column]:
@@ -156,13 +171,17 @@ class Schema:
             )
         if not isinstance(name, str) or name not in self.columns:
             raise ArgumentError(f"target must be one of the columns {', '.join(self.columns)}; got {name!r}.")
-        return Schema(self.columns, name, self.data_norm, self.name, self.unit, self.rows)
+        return self.with_columns(self.columns, name)
 
     def without_target(self) -> Schema:
         """Return the facts about the features alone, by which public rows are read for a prediction."""
+        return self.with_columns({name: column for name, column in self._columns if name != self.target})
+
+    def with_columns(self, columns: Mapping[str, Column], target: str | None = None) -> Schema:
+        """Return a schema of other columns, with the other facts of this one: norm, name, unit and the form of its files."""
         made = object.__new__(Schema)
-        columns = {name: column for name, column in self._columns if name != self.target}
-        made._keep(columns, None, self.data_norm, self.name, self.unit, self.rows, self.dimension, self.units)
+        facts = (self.name, self.unit, self.rows, self.dimension, self.units, self.form)
+        made._keep(columns, target, self.data_norm, *facts)
         return made
 
     def only(self, columns: Iterable[str], target: str | None = None) -> Schema:
@@ -174,7 +193,7 @@ class Schema:
             if name not in self.columns:
                 raise ArgumentError(f"schema {self.name!r} has the columns {', '.join(self.columns)}; got {name!r}.")
         kept = {name: column for name, column in self._columns if name in wanted}
-        return Schema(kept, target, self.data_norm, self.name, self.unit, self.rows)
+        return self.with_columns(kept, target)
 
     def design(self, terms: Sequence[str] | None = None) -> Design:
         """Return the public recipe that turns rows into the feature matrix of a regression, of all columns or of some terms."""
@@ -210,8 +229,9 @@ class Schema:
         try:
             text = file.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
-            fault = f"{file.name} is not UTF-8 text: byte {error.start + 1} cannot be read. Save it as UTF-8 in your editor."
-            raise FormatError(fault) from None
+            raise FormatError(
+                f"{file.name} is not UTF-8 text: byte {error.start + 1} cannot be read. Save it as UTF-8 in your editor."
+            ) from None
         return cls.from_toml(text) if kind == ".toml" else cls.from_json(text)
 
     def save(self, path: str | Path) -> None:
@@ -222,16 +242,17 @@ class Schema:
         file.write_text(text, encoding="utf-8")
 
     @staticmethod
-    def draft(source: object, header: bool = False) -> str:
+    def draft(source: object, header: bool = False, separator: str | None = None, encoding: str = "utf-8") -> str:
         """Return the text of a TOML schema with "REQUIRED" wherever a public fact is still unknown.
 
-        source: the path of a data dictionary (.csv with the columns name, type, lower, upper, levels, missing), or of
-            a Parquet or Arrow file, or an Arrow schema. Of a data file the types alone are read, never a value.
-        header: `source` is a .csv file of data whose first line names the columns; of it that line alone is read.
+        source: the path of a code book (text with the columns name, type, lower, upper, levels, ..., or .sav, .dta, .sas7bdat,
+            .xpt by pyreadstat), of a Parquet or Arrow file, or an Arrow schema. Types and labels are read, never a value.
+        header: `source` is a text file of data whose first line names the columns; that line alone is read, split at
+            `separator` (by default the one of , ; tab | that splits it).
         """
         from sfumato.schema.draft import draft
 
-        return draft(source, header)
+        return draft(source, header, separator, encoding)
 
     @property
     def digest(self) -> str:
@@ -269,7 +290,7 @@ class Schema:
         return f"Schema({', '.join(shown)})"
 
     def __str__(self) -> str:
-        lines = [repr(self)]
+        lines = [repr(self), *self.form.described()]
         if self.dimension is not None:
             lines.append(f"  {self.dimension} numbers with norm at most {self.data_norm:g} ({self.rows}); missing: 0")
         width = max((len(name) for name, _ in self._columns), default=0)

@@ -16,24 +16,31 @@ app = typer.Typer(help="Write and check schema files: the public facts about one
 @app.command("draft")
 def draft(
     source: Annotated[
-        Path, typer.Argument(help="A data dictionary (CSV), a Parquet or Arrow file, or with --header a CSV of data.")
+        Path,
+        typer.Argument(
+            help="A code book (CSV, REDCap, SPSS, Stata, SAS), a Parquet or Arrow file, or with --header a text file of data."
+        ),
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here instead of the terminal.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there already.")] = False,
     header: Annotated[
         bool,
         typer.Option(
-            "--header", help="SOURCE is a CSV of data whose first line names the columns: only that line is read."
+            "--header", help="SOURCE is a text file of data whose first line names the columns: only that line is read."
         ),
     ] = False,
+    separator: Annotated[
+        str | None, typer.Option(help="With --header: what separates the names, if the line itself leaves it open.")
+    ] = None,
+    encoding: Annotated[str, typer.Option(help="With --header: the encoding of the file.")] = "utf-8",
 ) -> None:
-    """Draft a schema from a data dictionary, a file's column types or a CSV's header; values are never read.
+    """Draft a schema from a code book, a file's column types or the first line of a text file; values are never read.
 
     Example: sfumato schema draft dictionary.csv -o survey.toml
     """
     from sfumato.schema import Schema
 
-    text = Schema.draft(source, header=header)
+    text = Schema.draft(source, header=header, separator=separator, encoding=encoding)
     if output is not None and output.exists() and not force:
         raise ArgumentError(
             f"{output} is there already and may hold bounds you filled in; add --force to write over it."
@@ -44,7 +51,7 @@ def draft(
 @app.command("check")
 def check(
     schema: Annotated[Path, typer.Argument(help="The schema file (.toml or .json).")],
-    data: Annotated[Path, typer.Argument(help="The data: .csv, .parquet, .arrow.")],
+    data: Annotated[Path, typer.Argument(help="The data: .csv, .tsv, .txt, .parquet, .arrow.")],
     counts: Annotated[bool, typer.Option("--counts", help="Also count mapped cells; for the curator alone.")] = False,
 ) -> None:
     """Check that a data file has the declared columns; with --counts, how many cells were mapped or clipped.
