@@ -22,7 +22,9 @@ def test_a_file_with_semicolons_is_drafted_checked_and_refused_in_sentences(tmp_
     drafted = run("schema", "draft", str(data), "--header", "--encoding", "cp1252", "-o", str(schema))
     assert drafted.returncode == 0, drafted.stderr
     text = schema.read_text(encoding="utf-8").replace('type = "REQUIRED"', 'type = "number"\nlower = 0\nupper = 9')
-    schema.write_text(text.replace("# decimal", "decimal").replace("# missing_codes", "missing_codes"), encoding="utf-8")
+    schema.write_text(
+        text.replace("# decimal", "decimal").replace("# missing_codes", "missing_codes"), encoding="utf-8"
+    )
     counted = run("schema", "check", str(schema), str(data), "--counts")
     assert [line.split() for line in counted.stdout.splitlines()[-2:]] == [["größe", "0", "0"], ["x", "1", "0"]]
     schema.write_text(text.replace('separator = ";"', 'separator = ","'), encoding="utf-8")

@@ -71,6 +71,11 @@ class Grouped(Family):
         object.__setattr__(self, "releases_totals", self._cells is not None)
 
     @property
+    def counted(self) -> bool:
+        """Whether a group's totals are the counts of its cells: of bits or categories."""
+        return self._cells is not None
+
+    @property
     def _cells(self) -> tuple[float, ...] | None:
         """Prior cells where the family is one of bits or categories, else None."""
         if isinstance(self.model, BetaBernoulli):

@@ -78,6 +78,12 @@ class NetworkQuestions:
 
         return cross_tables.read(self.draws, self.plan)
 
+    def group_sizes(self, level: float = 0.9) -> Any:
+        """How many records each group of a release by group holds, with intervals of this level; from its noisy counts."""
+        from sfumato.queries.group_sizes import group_sizes
+
+        return group_sizes(self.draws, self.plan, level)
+
     def _tables(self, debias: bool, draw: int | None) -> Any:
         """The tables of a released network."""
         from sfumato.queries import tables

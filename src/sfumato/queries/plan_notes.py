@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 
+from sfumato.errors import ArgumentError
 from sfumato.models.families.cross_table import CrossTable
 from sfumato.models.families.histogram import Histogram
+from sfumato.models.grouped import Grouped
+from sfumato.models.model import LOSSES
 from sfumato.models.networks._tables import Tables
 from sfumato.models.reading import FamilyOrGibbs
+from sfumato.queries.group_sizes import size_noise
 from sfumato.queries.statistics import network_tables
+from sfumato.queries.statistics.table import reader_of
 
 # The procedure that releases noisy counts.
 _COUNTS = "noisy-totals"
 # 90 % of a normal law lie within so many deviations: the usual level of an interval.
 _HALF_WIDTH = 1.6448536269514722
+# An interval that is half as wide as all possible values says little: a half-width of a quarter of them.
+_LITTLE = 0.25
 
 
 def notes(model: FamilyOrGibbs, n: int, procedure: str, noise: float | None) -> list[tuple[str, str]]:
@@ -23,7 +30,27 @@ def notes(model: FamilyOrGibbs, n: int, procedure: str, noise: float | None) -> 
         return [] if reason is None else [("intervals", f"none. {_capital(reason.removeprefix('no interval: '))}")]
     if isinstance(model, CrossTable | Histogram):
         return _cells(model, n, procedure, noise)
-    return []
+    if model.summed == LOSSES:  # what its intervals will be depends on the rows (`rehearsing`)
+        return []
+    try:
+        reader_of(model)
+    except ArgumentError as error:
+        return [("intervals", f"none. {_capital(str(error))}")]
+    return _groups(model, n, noise) if isinstance(model, Grouped) and procedure == _COUNTS and noise is not None else []
+
+
+def _groups(model: Grouped, n: int, noise: float) -> list[tuple[str, str]]:
+    """How well the size of a group will be known, and below which size little is said of its parameter."""
+    half, average = _HALF_WIDTH * size_noise(model, noise), n / len(model.levels)
+    # Of a group of this size the noise alone makes an interval half as wide as all possible values, whatever the model: its totals
+    # move by the noise times what one record can hold.
+    least = math.ceil(_HALF_WIDTH * noise / _LITTLE)
+    text = f"{len(model.levels):,} of {average:,.3g} records on average"
+    text += f"; the number of records of one is known to +/- {half:,.3g} (90 %)"
+    text += f". Groups of fewer than about {least:,} records have intervals wider than half of all possible values"
+    if average < least:
+        text += ": take fewer groups, or a larger epsilon"
+    return [("groups", text)]
 
 
 def _cells(model: CrossTable | Histogram, n: int, procedure: str, noise: float | None) -> list[tuple[str, str]]:
