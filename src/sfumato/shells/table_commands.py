@@ -81,6 +81,15 @@ def conditional(
     emit(as_json, _document(table), str(table))
 
 
+def group_sizes(file: ReleaseFile, level: Level = 0.9, as_json: Json = False) -> None:
+    """How many records each group of a release by group holds: noisy counts with intervals.
+
+    Example: sfumato query group-sizes means.sfumato
+    """
+    sizes = opened(file).group_sizes(level)
+    emit(as_json, _document(sizes), str(sizes))
+
+
 def _given(release: Any, given: list[str]) -> Any:
     """Columns by name, or a mapping from columns to levels as the release has them."""
     pairs = [text.partition("=") for text in given]
@@ -105,5 +114,5 @@ def _document(shares: Any) -> dict[str, Any]:
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to `sfumato query`."""
-    for command in (cross_table, histogram, marginal, conditional):
+    for command in (cross_table, histogram, marginal, conditional, group_sizes):
         app.command()(blames_a_forged_file(command))
