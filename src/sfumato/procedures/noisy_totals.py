@@ -19,7 +19,6 @@ from sfumato.errors import FormatError
 from sfumato.models.families._normal import Location
 from sfumato.models.families.bounded_mean import BoundedMean
 from sfumato.models.families.family import Family
-from sfumato.models.families.quantiles import Quantiles
 from sfumato.models.grouped import Grouped
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import expectations, law, protocol
@@ -113,7 +112,8 @@ def carry_out(
     noisy = noisy_totals(task, engine, randomness)
     released = np.array(noisy, dtype=np.float64)
     if not model.drawn:
-        estimates = np.array(model.estimate(noisy, n)).reshape(model.draw_shape)
+        # From the totals as they are released, so that a reader computes the same.
+        estimates = np.array(model.estimate(list(map(Fraction, released.tolist())), n)).reshape(model.draw_shape)
         draws = Draws(np.broadcast_to(estimates, (1, task.draws, *model.draw_shape)), model.labels)
     else:
         possible = list(map(Fraction, model.feasible(released, n).tolist()))
@@ -140,10 +140,15 @@ def check(task: Task[Family, Parameters], draws: Draws) -> bool:
         return False
     model, n = task.model, task.n
     if not model.drawn:
-        return _estimates_fit(model, n, task.parameters.noise, draws.flat(), draws.totals)
+        return _estimates_fit(model, n, task.parameters.noise, draws)
     if isinstance(model, Grouped) and not model.priced:
         return _groups_fit(model, n, draws.flat())
     return law.possible(model, n, _posterior(task), draws)
+
+
+def noisier_before(task: Task[Family, Parameters]) -> bool:
+    """Whether the record is of an older version, in which totals by group were noised as if each could move by twice as much."""
+    return task.parameters.totals is None and isinstance(task.model, Grouped) and not task.model.priced
 
 
 def _totals_fit(task: Task[Family, Parameters], totals: Array | None) -> bool:
@@ -165,12 +170,14 @@ def _groups_fit(model: Grouped, n: int, values: Array) -> bool:
     return all(support.in_support(inner, part) for part in parts)
 
 
-def _estimates_fit(model: Family, n: int, noise: float, values: Array, totals: Array | None) -> bool:
-    """Whether estimates come from one set of noisy totals: all draws are the same, and possible."""
+def _estimates_fit(model: Family, n: int, noise: float, draws: Draws) -> bool:
+    """Whether estimates come from one set of noisy totals: all draws are the same, and those of the released totals."""
+    values = draws.flat()
     if not (values == values[0]).all():
         return False
-    if isinstance(model, Quantiles):
-        return totals is not None and model.follows(values[0], totals, n)
+    if draws.totals is not None:
+        return bool((values[0] == model.estimate(list(map(Fraction, draws.totals.tolist())), n)).all())
+    # Releases of older versions hold no totals.
     if isinstance(model, BoundedMean):
         return _from_total(model, n, noise, float(values[0, 0]))
     own = model.model if isinstance(model, Grouped) else None
