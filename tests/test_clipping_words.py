@@ -100,6 +100,29 @@ def test_a_regression_lists_the_bounds_of_its_columns():
     assert "and 2 more columns" in shown
 
 
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ('family = "BoundedMean"\ncolumn = "income"', "clipping   each value of income is first clipped to [0, 9]:"),
+        (
+            'regression = "linear"\ntarget = "income"',
+            "clipping   values are first clipped, income to [0, 9], age to [1, 5]:",
+        ),
+        ('family = "BetaBernoulli"\ncolumn = "smoker"', ""),
+    ],
+)
+def test_a_planned_spec_names_the_columns_and_their_bounds(model, words, tmp_path, monkeypatch, capsys):
+    columns = {"income": sf.Number(0, 9), "age": sf.Number(1, 5), "smoker": sf.Boolean()}
+    sf.Schema(columns, name="survey", data_norm=1.0).save(tmp_path / "schema.toml")
+    price = "[price]\nepsilon = 1.0\ndelta = 1e-6\n"
+    spec = tmp_path / "spec.toml"
+    spec.write_text(f'[data]\nschema = "schema.toml"\nn = 500\n\n[model]\n{model}\n\n{price}')
+    code, out, _ = typed(monkeypatch, capsys, "plan", spec)
+    assert code == 0
+    assert words in out
+    assert words or "clipping" not in out
+
+
 def test_nothing_calls_a_clipped_mean_the_truth():
     """Words that a user is shown: no source line prints them of a mean, and no expectation does."""
     plan, release = released("normal mean")

@@ -201,7 +201,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_paid():
     with pytest.raises(ArgumentError, match="no prior"):
         Quantiles([0.5], 0, 100).with_public({"x": [1.0]}, schema=SCHEMA)
     with pytest.raises(ArgumentError, match="ranks"):
-        sf.plan_for_width(Quantiles([0.5], 0, 100), 2000, 1.0)
+        Quantiles([0.5], 0, 100).widest(2000)
     with pytest.raises(ArgumentError, match="another model"):
         sf.publish(
             sf.plan(sf.families.Quantile(0.5, (0, 1)), 3, 1.0, 0.0),

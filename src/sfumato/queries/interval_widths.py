@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.errors import ArgumentError, CalibrationError
+from sfumato.errors import CalibrationError
 from sfumato.models.model import LOSSES
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.queries.statistics.protocol import Numbers, Released, numbers_of
@@ -38,11 +38,6 @@ def _simulated(model: FamilyOrGibbs, n: int, numbers: Numbers, draws: int, relea
     if model.summed == LOSSES:  # no rows, no gradients: the reader refuses
         yield Released(n, numbers, np.empty((0, 0)))
         return
-    if model.name == "Quantiles":
-        raise ArgumentError(
-            "how wide the interval of a quantile is in the column's units depends on the rows; plan.expected has its half-width in "
-            "ranks. Choose epsilon by that: sf.price_list shows it for several."
-        )
     if not model.drawn:  # an estimate has no prior
         yield Released(n, numbers, np.empty((0, 0)), model.widest(n))
         return

@@ -78,6 +78,7 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
     planned = spec.plan(n)
     # A plan has no schema; the unit that it protects is known here.
     text = str(planned).replace("one row replaced", f"one {spec.schema.unit} replaced")
+    text = _with_clipping(text, spec)
     try:
         widths = spec.expected_widths(planned)
     except ArgumentError as error:
@@ -90,6 +91,17 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
         # The widths say what the noise of a gradient means.
         lines = [line for line in text.split("\n") if not line.startswith("expected ")]
         emit(as_json, {**planned.to_json(), "expected_widths": widths.to_json()}, "\n".join([*lines, "", str(widths)]))
+
+
+def _with_clipping(text: str, spec: Any) -> str:
+    """The plan's text with the columns' names and declared bounds in its line on clipping, which a plan alone does not know."""
+    from sfumato.models.clipping import clipping_of
+
+    bare, named = clipping_of(spec.model), clipping_of(spec.model, spec.schema)
+    if bare or not named:
+        return text.replace(bare, named) if bare else text
+    first, _, rest = text.partition("\n")
+    return f"{first}\nclipping   {named.replace('were first', 'are first')}\n{rest}"
 
 
 def rehearse(

@@ -159,11 +159,6 @@ class Quantiles(Family):
         edges, rising = np.array(self.cells), _rising(self.cumulative(totals, n), n)
         return [self._value(level * n, edges, rising) for level in levels]
 
-    def follows(self, values: Array, totals: Array, n: int) -> bool:
-        """Whether released quantiles are those of the released noisy counts; sums may differ in their last digits by machine."""
-        again = np.array(self.quantiles_at(self.levels, totals, n))
-        return bool(np.allclose(values, again, rtol=1e-9, atol=1e-9 * (self.upper - self.lower)))
-
     def _value(self, rank: float, edges: Array, rising: Array) -> float:
         after = min(max(int(np.searchsorted(rising, rank, "left")), 1), len(edges) - 1)
         low, high = float(rising[after - 1]), float(rising[after])
@@ -183,6 +178,13 @@ class Quantiles(Family):
         sampling = n * level * (1 - level)
         value = _NINETY * math.sqrt(sampling + self.estimate_error(n, deviation) ** 2)
         return {"id": "rank-half-width", "value": value, "without_privacy": _NINETY * math.sqrt(sampling)}
+
+    def widest(self, n: int) -> Array:
+        """Refuse: there is no width to expect in the column's units."""
+        raise ArgumentError(
+            "how wide the interval of a quantile is in the column's units depends on the rows; plan.expected has its half-width in "
+            "ranks. Choose epsilon by that: sf.price_list shows it for several."
+        )
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{level:g}" for level in self.levels[:6]) + (", ..." if len(self.levels) > 6 else "")
