@@ -5,7 +5,8 @@
 
 Truths are drawn from the prior (Dirichlet with all cells 1), or fixed and skewed: share k is proportional to 1/k. Data sets are
 multinomial counts with normal noise of the deviation that the plan has at this epsilon and delta 1e-6; each line is of one
-kind of share, of the largest, the middle and the smallest cell in turn, and of both kinds of truths. Nothing is private here.
+kind of share, of the largest, the middle and the smallest cell in turn, and of both kinds of truths. Nothing is private
+here. "count" is the number of records of a cell itself, the noise alone.
 "root", "child" and "given" are of a network a -> b of two tables, each with noise of sqrt(2) times that deviation: the
 marginal of a, which both tables count, that of b, a sum over a, and the share of b given a. Its truths are drawn table by table.
 """
@@ -18,14 +19,14 @@ import math
 import numpy as np
 
 import sfumato as sf
-from sfumato.queries.statistics import cell_counts
+from sfumato.queries.statistics import cell_counts, count_laws
 from sfumato.queries.statistics.cell_counts import Counted
 
 LEVEL, DELTA = 0.9, 1e-6
 SIZES, EPSILONS, CELLS = (200, 2000, 50_000), (0.1, 1.0, 3.0), (2, 10, 100)
 # Levels of the column across: a table of 100 cells has 25 rows of 4.
 ACROSS = {2: 2, 10: 2, 100: 4}
-KINDS = ("cell", "margin", "row")
+KINDS = ("cell", "margin", "row", "count")
 NETWORK = ("root", "child", "given")
 
 
@@ -52,12 +53,17 @@ def held(n: int, noise: float, cells: int, what: str, truths: str, sets: int, se
     inside = 0
     for run in range(sets):
         truth = shares(cells, truths, rng)
-        counts = rng.multinomial(n, truth) + noise * rng.standard_normal(cells)
+        records = rng.multinomial(n, truth)
+        counts = records + noise * rng.standard_normal(cells)
         table = [Counted(("r", "c"), counts.reshape(shape), (slack * noise) ** 2)]
         order = np.argsort(-truth, kind="stable")
         cell = int(order[(0, cells // 2, cells - 1)[run % 3]])
         at = {"r": cell // across, "c": cell % across}
         grid = truth.reshape(shape)
+        if what == "count":
+            low, high = count_laws.count_ends(cell_counts.share(table, n, at), LEVEL)
+            inside += low <= records[cell] <= high
+            continue
         if what == "cell":
             law, value = cell_counts.share(table, n, at), truth[cell]
         elif what == "margin":

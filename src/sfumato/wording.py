@@ -96,11 +96,11 @@ def expected_in_words(plan: Mapping[str, Any]) -> str:
 
 
 def _has_intervals(model: Mapping[str, Any]) -> bool:
-    """Whether intervals from noisy totals are implemented: not for networks, and by group only for bits and categories."""
+    """Whether intervals from noisy totals are implemented: not for networks with a floor, by group for bits and categories."""
     inner = model.get("model")
     if isinstance(inner, Mapping):
         return inner.get("family") in ("BetaBernoulli", "DirichletCategorical", "Histogram")
-    return "parents" not in model
+    return "parents" not in model or model.get("floor") is None
 
 
 def columns_read(release: Any) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ def test_a_share_is_the_mixture_over_all_counts(own, others, prior):
     weights /= weights.sum()
     law = share_law(Noisy(*own), Noisy(*others), n, prior)
     for level in (0.05, 0.5, 0.95):
-        end = law.counts.share_quantile(level)
+        end = law.shares.share_quantile(level)
         below = float(weights @ stats.beta.cdf(end, prior[0] + k, prior[1] + n - k))
         assert below == pytest.approx(level, abs=1e-6)
 
@@ -55,9 +55,12 @@ def test_a_share_of_a_row_is_the_mixture_over_all_pairs_of_counts(own, rest, thi
     weights /= weights.sum()
     law = row_law(Noisy(*own), Noisy(*rest), Noisy(25.0, third), n, prior)
     for level in (0.05, 0.5, 0.95):
-        end = law.counts.share_quantile(level)
+        end = law.shares.share_quantile(level)
         below = float(weights @ stats.beta.cdf(end, prior[0] + k, prior[1] + m))
-        assert below == pytest.approx(level, abs=1e-5)
+        # Components of nearly equal means are merged, which moves a quantile by up to 0.0005 in probability.
+        assert below == pytest.approx(level, abs=5e-4)
+        exact = law.counts.share_quantile(level)
+        assert float(weights @ stats.beta.cdf(exact, prior[0] + k, prior[1] + m)) == pytest.approx(level, abs=1e-5)
 
 
 def test_large_counts_are_summed_in_runs_without_loss():
@@ -71,7 +74,7 @@ def test_large_counts_are_summed_in_runs_without_loss():
     law = share_law(own, others, n)
     assert len(law.counts.own) < 200
     for end, level in zip(law.share_ends(0.9), (0.05, 0.95), strict=True):
-        assert float(weights @ stats.beta.cdf(end, 0.5 + k, 0.5 + n - k)) == pytest.approx(level, abs=1e-5)
+        assert float(weights @ stats.beta.cdf(end, 0.5 + k, 0.5 + n - k)) == pytest.approx(level, abs=2e-5)
     low, high = count_laws.count_ends(law, 0.9)
     inside = weights[(k >= low) & (k <= high)].sum()
     # To the far side of a run of 15 numbers.
@@ -219,3 +222,53 @@ def test_intervals_of_counts_hold_the_count_at_least_as_often_as_they_say(epsilo
         low, high = count_laws.count_ends(law, 0.9)
         inside += low <= counts[place] <= high
     assert inside >= bounds(sets, 0.87)[0]
+
+
+# --- networks --------------------------------------------------------------------------------------------------------
+
+
+def network_held(n, noise, rows, what, truths, sets, believed=1.0):
+    """How many intervals of shares of a network a -> b hold the truth; each of its two tables has sqrt(2) times the noise."""
+    rng = np.random.default_rng([9, n, rows, len(what)])
+    deviation, inside = math.sqrt(2) * noise, 0
+    for run in range(sets):
+        root = truth_of(truths, rows, rng)
+        given = np.stack([np.roll(truth_of(truths, 3, rng), k) for k in range(rows)])
+        counts = rng.multinomial(n, (root[:, None] * given).ravel()).reshape(rows, 3)
+        seen = [counts.sum(axis=1), counts]
+        noisy = [each + deviation * rng.standard_normal(each.shape) for each in seen]
+        variance = (believed * deviation) ** 2
+        tables = [Counted(("a",), noisy[0], variance), Counted(("a", "b"), noisy[1], variance)]
+        a, b = int(np.argsort(-root)[(0, rows // 2, rows - 1)[run % 3]]), run % 3
+        if what == "root":
+            law, value = cell_counts.share(tables, n, {"a": a}), root[a]
+        elif what == "child":
+            law, value = cell_counts.share(tables, n, {"b": b}), float(root @ given[:, b])
+        else:
+            law, value = cell_counts.conditional(tables, n, {"b": b}, {"a": a}), given[a, b]
+        low, high = law.share_ends(0.9)
+        inside += low <= value <= high
+    return inside
+
+
+NETWORK_CASES = [
+    (what, truths, n, epsilon, rows)
+    for what in ("root", "child", "given") for truths in ("prior", "skewed") for n in SIZES for epsilon in EPSILONS
+    for rows in (2, 10, 33)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("what", "truths", "n", "epsilon", "rows"),
+    NETWORK_CASES if LONG else [case for case in NETWORK_CASES if case[1:] == ("skewed", 2000, 1.0, 10)],
+)
+def test_intervals_of_networks_hold_the_truth_nine_times_in_ten(what, truths, n, epsilon, rows):
+    sets, noise = sized(60 if what == "given" else 200, 2000), noise_of(epsilon)
+    assert network_held(n, noise, rows, what, truths, sets) >= bounds(sets, 0.87)[0]
+
+
+def test_a_reader_of_a_network_who_forgets_its_number_of_tables_is_rejected():
+    """Two tables share the price, so each has sqrt(2) times the noise; half the noise is far too little."""
+    sets = sized(200, 2000)
+    assert network_held(2000, noise_of(0.1), 10, "child", "skewed", sets) >= bounds(sets, 0.87)[0]
+    assert network_held(2000, noise_of(0.1), 10, "child", "skewed", sets, believed=0.5) < bounds(sets, 0.87)[0]

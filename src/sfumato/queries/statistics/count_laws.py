@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,10 @@ _WINDOW, _RUNS = 7.0, 6
 _WINDOW_2, _RUNS_2 = 5.5, 2
 # A run is at most this part of its distance from 0, next to which the prior is steep.
 _NEAR = 6
+# Mixtures of more components are merged, where their means differ by less than this part of a deviation.
+_FEW, _EQUAL = 150, 0.05
+# Betas with a parameter below this are skewed: two moments do not describe a mixture of them.
+_SKEWED = 8.0
 # A window is widened until the weights at its edges are below the first; parts of a mixture below the second are left out.
 _EDGE, _NOTHING = 1e-8, 1e-8
 _WIDENINGS = 40
@@ -71,16 +76,21 @@ class ShareLaw:
     none: float = 0.0
     every: float = 0.0
 
+    @cached_property
+    def shares(self) -> CountLaw:
+        """The mixture of Betas itself, of many counts merged into few."""
+        return _merged(self.counts)
+
     def share_ends(self, level: float) -> tuple[float, float]:
         """Ends of the interval of the true share."""
-        low, high = self.counts.share_ends(level)
+        low, high = self.shares.share_ends(level)
         # Narrow intervals locate the median, and are left as they are.
         tail = 0.5 * (1 - level) if level >= 0.5 else 1.0
         return (0.0 if self.none > tail else low), (1.0 if self.every > tail else high)
 
     def share_median(self) -> float:
         """The posterior median of the share."""
-        return self.counts.share_quantile(0.5)
+        return self.shares.share_quantile(0.5)
 
     def rows_ends(self, level: float) -> tuple[float, float]:
         """Ends of the interval of the posterior mean that the rows themselves would give."""
@@ -248,6 +258,30 @@ def _weights(logs: Array) -> Array:
 def _mixture(own: Array, rest: Array, weights: Array, prior: tuple[float, float]) -> CountLaw:
     kept = weights > _NOTHING
     return CountLaw(own[kept], rest[kept], weights[kept] / weights[kept].sum(), prior)
+
+
+def _merged(law: CountLaw) -> CountLaw:
+    """The same mixture with Betas of nearly equal means replaced by one of their common mean and variance.
+
+    Means are equal within a small part of the mixture's deviation, on the arcsine scale, on which a share's deviation hardly
+    depends on the share. Few components are left as they are, and so are Betas of small counts, which are skewed.
+    """
+    if len(law.own) <= _FEW:
+        return law
+    a, b = law.prior[0] + law.own, law.prior[1] + law.rest
+    skewed = np.minimum(a, b) < _SKEWED
+    mean = a / (a + b)
+    second = mean * (1 - mean) / (a + b + 1) + mean**2
+    angle = np.arcsin(np.sqrt(mean))
+    spread = math.sqrt(law.weights @ (angle - law.weights @ angle) ** 2 + law.weights @ (0.25 / (a + b + 1)))
+    apart = -1.0 - np.arange(len(angle))
+    _, group = np.unique(np.where(skewed, apart, np.floor(angle / (_EQUAL * spread))), return_inverse=True)
+    total, first, square = (
+        np.bincount(group.ravel(), weights=law.weights * each) for each in (np.ones_like(mean), mean, second)
+    )
+    middle = first / total
+    size = middle * (1 - middle) / (square / total - middle**2) - 1
+    return CountLaw(middle * size, (1 - middle) * size, np.asarray(total, dtype=np.float64), (0.0, 0.0))
 
 
 def _log_counts(own: Array, rest: Array, prior: tuple[float, float]) -> Array:
