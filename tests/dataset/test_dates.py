@@ -216,6 +216,17 @@ def test_numbers_of_seven_or_eight_digits_are_dates_in_formats_of_digits(format)
     assert stored([12345.0], column) == [12345.0]
 
 
+def test_days_of_a_year_and_numbers_of_days_end_with_the_calendar():
+    reader = day_reader("%Y-%j")
+    assert [reader(text) for text in ("0000-001", "9999-366", "2021-366")] == [None] * 3
+    assert reader("9999-365") == datetime.date.max.toordinal()
+    assert reader("2020-366") == datetime.date(2020, 12, 31).toordinal()
+    ends = [days("0001-01-01"), days("9999-12-31")]
+    assert stored(ends) == ends
+    assert stored([ends[0] - 1, ends[1] + 1, ends[0] - 0.5]) == [WIDE.missing] * 3
+    assert stored([17.9, -0.1]) == [17.0, -1.0], "a part of a day is dropped"
+
+
 def test_a_date_is_clipped_counted_and_shown_as_a_date():
     column = Date("2000-01-01", "2020-12-31")
     assert stored(["1999-12-31", "2021-01-01", ""], column) == [days("2000-01-01"), days("2020-12-31"), column.missing]

@@ -109,9 +109,11 @@ def _from_parts(parts: dict[str, str]) -> int | None:
     # Two digits of a year are 1969 to 2068, as in POSIX.
     year = int(parts["Y"]) if "Y" in parts else (int(parts["y"]) + 1900 + 100 * (int(parts["y"]) < 69))
     if "j" in parts:
-        start = _ordinal(year, 1, 1)
-        day = None if start is None else start + int(parts["j"]) - 1
-        return day if day is not None and datetime.date.fromordinal(day).year == year else None
+        start, last = _ordinal(year, 1, 1), _ordinal(year, 12, 31)
+        if start is None or last is None:
+            return None
+        day = start + int(parts["j"]) - 1
+        return day if day <= last else None
     month = _MONTHS.index(parts["b"][:3].casefold()) + 1 if "b" in parts else int(parts.get("m", 1))
     return _ordinal(year, month, int(parts.get("d", 1)))
 
