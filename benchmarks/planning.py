@@ -171,8 +171,8 @@ def measured(work: Callable[[], Any]) -> tuple[float, list[str]]:
     def stop(*_: object) -> None:
         raise TimeoutError
 
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(GIVEN_UP)
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, GIVEN_UP)
     start = time.process_time()
     try:
         made = work()
@@ -182,7 +182,7 @@ def measured(work: Callable[[], Any]) -> tuple[float, list[str]]:
     except TimeoutError:
         return time.process_time() - start, ["given up"]
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 KINDS = {"plans": plans, "lists": lists, "widths": widths}

@@ -100,7 +100,7 @@ def loss_limit_of(deltas: Callable[[Array], Array], mass: float = 1e-17) -> floa
 
     Every point is a multiple of a power of two, so it is the point at which halving one by one would have looked.
     """
-    points = 2.0 ** np.arange(0, 18)
+    points = np.exp2(np.arange(18.0))
     upper = 1.0
     for first in range(0, len(points), _AT_ONCE):
         some = points[first : first + _AT_ONCE]
