@@ -11,6 +11,7 @@ from sfumato.calibrate import Target
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.outlook import Cost, Expected
+from sfumato.procedures.plain_numbers import made_by
 from sfumato.procedures.protocol import Parameters, Task
 
 GOALS = ("draws", "estimate")
@@ -94,7 +95,7 @@ class Plan:
         # Where noisy totals are released, intervals are read from them; more draws do not help.
         gains = one and not getattr(self.model, "releases_totals", False)
         free = "; more draws cost nothing more, and make intervals narrower" if gains else ""
-        made, hint = f"{self.draws} draw{'s' if self.draws > 1 else ''}, goal '{self.goal}'", ""
+        made, hint = f"{self.draws} draw{'s' if self.draws > 1 else ''}", ""
         if self.goal == "estimate":
             price, made = self.guarantee.of_estimate(price), "one estimate"
         if self.procedure == "shaped-path":
@@ -103,7 +104,7 @@ class Plan:
         rows = [
             ("model", str(self.model)),
             ("records", f"{self.n:,} (public)"),
-            ("mechanism", f"{self.mechanism}: {numbers}"),
+            ("mechanism", made_by(self.mechanism, self.procedure, dict(self.parameters), numbers)),
             ("release", f"{made}{free}"),
             ("target", str(self.target) if self.target else "none (the price is what it is)"),
             ("price", price),

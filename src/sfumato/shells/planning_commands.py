@@ -79,7 +79,8 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
     spec = Spec.load(file)
     planned = spec.plan(n)
     # A plan has no schema; the unit that it protects is known here.
-    text = str(planned).replace("one row replaced", f"one {spec.schema.unit} replaced")
+    unit = spec.schema.unit
+    text = str(planned).replace("one row replaced", f"one {unit} replaced").replace("every row (", f"every {unit} (")
     try:
         widths = spec.expected_widths(planned)
     except ArgumentError as error:
