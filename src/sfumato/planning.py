@@ -32,6 +32,8 @@ MOST_NUMBERS = 2**27
 MOST_STEPS = 1_000_000
 # Each price of a list is planned anew, which can take seconds.
 MOST_PRICES = 100
+# The mechanism whose price and law do not depend on the number of draws.
+_ANY_NUMBER = "noisy-statistics"
 _HELD = "a release is held in memory and in one file of at most 1 GiB"
 
 
@@ -205,8 +207,17 @@ def plan_for_width(
     if not (schema is None and rows is None and coefficient is None):
         raise ArgumentError("schema, rows and coefficient are for regressions (sf.Gibbs); leave them out.")
 
+    kept = [mechanism]
+
     def at(price: float, number: int) -> Plan:
-        return plan(model, n, price, delta, mechanism=mechanism, draws=number, goal=model.goal)
+        """The plan at this price. Where more and more draws are tried, noisy totals stay the best once they are.
+
+        Their law is the same for any number of draws, while draws that share a price are each farther from the posterior.
+        """
+        planned = plan(model, n, price, delta, mechanism=kept[-1], draws=number, goal=model.goal)
+        if draws is None and getattr(planned, "mechanism", "") == _ANY_NUMBER:
+            kept.append(_ANY_NUMBER)
+        return planned
 
     if (epsilon is None) == (draws is None):
         raise ArgumentError(

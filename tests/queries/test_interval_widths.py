@@ -117,3 +117,16 @@ def test_the_search_copes_with_prices_that_have_no_interval():
 def test_a_lowest_price_that_is_enough_is_the_answer():
     answer = interval_widths.cheapest(lambda e, _: e, 200.0, 0.9, 1e-6, 1, (0.01, 20.0), lambda e, _: 1 / e)
     assert answer.epsilon == answer.plan == 0.01
+
+
+def test_noisy_totals_are_searched_for_no_more_once_they_are_the_best(monkeypatch):
+    """Of 20,000 records they win at one draw already: more draws are planned by name, and the answer is that of "auto"."""
+    asked = []
+    whole = planning.plan
+    monkeypatch.setattr(planning, "plan", lambda *a, **k: asked.append(k["mechanism"]) or whole(*a, **k))
+    rate = F.BetaBernoulli(1, 1)
+    one = interval_widths.expected_width(whole(rate, 20_000, 2.0, 1e-6), 0.9)
+    answer = sf.plan_for_width(rate, 20_000, 0.9 * one, epsilon=2.0, draws=None)
+    assert asked[0] == "auto"
+    assert set(asked[1:]) == {"noisy-statistics"}
+    assert answer.plan.digest == whole(rate, 20_000, 2.0, 1e-6, draws=answer.draws).digest

@@ -40,7 +40,12 @@ _PHRASES = {
 
 def reason(theorem: str) -> str:
     """The theorem's name with the phrase before it; the name alone where there is no phrase."""
+    plain = phrase(theorem)
+    return f"{plain} [{theorem}]" if plain else str(theorem)
+
+
+def phrase(theorem: str) -> str:
+    """Why the guarantee holds; "" where there are no words for it."""
     ids = id_of(theorem).split("; ")
     phrases = dict.fromkeys(_PHRASES.get(each, _PHRASES.get(each.partition(".")[0], "")) for each in ids)
-    plain = ", and ".join(phrase for phrase in phrases if phrase)
-    return f"{plain} [{theorem}]" if plain else str(theorem)
+    return ", and ".join(each for each in phrases if each)

@@ -31,7 +31,7 @@ def _beta_pair_loss(a: float, b: float, power: float, draws: int, dots: int) -> 
     def backward(eps: Array) -> Array:
         return beta_delta(one(b), one(a), one(power), eps)
 
-    return composed_pair(forward, backward, draws, dots)
+    return composed_pair(forward, forward if a == b else backward, draws, dots)
 
 
 def beta_pair_delta(a: float, b: float, power: float, draws: int, epsilon: float, dots: int = FINE) -> float:
