@@ -21,7 +21,7 @@ EXAMPLES = ROOT / "examples"
 SAID = {
     "first_release": ["verified:", "refused:", "spent epsilon"],
     "price_of_a_draw": ["sharp theorem", "finite-step"],
-    "length_of_stay": ["days on average", "admissions a year", "of 2 at delta 1e-06 in 2 charge(s)"],
+    "length_of_stay": ["days on average", "admissions a year", "of 2 at delta 1e-06 in 2 charges"],
     "survey_by_region": ["coast", "island", "for four regions", "guesses this one right"],
     "income_classifier": ["epsilon 0.1", "epsilon 2.0", "right; per year", "guesses this one right"],
     "house_prices": ["a garden", "a public house", "the mean price is between"],

@@ -40,7 +40,7 @@ SAID: dict[str, list[str]] = {
     ],
     "files.md": ["verified", "signed with another key", "the plan does not match its digest"],
     "glossary.md": [],
-    "index.md": ["target     (epsilon, delta) = (0.5, 1e-07)", "guesses this one right at most 53 %", "in 2 charge(s)"],
+    "index.md": ["target     (epsilon, delta) = (0.5, 1e-07)", "guesses this one right at most 53 %", "in 2 charges"],
     "intervals.md": ["90 % interval", "One draw suffices", "the rows' own rate", "expected width"],
     "ledger.md": ["request 'smokers-2026' charged mu 0.2306", "spent epsilon 0.9721 of 3", "the charge does not fit"],
     "mechanisms.md": [
@@ -107,7 +107,7 @@ SAID: dict[str, list[str]] = {
     "threats.md": [],
     "spec.md": [],
     "support.md": [],
-    "updates.md": ["whole 2.25, a quarter of it", "four quarters 2.25", "February: ", "in 2 charge(s)"],
+    "updates.md": ["whole 2.25, a quarter of it", "four quarters 2.25", "February: ", "in 2 charges"],
 }
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 

@@ -74,7 +74,7 @@ def test_a_plan_is_within_its_target_and_pure(name, model, goal, epsilon):
         text = str(plan)
         assert name in text
         assert f"{N:,}" in text
-        assert "Neighbours: one row replaced" in text
+        assert "neighbours: one row replaced, n public" in text
 
 
 @pytest.mark.parametrize(("name", "model", "goal"), SERVED)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 from sfumato import _validate
@@ -19,6 +20,7 @@ from sfumato.models.families.family import Family
 from sfumato.models.model import LOSSES, TOTALS, Model
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.curves import Curve
+from sfumato.progress import while_planning
 from sfumato.queries.interval_widths import WidthPlan, cheapest, fewest_draws
 from sfumato.schema import Schema
 
@@ -31,6 +33,8 @@ MOST_NUMBERS = 2**27
 MOST_STEPS = 1_000_000
 # Each price of a list is planned anew, which can take seconds.
 MOST_PRICES = 100
+# The mechanism whose price and law do not depend on the number of draws.
+_ANY_NUMBER = "noisy-statistics"
 _HELD = "a release is held in memory and in one file of at most 1 GiB"
 
 
@@ -56,7 +60,7 @@ def plan(
     included; "assumes converged" plans "exponential" or "exact" draws of a Gibbs model at their exact price by a chain that
     no theorem certifies; every printed form includes that.
     """
-    count = _validate.records("n", n)
+    records = _validate.records("n", n)
     number = _validate.whole("draws", draws, maximum=MOST_NUMBERS, why=_HELD)
     if not isinstance(mechanism, str):
         raise ArgumentError(f"mechanism must be a name such as 'auto'; got {_validate.shown(mechanism)}.")
@@ -77,13 +81,14 @@ def plan(
         length = _validate.whole("steps", steps, maximum=MOST_STEPS, why="each is a pass over all records")
     _check_size(model, number, (length or 1) if keep else 1)
     try:
-        planned = plan_with(mechanism, Request(model, count, limit, number, goal, tuple(keep), length, trust))
+        with while_planning("planning"):
+            planned = plan_with(mechanism, Request(model, records, limit, number, goal, tuple(keep), length, trust))
         json.dumps(planned.to_json(), allow_nan=False)  # a plan whose numbers overflowed has no digest
     except (ArithmeticError, ValueError) as error:
         if isinstance(error, SfumatoError):
             raise
         raise CalibrationError(
-            f"the numbers of {model} with n = {count:,} and {number:,} draws are too large or too small to be priced in float64. "
+            f"the numbers of {model} with n = {records:,} and {number:,} draws are too large or too small to be priced in float64. "
             "Declare bounds and prior numbers of a usual size."
         ) from error
     return planned
@@ -156,13 +161,15 @@ def priced(at: Callable[[float], Plan], epsilons: Iterable[float], delta: float)
     _validate.probability("delta", delta)
     plans: list[Plan | None] = []
     reasons: list[str] = []
-    for epsilon in levels:
-        try:
-            plans.append(at(epsilon))
-            reasons.append("")
-        except CalibrationError as error:
-            plans.append(None)
-            reasons.append(str(error))
+    with while_planning("planning", "price") as report:
+        for place, epsilon in enumerate(levels, 1):
+            report(place, len(levels))
+            try:
+                plans.append(at(epsilon))
+                reasons.append("")
+            except CalibrationError as error:
+                plans.append(None)
+                reasons.append(str(error))
     return PriceList(levels, float(delta), tuple(plans), tuple(reasons))
 
 
@@ -202,17 +209,41 @@ def plan_for_width(
     if not (schema is None and rows is None and coefficient is None):
         raise ArgumentError("schema, rows and coefficient are for regressions (sf.Gibbs); leave them out.")
 
+    kept = [mechanism]
+
     def at(price: float, number: int) -> Plan:
-        return plan(model, n, price, delta, mechanism=mechanism, draws=number, goal=model.goal)
+        """The plan at this price. Where more and more draws are tried, noisy totals stay the best once they are.
+
+        Their law is the same for any number of draws, while draws that share a price are each farther from the posterior.
+        """
+        planned = plan(model, n, price, delta, mechanism=kept[-1], draws=number, goal=model.goal)
+        if draws is None and getattr(planned, "mechanism", "") == _ANY_NUMBER:
+            kept.append(_ANY_NUMBER)
+        return planned
 
     if (epsilon is None) == (draws is None):
         raise ArgumentError(
             "give draws to find the smallest epsilon, or epsilon and draws=None to find how many draws."
         )
-    if draws is None:
-        return fewest_draws(at, wanted, share, delta, _validate.positive("epsilon", epsilon))
-    low, high = (_validate.positive("epsilons", value) for value in epsilons)
-    return cheapest(at, wanted, share, delta, _validate.whole("draws", draws), (low, high))
+    with _counted(at) as counted:
+        if draws is None:
+            return fewest_draws(counted, wanted, share, delta, _validate.positive("epsilon", epsilon))
+        low, high = (_validate.positive("epsilons", value) for value in epsilons)
+        return cheapest(counted, wanted, share, delta, _validate.whole("draws", draws), (low, high))
+
+
+@contextmanager
+def _counted(at: Callable[[float, int], Plan]) -> Iterator[Callable[[float, int], Plan]]:
+    """The function with a line of progress that says how many plans it has made."""
+    with while_planning("searching for the width", "plan") as report:
+        calls = count(1)
+
+        def counted(price: float, draws: int) -> Plan:
+            """The same plan, counted."""
+            report(next(calls), 0)
+            return at(price, draws)
+
+        yield counted
 
 
 def _for_regression(
@@ -231,16 +262,21 @@ def _for_regression(
     from sfumato.rehearsing.width_of_plans import width_of_plans
 
     keep = ("transcript",) if mechanism == "langevin-path" else ()
-    return cheapest(
-        lambda price, _: plan(model, n, price, delta, mechanism=mechanism, goal="estimate", keep=keep),
-        width,
-        level,
-        delta,
-        1,
-        (epsilons[0], epsilons[1]),
-        width_of_plans(schema, rows, coefficient, width, epsilons[1]),
-        f"of {'the widest coefficient' if coefficient is None else coefficient} on the expected rows",
-    )
+
+    def at(price: float, _: int) -> Plan:
+        return plan(model, n, price, delta, mechanism=mechanism, goal="estimate", keep=keep)
+
+    with _counted(at) as counted:
+        return cheapest(
+            counted,
+            width,
+            level,
+            delta,
+            1,
+            (epsilons[0], epsilons[1]),
+            width_of_plans(schema, rows, coefficient, width, epsilons[1]),
+            f"of {'the widest coefficient' if coefficient is None else coefficient} on the expected rows",
+        )
 
 
 def divergence_curve(

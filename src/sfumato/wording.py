@@ -8,6 +8,7 @@ from typing import Any
 from sfumato._validate import visible
 from sfumato.errors import SfumatoError
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.plain_reasons import reason
 
 # Most coefficients whose estimate is computed for a description.
 _QUICKLY = 300
@@ -26,7 +27,8 @@ def promise_of(plan: Mapping[str, Any], guarantee: Guarantee) -> str:
         asked = "at the price that its plan states"
         if delta and target["epsilon"]:
             asked = f"with at most epsilon {target['epsilon']:g} at delta {delta:g}, as its plan asked"
-        return f"Differential privacy {asked}; exact numbers need scipy and dp-accounting. {guarantee.trust}: {guarantee.theorem}."
+        why = f"{guarantee.trust.capitalize()}: {reason(guarantee.theorem)}."
+        return f"Differential privacy {asked}; exact numbers need scipy and dp-accounting. {why}"
 
 
 def notice(release: Any) -> str:
@@ -51,7 +53,7 @@ def describe(release: Any) -> str:
     charged = "to no ledger" if receipt is None else f"to {receipt['ledger']}, request {receipt['request_id']}"
     rows = [
         ("release", f"{count} {kind} of {_model_in_words(release.plan['model'])}"),
-        ("made by", f"{release.plan['mechanism']} ({_numbers(release.plan['parameters'], hidden='grid')})"),
+        ("made by", _made_by(release.plan)),
         ("about", f"{schema['name']}{columns}: {release.plan['n']:,} of unit '{schema['unit']}'"),
         ("promise", release.promise),
         (shown, ", ".join(means[:6]) + rest),
@@ -114,6 +116,14 @@ def columns_read(release: Any) -> tuple[str, ...]:
         return tuple(model.columns(schema)) if model.summed == TOTALS else ()
     except (SfumatoError, AttributeError, KeyError):
         return ()
+
+
+def _made_by(plan: Mapping[str, Any]) -> str:
+    """The mechanism and its numbers; plans of version 1 name no procedure."""
+    from sfumato.procedures.plain_numbers import made_by
+
+    numbers = _numbers(plan["parameters"], hidden="grid")
+    return made_by(plan["mechanism"], str(plan.get("procedure", "")), plan["parameters"], numbers)
 
 
 def _numbers(values: Mapping[str, Any], hidden: str = "") -> str:

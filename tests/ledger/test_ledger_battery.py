@@ -52,7 +52,7 @@ def test_a_charge_is_there_for_everybody(place, ledger):
     assert spent.mu >= 0.1
     assert spent.epsilon == pytest.approx(sf.Gaussian(0.1).epsilon(1e-6), rel=1e-6)
     assert "spent epsilon 0.3969 of 3 at delta 1e-06" in str(spent)
-    assert "in 1 charge(s) (mu 0.1 of 0.6475" in str(spent)
+    assert "in 1 charge, 2.386 % of the budget (counted as mu 0.1 of 0.6475)" in str(spent)
     assert "one row replaced" in str(spent)
 
 

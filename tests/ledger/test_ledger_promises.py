@@ -138,9 +138,9 @@ def test_reveals_and_samplers_are_told_apart_in_what_is_spent(sqlite_place):
     spent = ledger.spent("survey")
     assert spent.delta0 == pytest.approx(5e-9)
     assert spent.tv == pytest.approx(1e-9)
-    assert "reveal probability 5e-09 of 1e-08, total variation 1e-09 of 4e-09" in str(spent)
+    assert "chance of a failure, reveal probability 5e-09 of 1e-08, total variation 1e-09 of 4e-09" in str(spent)
     for text in (str(receipt), str(spent)):
-        assert float(re.search(r"(\S+) % of the cap", text).group(1).lstrip("(")) == pytest.approx(
+        assert float(re.search(r"(\S+) % of the budget", text).group(1).lstrip("(")) == pytest.approx(
             100 * receipt.units / UNITS, rel=1e-3
         )
 

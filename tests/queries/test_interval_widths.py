@@ -89,3 +89,46 @@ def test_the_trade_off_of_a_restricted_prior_buys_loss_with_price():
     assert (np.diff(losses) <= 0).all()
     with pytest.raises(ArgumentError, match="sum to 1"):
         restricted_priors.restricted_prior_curve(constants, np.ones(999), points, 100, 2, 1, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "noise", "slope"), [(0.0, 1.0, 1.0), (0.5, 0.2, 1.0), (0.9, 3.0, 0.5), (0.1, 0.05, 2.0)]
+)
+@pytest.mark.parametrize("true", [0.0101, 0.05, 1.0, 7.0, 19.9])
+def test_the_search_ends_within_three_per_cent_in_few_steps(sampling, noise, slope, true):
+    """On widths of known form the price is at most 3 % above the smallest, and no search takes more plans than halving would."""
+
+    def width(epsilon: float, _: object = None) -> float:
+        return float(np.hypot(sampling, noise / epsilon**slope))
+
+    answer = interval_widths.cheapest(lambda e, _: e, width(true), 0.9, 1e-6, 1, (0.01, 20.0), width)
+    assert true * (1 - 1e-12) <= answer.epsilon <= 1.03 * true * (1 + 1e-12)
+    assert answer.plan == answer.epsilon
+    assert answer.width == width(answer.epsilon) <= answer.wanted
+    assert len(answer.tried) <= 11
+
+
+def test_the_search_copes_with_prices_that_have_no_interval():
+    """A plan without intervals counts as infinitely wide."""
+    answer = interval_widths.cheapest(
+        lambda e, _: e, 1.0, 0.9, 1e-6, 1, (0.01, 20.0), lambda e, _: np.inf if e < 1 else 1 / e
+    )
+    assert 1.0 <= answer.epsilon <= 1.03
+
+
+def test_a_lowest_price_that_is_enough_is_the_answer():
+    answer = interval_widths.cheapest(lambda e, _: e, 200.0, 0.9, 1e-6, 1, (0.01, 20.0), lambda e, _: 1 / e)
+    assert answer.epsilon == answer.plan == 0.01
+
+
+def test_noisy_totals_are_searched_for_no_more_once_they_are_the_best(monkeypatch):
+    """Of 20,000 records they win at one draw already: more draws are planned by name, and the answer is that of "auto"."""
+    asked = []
+    whole = planning.plan
+    monkeypatch.setattr(planning, "plan", lambda *a, **k: asked.append(k["mechanism"]) or whole(*a, **k))
+    rate = F.BetaBernoulli(1, 1)
+    one = interval_widths.expected_width(whole(rate, 20_000, 2.0, 1e-6), 0.9)
+    answer = sf.plan_for_width(rate, 20_000, 0.9 * one, epsilon=2.0, draws=None)
+    assert asked[0] == "auto"
+    assert set(asked[1:]) == {"noisy-statistics"}
+    assert answer.plan.digest == whole(rate, 20_000, 2.0, 1e-6, draws=answer.draws).digest

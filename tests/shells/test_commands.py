@@ -226,8 +226,13 @@ WRONG = {
         None,
     ),
     "no ledger yet": (2, "sfumato ledger create", None, ["release", "share.toml", "-o", "x.sfumato"]),
-    "no folder": (2, "no folder", None, ["release", "share.toml", "-o", "nowhere/x.sfumato"]),
-    "not a release": (2, "not a Sfumato file", None, ["show", "clinic.csv"]),
+    "no folder": (
+        2,
+        "the folder nowhere does not exist; create it first",
+        None,
+        ["release", "share.toml", "-o", "nowhere/x.sfumato"],
+    ),
+    "not a release": (2, "clinic.csv is a table; a release is needed here", None, ["show", "clinic.csv"]),
     "above and below": (2, "exactly one of", None, ["query", "probability", "clinic.csv"]),
     "epsilons that are words": (2, "epsilons", None, ["price-list", "share.toml", "--epsilons", "one,two"]),
     "ledger that is there": (2, "there already", None, ["ledger", "create", "clinic.csv"]),
@@ -317,8 +322,9 @@ def test_a_regression_predicts_for_public_rows_and_a_network_gives_a_table(clini
     assert "Obtained on 3 public rows" in (clinic / "fit.html").read_text()
     code, out, _ = sfumato("query", "predict", "fit.sfumato", "new.csv")
     assert code == 0
-    assert len(out.split()) == 2
-    assert set(out.split()) <= {"True", "False"}
+    assert out.split()[0] == "prediction"
+    assert len(out.split()) == 3
+    assert set(out.split()[1:]) <= {"True", "False"}
     code, _, _ = sfumato("query", "synthesize", "net.sfumato", "--rows", "50", "-o", "made.csv")
     made = list(csv.DictReader((clinic / "made.csv").read_text().splitlines()))
     assert code == 0

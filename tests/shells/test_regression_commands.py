@@ -115,7 +115,7 @@ def test_a_walk_from_the_expected_widths_to_predictions(sfumato, clinic, monkeyp
     assert [float(row[0]) for row in rows] == pytest.approx(shares)
     assert all(float(low) < float(middle) < float(high) for middle, low, high in rows)
     assert sfumato("query", "predict", "ill.sfumato", "new.csv", "--proba")[1].split()[:2] == ["False", "True"]
-    assert len(sfumato("query", "predict", "ill.sfumato", "new.csv")[1].split()) == 2
+    assert len(sfumato("query", "predict", "ill.sfumato", "new.csv")[1].split()) == 3
     effects = json.loads(sfumato("query", "effects", "ill.sfumato", "new.csv", "--json")[1])
     assert list(effects["effects"]) == ["age", "smoker", "region=north", "region=west"]
     assert "averaged over 2 rows" in sfumato("query", "effects", "ill.sfumato", "new.csv")[1]

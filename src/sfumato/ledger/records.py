@@ -68,7 +68,7 @@ class Receipt:
         tv = f", total variation {shown(self.tv)}" if self.tv else ""
         return (
             f"row {self.seq} of {self.ledger!r}, {self.time}: request {self.request_id!r} charged {word} "
-            f"{shown(self.amount)}{reveal}{tv} ({_share(self.units)} of the cap); {self.hash[:16]}"
+            f"{shown(self.amount)}{reveal}{tv} ({_share(self.units)} of the budget); {self.hash[:16]}"
         )
 
 
@@ -150,13 +150,17 @@ class Spent:
 
     def __str__(self) -> str:
         a, terms = self.account, self.account.terms
-        reveal = f", reveal probability {shown(self.delta0)} of {float(terms.reveal):.4g}" if terms.slack else ""
+        reveal = (
+            f"; chance of a failure, reveal probability {shown(self.delta0)} of {float(terms.reveal):.4g}"
+            if self.delta0
+            else ""
+        )
         tv = f", total variation {shown(self.tv)} of {terms.tv:.4g}" if terms.tv else ""
         return (
             f"{self.name}: spent epsilon {shown(self.epsilon)} of {terms.epsilon:g} at delta {terms.delta:g} in "
-            f"{self.charges} charge(s) ({a.currency.word} {shown(self.amount)} of {shown(a.cap)}, "
-            f"{_share(self.units)} of the cap{reveal}{tv}). "
-            f"The promise is the cap: {terms}."
+            f"{self.charges} charge{'s' * (self.charges != 1)}, {_share(self.units)} of the budget (counted as "
+            f"{a.currency.word} {shown(self.amount)} of {shown(a.cap)}{reveal}{tv}). "
+            f"The promise is the whole budget, spent or not: {terms}."
         )
 
 

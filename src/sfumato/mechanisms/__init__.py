@@ -11,7 +11,7 @@ from sfumato.calibrate import Target
 from sfumato.errors import ArgumentError, CalibrationError, FormatError, MechanismRefused, PublishError
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import CONVERGED, PROVED, Mechanism, Request
-from sfumato.mechanisms.tempering import refuse_pure
+from sfumato.mechanisms.tempering import refuse_pure, stays_farther
 from sfumato.models.families.family import Family
 from sfumato.models.model import LOSSES, Model
 from sfumato.models.reading import FamilyOrGibbs
@@ -32,6 +32,8 @@ TABLE: dict[str, Any] = {
     "noisy-statistics": "sfumato.mechanisms.noisy_statistics",
 }
 _REFERENCE = "reference-chain"
+# What a tempering mechanism searches for a family.
+_SEARCHED = {"diffused": "power", "concentrated": "strength"}
 # Most coefficients for which a plain path that "auto" chose keeps its gradients: a few megabytes.
 _KEPT = 1000
 
@@ -172,7 +174,7 @@ def _closest(request: Request[Family]) -> Plan:
         if isinstance(serving(name, model, goal, PROVED), str):
             continue
         try:
-            if candidates and name != "exact" and _too_far(name, request, target, candidates[0][0]):
+            if candidates and _too_far(name, request, target, min(gap for gap, _ in candidates)):
                 continue
             plan = plan_with(name, request)
         except (CalibrationError, MechanismRefused):
@@ -196,5 +198,13 @@ def divergence_of(model: Family, plan: Plan) -> float:
 
 
 def _too_far(name: str, request: Request[Family], target: Target, best: float) -> bool:
-    """Whether even one draw, which may be sharper than each of several, would stay farther off than the best so far."""
-    return request.draws > 1 and divergence_of(request.model, plan_with(name, replace(request, draws=1))) > best
+    """Whether a mechanism would stay farther off than the best so far, by less work than its search.
+
+    Of a mechanism without a rule of its own: whether even one draw, which may be sharper than each of several, would.
+    """
+    what = _SEARCHED.get(name)
+    if what is not None:
+        return stays_farther(request.model, request.n, request.draws, target, what, best)
+    if name != "exponential" or request.draws == 1:
+        return False
+    return divergence_of(request.model, plan_with(name, replace(request, draws=1))) > best

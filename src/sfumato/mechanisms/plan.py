@@ -12,6 +12,7 @@ from sfumato.models.clipping import clipping_of
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.outlook import Cost, Expected
+from sfumato.procedures.plain_numbers import made_by
 from sfumato.procedures.protocol import Parameters, Task
 from sfumato.queries import plan_notes
 
@@ -95,7 +96,7 @@ class Plan:
             price = self.guarantee.at(self.target.delta)
         noisy = self.draws == 1 and self.goal == "draws" and self.procedure == "noisy-totals"
         free = "; any number of draws costs the same" if noisy else ""
-        made, hint = f"{self.draws} draw{'s' if self.draws > 1 else ''}, goal '{self.goal}'", ""
+        made, hint = f"{self.draws} draw{'s' if self.draws > 1 else ''}", ""
         if self.goal == "estimate":
             price, made = self.guarantee.of_estimate(price), "one estimate"
         if self.procedure == "shaped-path":
@@ -104,7 +105,7 @@ class Plan:
         rows = [
             ("model", str(self.model)),
             ("records", f"{self.n:,} (public)"),
-            ("mechanism", f"{self.mechanism}: {numbers}"),
+            ("mechanism", made_by(self.mechanism, self.procedure, dict(self.parameters), numbers)),
             ("release", f"{made}{free}"),
             ("target", str(self.target) if self.target else "none (the price is what it is)"),
             ("price", price),

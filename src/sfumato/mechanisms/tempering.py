@@ -14,6 +14,7 @@ from sfumato.privacy.cover import covering_mu_of
 from sfumato.privacy.profiles import Profile, number
 from sfumato.privacy.renyi import Renyi
 from sfumato.procedures import law
+from sfumato.procedures.expectations import divergence
 from sfumato.procedures.protocol import PoweredProcedure
 
 # The procedures that draw a posterior at any power and strength.
@@ -22,6 +23,8 @@ PROCEDURES = ("law", "last-iterate", "kinked-grid")
 LOWEST_POWER, HIGHEST_POWER = 1e-12, 1.0
 # Lowest power searched for a family: below it no profile is computed.
 _LOWEST_FAMILY_POWER = 1e-9
+# Halvings of the log range of powers in which a divergence is looked for: to within half a per cent of a power.
+_HALVINGS = 12
 # Beyond this strength the records no longer matter.
 STRONGEST = 1e9
 
@@ -74,6 +77,28 @@ def calibrated(model: Family, n: int, draws: int, target: Target, lower: float, 
         # delta falls at least like x^8, so lowering log x by excess/8 is normally enough; otherwise the loop repeats.
         admitted *= math.exp(-max(step, excess / 8 if math.isfinite(excess) else step))
     return admitted
+
+
+def stays_farther(model: Family, n: int, draws: int, target: Target, what: str, best: float) -> bool:
+    """Whether the power, or the strength, that the target admits leaves the posterior farther off than `best`, by one price.
+
+    The divergence KL(P_1 || P_x) of the posterior from the law at x, in natural parameters convex along the line on which x
+    moves them and 0 at x = 1, falls with x. At an x with a divergence above `best`, a price that is not admitted therefore means
+    that the largest admitted x is smaller and farther off still; the search for it can be left out.
+    """
+    power, strength = _readings(what)
+    low, high = math.log(_LOWEST_FAMILY_POWER if what == "power" else 1.0 / model.strongest(n)), 0.0
+
+    def far(x: float) -> bool:
+        return divergence(model, n, power(math.exp(x)), strength(math.exp(x))) > best
+
+    if not far(low):
+        return False
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if far(middle) else (low, middle)
+    x = math.exp(low)
+    return _excess(model, n, draws, target, power(x), strength(x)) > 0
 
 
 def _readings(what: str) -> tuple[Callable[[float], float], Callable[[float], float]]:

@@ -14,6 +14,7 @@ from sfumato.privacy.codec import curve_from_json, refuse_unknown
 from sfumato.privacy.curves import BoundedRange, Curve, Gaussian, Pure
 from sfumato.privacy.gaussian_tail import bisect_down
 from sfumato.privacy.metric import Metric
+from sfumato.privacy.plain_reasons import reason
 from sfumato.privacy.renyi import Renyi
 from sfumato.privacy.statements import Assumption as Assumption
 from sfumato.privacy.statements import assumption, id_of, in_words, joined
@@ -23,6 +24,8 @@ ADJACENCIES = ("replace-one", "replace-entry", "metric")
 TRUST = ("proved", "proved with slack", "assumes converged", "not private")
 # 1: theorems and hypotheses in words; 2: by their identifiers.
 VERSIONS = (1, 2)
+# What a sentence says of the price of a single draw; of an estimate it says something else.
+_ONE = "covers one draw"
 _WORDS = ("name", "symbol", "required", "value", "origin")
 _IDENTIFIED = ("id", "bound", "value", "origin")
 
@@ -131,7 +134,7 @@ class Guarantee:
     @staticmethod
     def of_estimate(sentence: str) -> str:
         """The sentence of a guarantee as it is said of an estimate, which is no draw."""
-        return sentence.replace("price of one draw", "price of the estimate")
+        return sentence.replace(_ONE, "covers the estimate")
 
     def at(self, delta: float) -> str:
         """Return the plain sentence with epsilon read off at this delta."""
@@ -139,23 +142,31 @@ class Guarantee:
             return str(self)
         epsilon = self.epsilon(delta)
         if epsilon == math.inf:
-            return f"No epsilon is promised at delta = {delta!r}. {self._who()}"
+            return f"No epsilon is promised at delta = {delta!r} ({self._neighbours()}); {self._why()}"
         return f"({_short(epsilon)}, {_short(delta)})-differential privacy. {self._who()}"
 
     def _who(self) -> str:
+        whom = self.unit if self.adjacency == "replace-one" else f"entry of a {self.unit}"
+        many = _ONE if self.draws == 1 else f"covers all {self.draws} draws together"
+        why = self._why()
+        return f"It holds for every {whom} ({self._neighbours()}) and {many}. {why[0].upper()}{why[1:]}"
+
+    def _neighbours(self) -> str:
         change = {"replace-one": f"one {self.unit} replaced", "replace-entry": f"one entry of a {self.unit} replaced"}
-        many = "one draw" if self.draws == 1 else f"all {self.draws} draws together"
-        return f"Neighbours: {change.get(self.adjacency, self.adjacency)}, n public; price of {many}; {self.trust}: {self.theorem}."
+        return f"neighbours: {change.get(self.adjacency, self.adjacency)}, n public"
+
+    def _why(self) -> str:
+        return f"{self.trust}: {reason(self.theorem)}."
 
     def __str__(self) -> str:
         if self.vacuous:
-            return f"Vacuous: this protects nobody (delta is 1 at every epsilon). {self._who()}"
+            return f"Vacuous: this protects nobody (delta is 1 at every epsilon; {self._neighbours()}); {self._why()}"
         curve = self.curve
         if isinstance(curve, Metric):
             bound = f"exp({_short(curve.epsilon_value)} rho) P(B|y) + {_short(curve.delta_value)} rho"
             return (
                 f"For every two data sets x, y and every event B: P(B|x) <= {bound}, rho = {curve.distance}; "
-                f"price of {self.draws} draw(s); {self.trust}: {self.theorem}."
+                f"this covers {self.draws} draw(s); {self._why()}"
             )
         if isinstance(curve, Gaussian):
             head = f"{_short(curve.mu)}-Gaussian differential privacy"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.privacy.loss_distribution import ComposedLoss, from_profile, loss_limit
+from sfumato.privacy.loss_distribution import ComposedLoss, from_profile, loss_limit_of
 
 Array = NDArray[np.float64]
 Direction = Callable[[Array], Array]
@@ -22,9 +22,13 @@ def one(value: float) -> Array:
 
 
 def composed_pair(forward: Direction, backward: Direction, draws: int, dots: int) -> tuple[ComposedLoss, ComposedLoss]:
-    """Losses of `draws` independent draws from the same pair, in both directions."""
-    limit = loss_limit(lambda eps: float(max(forward(one(eps))[0], backward(one(eps))[0])), 0.0)
-    interval = limit / dots
+    """Losses of `draws` independent draws from the same pair, in both directions; of a symmetric pair both are one function."""
+    if backward is forward:
+        interval = loss_limit_of(forward) / dots
+        deltas = forward(interval * np.arange(dots + 1, dtype=np.float64))
+        loss = ComposedLoss([(from_profile(deltas, deltas, interval), draws)])
+        return loss, loss
+    interval = loss_limit_of(lambda epsilons: np.maximum(forward(epsilons), backward(epsilons))) / dots
     grid = interval * np.arange(dots + 1, dtype=np.float64)
     first, second = forward(grid), backward(grid)
     return (

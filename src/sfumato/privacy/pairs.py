@@ -79,12 +79,25 @@ def _tail_integral(
     """
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         points, weights = log_concave_panels(log_density, start, None, mode, origin, 1.0 / slope)
-        logs = log_density(points)
+        inner = _with_weight(weights)
+        logs = log_density(points[:, inner])
         top = logs.max(axis=1)  # taken out, so that a delta near the smallest float keeps its digits
-        values = np.exp(logs - top[:, None]) * -np.expm1(-gap(points - start[:, None]))
-        scaled = (np.where(np.isfinite(logs), values, 0.0) * weights).sum(axis=1)
+        values = np.exp(logs - top[:, None]) * -np.expm1(-gap(points[:, inner] - start[:, None]))
+        terms = np.zeros_like(weights)  # summed with the zeros: then a sum does not depend on what else is in the block
+        terms[:, inner] = np.where(np.isfinite(logs), values, 0.0) * weights[:, inner]
+        scaled = terms.sum(axis=1)
         total: Array = np.exp(top + np.log(scaled))
     return np.where(np.isfinite(top), total, 0.0)
+
+
+def _with_weight(weights: Array) -> slice:
+    """The columns in which some weight is positive, and one more on each side.
+
+    Panels beyond the ends of the interval have no length: their points are the end itself and their weights 0. The column beyond
+    keeps the end among the points, whose largest density is taken out of the integral.
+    """
+    used = np.flatnonzero(weights.any(axis=0))
+    return slice(0, 1) if not used.size else slice(max(0, used[0] - 1), used[-1] + 2)
 
 
 def _in_blocks(evaluate: Callable[..., Array], *arguments: Array, block: int = 2048) -> Array:

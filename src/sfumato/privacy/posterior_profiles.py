@@ -31,7 +31,7 @@ def _beta_pair_loss(a: float, b: float, power: float, draws: int, dots: int) -> 
     def backward(eps: Array) -> Array:
         return beta_delta(one(b), one(a), one(power), eps)
 
-    return composed_pair(forward, backward, draws, dots)
+    return composed_pair(forward, forward if a == b else backward, draws, dots)
 
 
 def beta_pair_delta(a: float, b: float, power: float, draws: int, epsilon: float, dots: int = FINE) -> float:
@@ -39,7 +39,8 @@ def beta_pair_delta(a: float, b: float, power: float, draws: int, epsilon: float
     if draws == 1:
         both = beta_delta(np.array([a, b]), np.array([b, a]), one(power), one(epsilon))
         return float(both.max())
-    return max(loss.delta(epsilon) for loss in _beta_pair_loss(a, b, power, draws, dots))
+    # The pair with its cells exchanged has the same two directions.
+    return max(loss.delta(epsilon) for loss in _beta_pair_loss(min(a, b), max(a, b), power, draws, dots))
 
 
 def beta_renyi(a: float, b: float, power: float, order: float) -> float:

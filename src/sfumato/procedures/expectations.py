@@ -30,6 +30,8 @@ def expected(model: Family, n: int, power: float, strength: float, noise: float 
     return Expected("half-width", max(value, bare), bare, model.quantity)
 
 
+# A price list asks for the half-width without privacy once for each price.
+@lru_cache(maxsize=64)
 def _half_width(model: Family, n: int, power: float, strength: float, noise: float) -> float:
     size = max(256, _SIMULATED // len(model.labels))
     truth, totals = _simulated(model, n, size)

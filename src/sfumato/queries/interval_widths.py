@@ -20,9 +20,13 @@ from sfumato.queries.statistics.table import reader_of
 # Any fixed public number: the same plan then has the same expected width.
 _SEED = 20_260_101
 # Simulated releases behind one expected width; most families take their parameters at equal steps of probability.
-_RELEASES = 32
+_RELEASES = 16
 # Of tables: the shares over all simulated releases together, and the fewest releases. A share takes some milliseconds.
 _SHARES, _FEWEST = 256, 4
+# Ratio of the returned epsilon to one that is too small.
+_CLOSE = 1.03
+# An epsilon and the expected width at it.
+Point = tuple[float, float]
 
 
 def expected_width(plan: Any, level: float, releases: int = _RELEASES) -> float:
@@ -94,7 +98,7 @@ def cheapest(
     width_of: Callable[[Any, float], float] = expected_width,
     basis: str = WidthPlan.basis,
 ) -> WidthPlan:
-    """The smallest epsilon between the limits, to about 3 %, whose expected width is at most `width`, by bisection in the log.
+    """The smallest epsilon between the limits, to about 3 %, whose expected width is at most `width`.
 
     The width is simulated with one seed for every price, so it falls with epsilon except for small jumps where the mechanism
     changes; the expected width of the returned plan is itself at most `width`. `width_of(plan, level)` is the expected width,
@@ -115,18 +119,43 @@ def cheapest(
             f"at epsilon {high:g} the expected width is still {narrow:.4g}, above {width:g}. Ask for a wider interval, or "
             "plan with more records: part of the width is sampling error, which no price buys off."
         )
-    least, smallest = at(low)
-    if smallest <= width:
-        best, narrow, high = least, smallest, low
-    else:
-        while high / low > 1.03:
-            middle = math.sqrt(low * high)
-            plan, seen = at(middle)
-            if seen <= width:
-                best, narrow, high = plan, seen, middle
-            else:
-                low = middle
+    ends = [
+        (high, narrow),
+        (low, math.nan),
+    ]  # the lowest price is tried only where half of the range is more than enough
+    replaced: tuple[float, float] | None = None
+    probe = math.sqrt(low * high)
+    while True:
+        plan, seen = at(probe)
+        side = 0 if seen <= width else 1
+        best, replaced, ends[side] = (best if side else plan), ends[side], (probe, seen)
+        (high, narrow), (low, wide) = ends
+        if high / low <= _CLOSE:
+            break
+        probe = low if math.isnan(wide) else _probe(ends[side], ends[1 - side], replaced, width)
     return WidthPlan(best, high, delta, draws, level, narrow, width, tuple(tried), basis)
+
+
+def _probe(newest: Point, opposite: Point, replaced: Point, width: float) -> float:
+    """The next epsilon to try: inverse quadratic interpolation of log widths where it can be trusted, else the middle.
+
+    Chandrupatla (1997) trusts it where three points lie on a curve that is close to straight: the two ends of the bracket and the
+    point that the newest of them replaced. A probe keeps a distance from either end, so that both close in.
+    """
+    (x1, y1), (x2, y2), (x3, y3) = ((math.log(e), _excess(w, width)) for e, w in (newest, opposite, replaced))
+    share = 0.5
+    if all(map(math.isfinite, (y1, y2, y3))) and len({y1, y2, y3}) == 3:
+        place, ratio = (x1 - x2) / (x3 - x2), (y1 - y2) / (y3 - y2)
+        if ratio**2 < place and (1 - ratio) ** 2 < 1 - place:
+            share = y1 / (y2 - y1) * y3 / (y2 - y3) + (x3 - x1) / (x2 - x1) * y1 / (y3 - y1) * y2 / (y3 - y2)
+    apart = 0.3 * math.log(_CLOSE) / abs(x2 - x1)
+    share = share + apart if share < 0.5 else share - apart
+    return math.exp(x1 + min(max(share, apart), 1 - apart) * (x2 - x1))
+
+
+def _excess(width: float, wanted: float) -> float:
+    """Log of a width over the wanted one; NaN where it is 0, infinite or not known."""
+    return math.log(width / wanted) if 0 < width < math.inf else math.nan
 
 
 def fewest_draws(

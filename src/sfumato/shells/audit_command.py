@@ -12,7 +12,7 @@ import typer
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.shells.planning_commands import Records, SpecFile
-from sfumato.shells.printing import Json, emit
+from sfumato.shells.printing import Force, Json, check_new, emit
 
 # Exit status of an audit that refutes its claim.
 _BROKEN = 5
@@ -32,6 +32,7 @@ def audit(
         Path | None, typer.Option("--output", "-o", help="Write the audit here (.json), for sfumato report --audit.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the attack beside the claim (.png, .svg or .pdf).")] = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Attack the plan of a spec on made-up data sets that differ in one record, and print what the attack proves.
@@ -46,7 +47,7 @@ def audit(
     from sfumato.auditing.audit import default_runs, expected_seconds
     from sfumato.shells.spec import Spec
 
-    _check_paths(output, plot)
+    _check_paths(output, plot, force, file)
     if runs is not None:
         _validate.whole("--runs", runs, minimum=20)
     spec = Spec.load(file)
@@ -74,15 +75,10 @@ def audit(
         raise typer.Exit(_BROKEN)
 
 
-def _check_paths(output: Path | None, plot: Path | None) -> None:
+def _check_paths(output: Path | None, plot: Path | None, force: bool, spec: Path) -> None:
     """Refuse files that could not be written, before anything is run."""
     for option, path in (("--output", output), ("--plot", plot)):
-        if path is None:
-            continue
-        if path.exists():
-            raise ArgumentError(f"{option}: {path} is there already; choose another name.")
-        if not path.parent.is_dir():
-            raise ArgumentError(f"{option}: the folder {path.parent} does not exist; create it first.")
+        check_new(path, force, spec, option=option)
     if plot is None:
         return
     if plot.suffix.lower() not in _PICTURES:

@@ -86,7 +86,7 @@ def _print_usage(error: Exception) -> None:
         leave(f"{context.command_path} needs one of the commands above.", "Usage", WRONG_USE)
     where = f" See: {context.command_path} --help" if context is not None else ""
     message = error.format_message().strip().rstrip(".")  # type: ignore[attr-defined]
-    leave(f"{message}.{where}", "Usage", WRONG_USE)
+    leave(f"{message}{'' if message.endswith('?') else '.'}{where}", "Usage", WRONG_USE)
 
 
 def _command() -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import ArgumentError
+from sfumato.shells.file_kinds import expect, kind_of
 
 # A scheme has two letters or more; one letter is a Windows drive.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
@@ -41,6 +42,8 @@ def open_existing(place: str, witness: Path | None = None) -> Any:
         raise ArgumentError(f"{place!r} is a folder; a ledger is a file in one, such as budget.db.")
     if not file.exists():
         raise ArgumentError(f"there is no ledger {place!r}. Make it with: sfumato ledger create {place}")
+    if kind_of(file) not in ("", "ledger", "empty"):
+        expect(file, "ledger")
     if file.stat().st_size == 0:
         raise ArgumentError(
             f"{place!r} is an empty file and holds no ledger. Remove it, then: sfumato ledger create {place}"

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.errors import ArgumentError
-from sfumato.shells.printing import Json, emit, write_new
+from sfumato.shells.file_kinds import expect
+from sfumato.shells.printing import Force, Json, emit, write_new
 
 SpecFile = Annotated[Path, typer.Argument(help="The spec file (.toml); sfumato spec writes one.")]
 Records = Annotated[int | None, typer.Option("--n", help="The number of records; read from the data if left out.")]
@@ -30,6 +31,7 @@ def spec(
         str | None, typer.Option(help="Of a regression: its columns, separated by commas; all others if left out.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here instead of the terminal.")] = None,
+    force: Force = False,
 ) -> None:
     """Write a first spec file to edit: the share of a yes-or-no column, or a regression.
 
@@ -57,14 +59,14 @@ def spec(
 
         listed = None if features is None else [each.strip() for each in features.split(",")]
         text = regression_text(regression, target, listed, known, facts)
-    write_new(output, text, f"wrote {output}; next: sfumato plan {output}")
+    write_new(output, text, f"wrote {output}; next: sfumato plan {output}", force)
 
 
 def _declared(file: str) -> Any:
     """The schema of this file, or None where the file is not there yet."""
     from sfumato.schema import Schema
 
-    return Schema.load(file) if Path(file).is_file() else None
+    return Schema.load(expect(Path(file), "schema")) if Path(file).exists() else None
 
 
 def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
@@ -77,7 +79,8 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
     spec = Spec.load(file)
     planned = spec.plan(n)
     # A plan has no schema; the unit that it protects is known here.
-    text = str(planned).replace("one row replaced", f"one {spec.schema.unit} replaced")
+    unit = spec.schema.unit
+    text = str(planned).replace("one row replaced", f"one {unit} replaced").replace("every row (", f"every {unit} (")
     text = _with_clipping(text, spec)
     try:
         widths = spec.expected_widths(planned)

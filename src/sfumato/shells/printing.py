@@ -16,6 +16,7 @@ import typer
 
 from sfumato import errors
 from sfumato._validate import visible
+from sfumato.shells.file_kinds import KEPT, NAMES, kind_of
 
 # Exit codes for scripts. A shell reports 130 for a command that Ctrl-C ended.
 FAULT, WRONG_USE, REFUSED, UNMET, INTERRUPTED = 1, 2, 3, 4, 130
@@ -29,6 +30,7 @@ _CREDENTIALS = re.compile(r"(\b[A-Za-z][\w+.-]+:/+)\S*:\S*@")
 _PASSWORD = re.compile(r"(password\s*=\s*)('[^']*'|[^&\s'\"]*)", re.IGNORECASE)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there already.")]
 
 
 class Interrupted(Exception):
@@ -48,10 +50,36 @@ def write_new(output: Path | None, text: str, wrote: str, overwrite: bool = Fals
     if output is None:
         typer.echo(text, nl=False)
         return
-    if output.exists() and not overwrite:
-        raise errors.ArgumentError(f"{output} is there already; choose another name.")
+    check_new(output, overwrite)
     output.write_text(text, encoding="utf-8")
     typer.echo(wrote)
+
+
+def check_new(output: Path | None, overwrite: bool, *inputs: Path, option: str = "") -> None:
+    """Refuse a file that cannot be written, or that is there and must not be written over, before any work is done.
+
+    Releases, ledgers, keys and the files that the command reads are never written over. `option` begins the message where a command
+    writes several files.
+    """
+    if output is None:
+        return
+    name = f"{option}: {output}" if option else str(output)
+    if output.is_dir():
+        raise errors.ArgumentError(f"{name} is a folder; name a file in it.")
+    if not output.parent.is_dir():
+        raise errors.ArgumentError(
+            f"{name} cannot be written: the folder {output.parent} does not exist; create it first."
+        )
+    if not output.exists():
+        return
+    if not overwrite:
+        raise errors.ArgumentError(f"{name} is there already; add --force to write over it, or choose another name.")
+    kind = kind_of(output)
+    kept = NAMES[kind] if kind in KEPT else ""
+    if any(output.samefile(each) for each in inputs if each.exists()):
+        kept = "the file that is read"
+    if kept:
+        raise errors.ArgumentError(f"{name} is {kept}, which is never written over; choose another name.")
 
 
 def _plain(value: Any) -> Any:
@@ -132,6 +160,9 @@ def of_file(error: OSError) -> str:
         return error.strerror or "the operating system refused to read or write a file."
     shown = repr(os.fsdecode(name) if isinstance(name, str | bytes) else name)
     if isinstance(error, FileNotFoundError):
+        folder = Path(os.fsdecode(name)).parent if isinstance(name, str | bytes) else Path()
+        if not folder.is_dir():
+            return f"there is no file {shown}: the folder {str(folder)!r} does not exist."
         return f"there is no file {shown}."
     if isinstance(error, IsADirectoryError):
         return f"{shown} is a folder; a file is needed."

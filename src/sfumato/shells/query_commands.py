@@ -10,8 +10,9 @@ import typer
 
 from sfumato._validate import visible
 from sfumato.errors import ArgumentError
+from sfumato.shells.file_kinds import expect
 from sfumato.shells.forged_files import blames_a_forged_file
-from sfumato.shells.printing import Json, emit, write_new
+from sfumato.shells.printing import Force, Json, check_new, emit, write_new
 
 app = typer.Typer(
     help="Ask a release anything, any number of times: it costs nothing and needs no data.", no_args_is_help=True
@@ -31,7 +32,7 @@ def opened(file: Path) -> Any:
     from sfumato.release import load
     from sfumato.wording import notice
 
-    release = load(file)
+    release = load(expect(file, "release"))
     if notice(release):
         typer.echo(f"sfumato: {notice(release)}", err=True)
     return release
@@ -168,6 +169,7 @@ def synthesize(
     file: ReleaseFile,
     rows: Annotated[int, typer.Option(help="How many rows.")] = 1000,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A CSV file; the terminal if left out.")] = None,
+    force: Force = False,
 ) -> None:
     """A synthetic table from a released network, as CSV: any number of rows, at no further cost.
 
@@ -176,8 +178,9 @@ def synthesize(
     from sfumato.shells import csv_output
     from sfumato.wording import notice
 
+    check_new(output, force, file)
     release = opened(file)
     table = release.synthesize(rows)
     records = zip(*(column.tolist() for column in table.values()), strict=True)
     text = csv_output.table([list(table), *records], notice(release))
-    write_new(output, text, f"wrote {rows:,} rows to {output}")
+    write_new(output, text, f"wrote {rows:,} rows to {output}", force)

@@ -11,13 +11,16 @@ import typer
 
 from sfumato._validate import visible
 from sfumato.errors import ArgumentError
+from sfumato.shells.file_kinds import expect
 from sfumato.shells.forged_files import blames_a_forged_file
-from sfumato.shells.printing import Json, emit, write_new
+from sfumato.shells.printing import Force, Json, check_new, emit, write_new
 from sfumato.shells.query_commands import ReleaseFile, opened
 
 Level = Annotated[float, typer.Option(help="How often the interval should hold the coefficient.")]
 Rows = Annotated[Path, typer.Argument(help="PUBLIC rows: .csv, .parquet.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="A CSV file; the terminal if left out.")]
+# What `--interval` of a prediction may be.
+_INTERVALS = ("mean", "answer")
 References = Annotated[
     list[str] | None,
     typer.Option("--reference", help="column=level: compare with this level, or column=sum-to-zero. Repeatable."),
@@ -40,16 +43,18 @@ def coefficients(
     reference: References = None,
     scaled: Annotated[bool, typer.Option("--scaled", help="As they were released, for coded features.")] = False,
     output: Output = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """The coefficients of a regression with standard errors, intervals and ratios, in the columns' own units.
 
     Example: sfumato query coefficients illness.sfumato -o coefficients.csv
     """
+    check_new(output, force, file)
     release = opened(file)
     table = release.coefficients(level, reference=_references(release, reference), scaled=scaled)
     if output is not None:
-        _save(release, "coefficient", table.labels, table.columns(), output)
+        _save(release, "coefficient", table.labels, table.columns(), output, force)
         return
     emit(as_json, _by_name(table), str(table))
 
@@ -82,13 +87,17 @@ def predict(
     ] = None,
     level: Level = 0.9,
     output: Output = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Predictions of a released regression for public rows, one a line; as CSV with a header where -o names a file.
+    """Predictions of a released regression for public rows, one a line under a header; as CSV where -o names a file.
 
     Example: sfumato query predict illness.sfumato new_rows.csv --interval mean -o predicted.csv
     """
+    check_new(output, force, file, rows)
     release = opened(file)
+    if interval not in (None, *_INTERVALS):
+        raise ArgumentError(f"--interval must be {' or '.join(_INTERVALS)}; got {interval!r}.")
     if proba and interval is not None:
         raise ArgumentError(
             "--proba and --interval exclude each other: --interval mean gives the probability of the second level."
@@ -99,13 +108,14 @@ def predict(
         named = [dict(zip(head, row, strict=True)) for row in table] if interval is not None else table
         emit(True, [row[0] for row in table] if len(head) == 1 else named, "")
         return
-    _written(release, head, table, output)
+    _written(release, head, table, output, force)
 
 
 def _predictions(
     release: Any, rows: Path, proba: bool, interval: str | None, level: float
 ) -> tuple[list[str], list[Any], str]:
     """The names of the columns, a row of values for each row of the file, and what was replaced in its cells."""
+    expect(rows, "table")
     if interval is not None:
         made = release.predict_interval(rows, level, of=interval)
         ends = (made.estimate.tolist(), made.lower.tolist(), made.upper.tolist())
@@ -124,19 +134,18 @@ def _noted(note: str) -> None:
         typer.echo(f"sfumato: {visible(note)}", err=True)
 
 
-def _written(release: Any, head: Sequence[str], table: Sequence[Sequence[Any]], output: Path | None) -> None:
-    """A CSV file with a header, or aligned values on the terminal, with a header where there are several."""
+def _written(
+    release: Any, head: Sequence[str], table: Sequence[Sequence[Any]], output: Path | None, force: bool
+) -> None:
+    """A CSV file, or aligned values on the terminal, with a header."""
     from sfumato.shells import csv_output
     from sfumato.wording import notice
 
     if output is not None:
         text = csv_output.table([list(head), *table], notice(release))
-        write_new(output, text, f"wrote {len(table):,} rows to {output}")
+        write_new(output, text, f"wrote {len(table):,} rows to {output}", force)
         return
     shown = [[_cell(each) for each in row] for row in table]
-    if len(head) == 1:
-        typer.echo("\n".join(row[0] for row in shown))
-        return
     lines = [list(map(visible, head)), *shown]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     typer.echo("\n".join("  ".join(map(str.rjust, line, widths)) for line in lines))
@@ -155,30 +164,41 @@ def _declared(release: Any) -> Any:
     return Schema.from_json(release.schema["document"])
 
 
-def effects(file: ReleaseFile, rows: Rows, level: Level = 0.9, output: Output = None, as_json: Json = False) -> None:
+def effects(
+    file: ReleaseFile,
+    rows: Rows,
+    level: Level = 0.9,
+    output: Output = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
     """Marginal effects: how the probability, rate, mean or quantile changes with each column, averaged over public rows.
 
     Example: sfumato query effects illness.sfumato typical_rows.csv -o effects.csv
     """
+    check_new(output, force, file, rows)
     release = opened(file)
+    expect(rows, "table")
     made = release.marginal_effects(rows, level)
     _noted(made.note)
     if output is not None:
-        _save(release, "column", made.names, made.columns(), output)
+        _save(release, "column", made.names, made.columns(), output, force)
         return
     columns = {name: values.tolist() for name, values in made.columns().items()}
     document = {label: {name: values[k] for name, values in columns.items()} for k, label in enumerate(made.names)}
     emit(as_json, {"what": made.what, "effects": document}, str(made))
 
 
-def _save(release: Any, first: str, labels: Sequence[str], columns: Mapping[str, Any], output: Path) -> None:
+def _save(
+    release: Any, first: str, labels: Sequence[str], columns: Mapping[str, Any], output: Path, force: bool
+) -> None:
     """Write a CSV file with a row for each label; a number that does not exist is an empty cell."""
     numbers = zip(*(values.tolist() for values in columns.values()), strict=True)
     rows = [
         [label, *("" if math.isnan(value) else value for value in row)]
         for label, row in zip(labels, numbers, strict=True)
     ]
-    _written(release, [first, *columns], rows, output)
+    _written(release, [first, *columns], rows, output, force)
 
 
 def _weight(text: str) -> tuple[str, float]:

@@ -10,12 +10,13 @@ import typer
 
 from sfumato.errors import ArgumentError
 from sfumato.shells import query_commands, regression_commands, table_commands
+from sfumato.shells.file_kinds import expect
 from sfumato.shells.forged_files import blames_a_forged_file
 from sfumato.shells.interrupting import says_what_was_charged
 from sfumato.shells.ledger_commands import WitnessFile
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.planning_commands import SpecFile, compare, plan, price_list, rehearse, spec
-from sfumato.shells.printing import Json, emit
+from sfumato.shells.printing import Force, Json, check_new, emit
 from sfumato.shells.query_commands import ReleaseFile
 
 
@@ -39,10 +40,11 @@ def release(
     from sfumato.storage import check_writable
 
     spec = Spec.load(file)
-    if output.exists():
-        raise ArgumentError(f"{output} is there already: a release is never written over. Choose another name.")
-    if not output.parent.is_dir():
-        raise ArgumentError(f"there is no folder {str(output.parent)!r} to save the release in.")
+    if output.exists() and not output.is_dir():
+        raise ArgumentError(
+            f"{output} is there already: a release is never written over. Choose another name: {_again(spec)}."
+        )
+    check_new(output, False)
     check_writable(output)  # before anything is charged, like the key below
     if sign is not None:
         from sfumato.signing import check_private_key
@@ -67,6 +69,13 @@ def release(
                 "sfumato: charged to no ledger: nothing stops the same data from being released again.", err=True
             )
         emit(as_json, {"saved": str(output), **_document(made)}, f"{made}\nsaved    {output}")
+
+
+def _again(spec: Any) -> str:
+    """What it costs to carry out the spec once more."""
+    if spec.ledger:
+        return "the same spec again is saved there at no further cost; a changed one is charged"
+    return "the spec names no ledger, so that each run is a new release, which nothing counts"
 
 
 def _document(release: Any) -> dict[str, Any]:
@@ -111,7 +120,7 @@ def show(
 
     if not verify and (public_key is not None or ledger is not None):
         raise ArgumentError("--public-key and --ledger say what to verify with; add --verify.")
-    release = load(file)
+    release = load(expect(file, "release"))
     checked = _verified(release, file, public_key, ledger, witness) if verify else []
     if csv:
         draws, count = release.in_units(), release.draws.shape[1]
@@ -151,6 +160,7 @@ def report(
     audit: Annotated[
         Path | None, typer.Option(help="Also show this audit of the release's plan (sfumato audit -o writes one).")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write one self-contained HTML page about a release: the promise in plain words, intervals, pictures, how to cite it.
 
@@ -159,7 +169,10 @@ def report(
     from sfumato.release import load
     from sfumato.shells.report import write_report
 
-    write_report(load(file), output, ledger, test, witness, audit)
+    check_new(output, force, *(each for each in (file, test, audit) if each is not None))
+    if test is not None:
+        expect(test, "table")
+    write_report(load(expect(file, "release")), output, ledger, test, witness, audit)
     typer.echo(f"wrote {output}")
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from sfumato._version import __version__
 from sfumato.errors import ArgumentError, SfumatoError
 from sfumato.models.model import LOSSES
+from sfumato.privacy.plain_reasons import phrase
 from sfumato.shells import report_audit, report_cross, report_regression, svg
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.report_tables import table
@@ -220,7 +221,12 @@ def _protection(release: Any) -> str:
 def _theorem(release: Any) -> str:
     guarantee = release.guarantee
     rows = [[a.name, a.symbol, str(a.value), a.origin] for a in guarantee.assumptions]
-    head = f"<p>Theorem: {escape(guarantee.theorem)}. Source: {escape(guarantee.source)}. Trust: {escape(guarantee.trust)}.</p>"
+    plain = phrase(guarantee.theorem)
+    said = f"{plain[0].upper()}{plain[1:]}. " if plain else ""
+    named = (
+        f"Theorem: {escape(guarantee.theorem)}. Source: {escape(guarantee.source)}. Trust: {escape(guarantee.trust)}."
+    )
+    head = f"<p>{said}{named}</p>"
     return head + (table(["hypothesis", "symbol", "value", "from"], rows, numbers=False) if rows else "")
 
 

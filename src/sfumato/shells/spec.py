@@ -21,6 +21,7 @@ from sfumato.errors import ArgumentError, FormatError
 from sfumato.models.model import LOSSES
 from sfumato.schema import Schema
 from sfumato.schema.documents import toml_key
+from sfumato.shells.file_kinds import expect
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.spec_models import check_columns, known_keys, read_model
 from sfumato.shells.toml_files import read_toml
@@ -81,7 +82,7 @@ class Spec:
     @classmethod
     def load(cls, path: str | Path) -> Spec:
         """Read a spec file; errors name the key and the file."""
-        file = Path(path)
+        file = expect(Path(path), "spec")
         document = read_toml(file)
         known_keys(file.name, document, ("data", "model", "price", "expect", "ledger"), "a spec")
         for part in ("data", "model", "price"):
@@ -92,7 +93,7 @@ class Spec:
         facts = document["data"]
         if "schema" not in facts:
             raise FormatError(f'{file.name}: [data] needs schema = "<file>.toml", the public facts about a record.')
-        whole = Schema.load(file.parent / _text(facts, "schema", file.name))
+        whole = Schema.load(expect(file.parent / _text(facts, "schema", file.name), "schema"))
         model, schema = read_model(file.name, dict(document["model"]), whole)
         check_columns(file.name, model, schema)
         data = file.parent / _text(facts, "file", file.name) if "file" in facts else None
@@ -122,7 +123,7 @@ class Spec:
 
         if self.data is None:
             raise ArgumentError(f'{self.path.name}: [data] needs file = "<data>.csv" for a release.')
-        data = Dataset.from_table(self.data, schema=self.schema)
+        data = Dataset.from_table(expect(self.data, "table"), schema=self.schema)
         if data.n == 0:
             raise ArgumentError(f"{self.data.name} is empty: it holds no record.")
         if self.n is not None and data.n != self.n:

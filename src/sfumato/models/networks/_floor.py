@@ -9,10 +9,31 @@ from sfumato.models.families.family import Array
 
 # Passes over all pairs of shares; enough for expectations, which need no exact draws.
 _SWEEPS = 4
+# Free draws that are tried before the passes: one that stays above the floor is an exact draw, and costs a hundredth of them.
+_TRIES = 8
 
 
 def sketch(rng: np.random.Generator, cells: Array, floor: float) -> Array:
     """One draw from each row of cells, (..., size), restricted to shares of at least `floor`.
+
+    The first free draw that stays above the floor is taken, which is rejection sampling; what has none in a few tries is
+    redrawn by pairs.
+    """
+    size = cells.shape[-1]
+    rows = cells.reshape(-1, size)
+    shares, left = np.empty_like(rows), np.arange(len(rows))
+    for _ in range(_TRIES):
+        shares[left] = _cells.sketch(rng, rows[left])
+        left = left[shares[left].min(axis=-1) < floor]
+        if not left.size:
+            break
+    else:
+        shares[left] = _by_pairs(rng, rows[left], floor)
+    return shares.reshape(cells.shape)
+
+
+def _by_pairs(rng: np.random.Generator, cells: Array, floor: float) -> Array:
+    """One draw from each row of cells restricted to shares of at least `floor`, by passes over pairs of shares.
 
     Starts from the free draw, pushed above the floor, and redraws neighbouring pairs of shares given the others: a pair's
     split is a Beta restricted to an interval. Two shares need one such step, which is exact.
