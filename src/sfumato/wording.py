@@ -122,15 +122,15 @@ def _made_by(plan: Mapping[str, Any]) -> str:
     """The mechanism and its numbers; plans of version 1 name no procedure."""
     from sfumato.procedures.plain_numbers import made_by
 
-    numbers = _numbers(plan["parameters"], hidden="grid")
+    numbers = _numbers(plan["parameters"], hidden=("grid", "totals"))
     return made_by(plan["mechanism"], str(plan.get("procedure", "")), plan["parameters"], numbers)
 
 
-def _numbers(values: Mapping[str, Any], hidden: str = "") -> str:
+def _numbers(values: Mapping[str, Any], hidden: tuple[str, ...] = ()) -> str:
     shown = [
         (key, value)
         for key, value in values.items()
-        if key != hidden and isinstance(value, (int, float)) and not isinstance(value, bool)
+        if key not in hidden and isinstance(value, (int, float)) and not isinstance(value, bool)
     ]
     return ", ".join(f"{key}={value:g}" for key, value in shown)
 
