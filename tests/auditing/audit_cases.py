@@ -125,6 +125,7 @@ BOUNDED: dict[str, tuple[Any, sf.Schema]] = {
 # Models that only noisy totals serve.
 NOISY: dict[str, tuple[Any, sf.Schema]] = {
     "bounded mean": (F.BoundedMean(0, 6), NUMBERS),
+    "quantiles": (F.Quantiles([0.25, 0.5], 0, 6, cells=6), NUMBERS),
     "mean by group": (grouped(MEAN), by_group(NUMBERS)),
     "durations by group": (grouped(DURATIONS), by_group(NUMBERS)),
     "bounded mean by group": (grouped(F.BoundedMean(0, 6)), by_group(NUMBERS)),
