@@ -48,7 +48,7 @@ SAID: dict[str, list[str]] = {
         "epsilon 1: exact",
         "no posterior to draw from",
         "0.09224  1.000",
-        "shaped-path: 100 noisy steps",
+        "shaped-path: 100 noisy steps in coordinates that were learnt first (moments_noise",
         "trials; BoundedRange(epsilon=",
         "slack 0.0",
         "mu is at least 0.723 (86 % of the claim)",
