@@ -93,6 +93,14 @@ def test_dates_have_codes_by_day_and_by_text():
         assert stored(cells, digits) == [missing, clean, missing]
 
 
+def test_a_number_among_the_codes_of_a_date_is_no_day():
+    """The code 0 is the number 0, and not 1970-01-01, which is day 0."""
+    column = Date("1960-01-01", "1980-12-31", missing="1965-01-01", missing_codes=[0])
+    assert stored(np.array(["1970-01-01"], "M8[D]"), column) == [0.0]
+    assert stored(["1970-01-01"], column) == [0.0]
+    assert stored([0], column) == stored(np.array([0.0]), column) == stored(["0"], column) == [column.missing]
+
+
 def test_with_decimal_commas_a_code_is_what_the_cell_spells(tmp_path):
     schema = Schema({"x": Number(-99, 99, missing=7, missing_codes=["9,9", -9.5])}, separator=";", decimal=",")
     (tmp_path / "t.csv").write_text("x;y\n9,9;1\n-9,5;1\n9,8;1\n9.9;1\n")

@@ -256,11 +256,13 @@ def test_letters_that_mark_missing_answers_come_from_labels_alone(tmp_path):
 
 
 def test_a_range_of_missing_values_that_cannot_be_listed_is_a_comment(tmp_path):
-    ranges = {"x": [{"lo": float("-inf"), "hi": -1}]}
-    pyreadstat.write_sav(pd.DataFrame({"x": [1.0]}), tmp_path / "t.sav", missing_ranges=ranges)
+    ranges = {"x": [{"lo": float("-inf"), "hi": -1}], "y": [{"lo": -50, "hi": -1}], "z": [{"lo": -51, "hi": -1}]}
+    pyreadstat.write_sav(pd.DataFrame({name: [1.0] for name in ranges}), tmp_path / "t.sav", missing_ranges=ranges)
     text = Schema.draft(tmp_path / "t.sav")
+    drafted = tomllib.loads(text)["columns"]
     assert "# values from -inf to -1 are missing: list those that occur" in text
-    assert tomllib.loads(text)["columns"]["x"] == OPEN
+    assert "# values from -51 to -1 are missing" in text
+    assert drafted == {"x": OPEN, "y": {**OPEN, "missing_codes": [*range(-50, 0)]}, "z": OPEN}
 
 
 def test_a_file_that_is_none_and_a_reader_that_is_absent_are_sentences(tmp_path, monkeypatch):

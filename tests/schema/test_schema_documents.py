@@ -318,7 +318,7 @@ def test_a_draft_from_a_file_reads_types_and_never_a_value(ending, tmp_path, mon
     text = drafts.pop()
     assert tomllib.loads(text)["columns"] == draft_of_types()
     assert '# "tags" is neither' in text
-    assert Schema.draft(TYPES) == text
+    assert Schema.draft(TYPES) == Schema.draft(path, header=True) == text
     twice = Schema.draft(pa.schema([("a", pa.int8()), ("a", pa.int8()), ("b", pa.bool_())]))
     assert list(tomllib.loads(twice)["columns"]) == ["b"]
     numbers = Schema.draft(pa.schema([("codes", pa.dictionary(pa.int8(), pa.int64()))]))
