@@ -45,7 +45,7 @@ def _groups(model: Grouped, n: int, noise: float) -> list[tuple[str, str]]:
     # Of a group of this size the noise alone makes an interval half as wide as all possible values, whatever the model: its totals
     # move by the noise times what one record can hold.
     least = math.ceil(_HALF_WIDTH * noise / _LITTLE)
-    text = f"{len(model.levels):,} of {average:,.3g} records on average"
+    text = f"{len(model.levels):,} of {_count(average)} records on average"
     text += f"; the number of records of one is known to +/- {half:,.3g} (90 %)"
     text += f". Groups of fewer than about {least:,} records have intervals wider than half of all possible values"
     if average < least:
@@ -61,12 +61,17 @@ def _cells(model: CrossTable | Histogram, n: int, procedure: str, noise: float |
         ]
     half = _HALF_WIDTH * noise * model.sensitivity * math.sqrt(1 - 1 / model.cells)
     word = "cell" if isinstance(model, CrossTable) else "bin"
-    text = f"{model.cells:,} {word}s of {n / model.cells:,.3g} records on average"
+    text = f"{model.cells:,} {word}s of {_count(n / model.cells)} records on average"
     text += f"; the count of one is known to +/- {half:,.3g} (90 %)"
     if half > n / model.cells:
         advice = "fewer columns, levels or bins" if word == "cell" else "fewer bins"
         text += f". That is more than an average {word} holds: take {advice}, or a larger epsilon"
     return [(f"{word}s", text)]
+
+
+def _count(records: float) -> str:
+    """A number of records, without digits that say nothing."""
+    return f"{records:,.0f}" if records >= 10 else f"{records:.2g}"
 
 
 def _capital(sentence: str) -> str:
