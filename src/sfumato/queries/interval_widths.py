@@ -26,11 +26,13 @@ _CLOSE = 1.03
 Point = tuple[float, float]
 
 
-def expected_width(plan: Any, level: float, releases: int = _RELEASES) -> float:
+def expected_width(plan: Any, level: float, releases: int | None = None) -> float:
     """Mean width of the intervals that releases of this plan will have, over coordinates and over data from the prior.
 
-    Draws are simulated in floats from the planned law; no record is read.
+    Draws are simulated in floats from the planned law; no record is read. A release with many coordinates is itself an average:
+    by default about as many intervals are read for every model.
     """
+    releases = releases or max(1, round(_RELEASES / max(1, len(getattr(plan.model, "labels", ())))))
     read, numbers = reader_of(plan.model), numbers_of({"parameters": dict(plan.parameters)})
     simulated = _simulated(plan.model, plan.n, numbers, plan.draws, releases)
     ends = (read(plan.model, plan.model, each)(level, True) for each in simulated)
