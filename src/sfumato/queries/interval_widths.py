@@ -29,11 +29,13 @@ _CLOSE = 1.03
 Point = tuple[float, float]
 
 
-def expected_width(plan: Any, level: float, releases: int = _RELEASES) -> float:
+def expected_width(plan: Any, level: float, releases: int | None = None) -> float:
     """Mean width of the intervals that releases of this plan will have, over coordinates and over data from the prior.
 
-    Draws are simulated in floats from the planned law; no record is read.
+    Draws are simulated in floats from the planned law; no record is read. A release with many coordinates is itself an average:
+    by default about as many intervals are read for every model.
     """
+    releases = releases or max(1, round(_RELEASES / max(1, len(getattr(plan.model, "labels", ())))))
     read, numbers = reader_of(plan.model), numbers_of({"parameters": dict(plan.parameters)})
     model = plan.model
     if isinstance(model, DirichletCategorical | Tables):  # many shares of one release say as much as one of many
