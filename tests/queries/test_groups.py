@@ -244,7 +244,7 @@ def test_totals_that_are_missing_or_off_their_grid_are_a_forgery(forged):
     with pytest.raises(FormatError, match="with what is kept"):
         other.verify()
     if forged is None:
-        with pytest.raises(ArgumentError, match="no noisy counts"):
+        with pytest.raises(ArgumentError, match="no noisy totals"):
             other.interval()
 
 
@@ -268,6 +268,20 @@ def test_shares_of_three_levels_have_intervals_in_every_group():
     assert (low < np.array([0.25, 0.5, 0.25])).all()
     assert (np.array([0.25, 0.5, 0.25]) < high).all()
     assert (high[1] - low[1] > high[0] - low[0]).all()
+
+
+def test_shares_of_two_levels_have_an_interval_each_and_mirror_one_another():
+    levels = ("no", "yes")
+    model = sf.grouped(sf.families.DirichletCategorical(levels, 1.0), "g", LEVELS[:2])
+    schema = sf.Schema({"g": sf.Category(LEVELS[:2]), "x": sf.Category(levels)}, target="x", name="shares")
+    table = {"g": ["north"] * 300 + ["south"] * 100, "x": ["no", "no", "no", "yes"] * 100}
+    plan = sf.plan(model, n=400, epsilon=2.0, delta=1e-6, mechanism="noisy-statistics")
+    release = sf.publish(plan, sf.Dataset.from_table(table, schema=schema), randomness=sf.seeded(6))
+    low, high = release.interval(0.999)
+    assert low.shape == (2, 2)
+    assert (low < np.array([0.75, 0.25])).all()
+    assert (np.array([0.75, 0.25]) < high).all()
+    assert low == pytest.approx(1 - high[:, ::-1], abs=1e-9)
 
 
 def test_auto_tells_the_counts_of_groups_at_every_price_but_a_pure_one():

@@ -97,7 +97,7 @@ def group_laws(model: Grouped, prior: Grouped, released: Released) -> list[Count
         raise ArgumentError(NO_TOTALS)
     prior_cells, deviation = prior._cells or (), noise * model.sensitivity
     rows = released.totals.reshape(-1, len(prior_cells))
-    parts = [noisy_laws(row, released.n, len(model.levels), prior_cells, deviation, _floor(model)) for row in rows]
+    parts = [noisy_laws(row, released.n, model, prior_cells, deviation) for row in rows]
     return [law for part in parts for law in part]
 
 
@@ -120,12 +120,10 @@ def _floor(model: Grouped) -> float:
     return getattr(model.model, "floor", 0.0)
 
 
-def noisy_laws(
-    noisy: Array, n: int, groups: int, prior: Sequence[float], deviation: float, floor: float = 0.0
-) -> list[CountLaw]:
-    """The laws behind the noisy counts (L,) of one group, one for each share; of two levels for the first alone."""
-    laws = []
-    for level in range(len(noisy) if len(noisy) > 2 else 1):
+def noisy_laws(noisy: Array, n: int, model: Grouped, prior: Sequence[float], deviation: float) -> list[CountLaw]:
+    """The laws behind the noisy counts (L,) of one group, one for each released share: of a rate the first alone."""
+    laws, groups, floor = [], len(model.levels), _floor(model)
+    for level in range(len(model.model.labels)):
         own, rest = float(noisy[level]), float(noisy.sum() - noisy[level])
         cells = (float(prior[level]), float(sum(prior) - prior[level]))
         laws.append(noisy_law((own, rest), n, groups, cells, deviation, len(noisy) - 1, floor))
