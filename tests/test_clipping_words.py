@@ -131,3 +131,20 @@ def test_nothing_calls_a_clipped_mean_the_truth():
     assert "half-width about the mean of the clipped records" in str(plan)
     source = (Path(sf.__file__).parent / "shells").glob("*.py")
     assert not [file.name for file in source if re.search(r'"[^"\n]*(the truth|true mean)', file.read_text())]
+
+
+def test_a_histogram_counts_values_beyond_its_bounds_in_its_first_and_last_bin_and_says_so():
+    histogram = F.Histogram(0, 200_000, bins=4)
+    plan = sf.plan(histogram, N, 1.0, 1e-6)
+    data = sf.Dataset.from_table({"income": [-5.0] * 100 + [1e9] * 300}, schema=SCHEMA)
+    release = sf.publish(plan, data, randomness=sf.seeded(1))
+    said = "values beyond the bounds count as the bound. The first and the last bin include them."
+    for shown in (str(plan), str(release), str(release.summary()), page(release)):
+        assert said in shown
+    assert release.interval()[0, -1] > 0.5
+
+
+def test_bounds_of_dates_are_shown_as_days_and_as_dates():
+    schema = sf.Schema({"paid": sf.Date("2023-01-01", "2024-12-31")}, name="bills")
+    said = clipping_of(F.BoundedMean(19358, 20088), schema)
+    assert "clipped to [19,358, 20,088] days since 1970-01-01 (2023-01-01 to 2024-12-31): values" in said

@@ -271,7 +271,7 @@ def test_a_network_without_intervals_says_so_before_anything_is_paid(more):
             ask()
     assert release.marginal("region").values.sum() == pytest.approx(1)
     noisy = sf.plan(NETWORK_MODEL, N, 1.0, 1e-6, mechanism="noisy-statistics")
-    assert not any(line.startswith("intervals") for line in str(noisy).splitlines())
+    assert not any(line.startswith("intervals  none") for line in str(noisy).splitlines())
 
 
 def test_chains_have_intervals_of_their_transitions():
@@ -322,3 +322,29 @@ def test_a_release_whose_counts_were_lost_is_refused():
     crossed = cross_tables.read(bare, CROSS.plan)
     with pytest.raises(ArgumentError, match="without noisy counts"):
         cross_tables.cross_table(crossed, ())
+
+
+def test_a_group_below_the_size_that_the_plan_calls_too_small_has_an_interval_like_the_priors_own():
+    """The prior alone has a 90 % interval of width 0.9; a group ten times as large has one of a quarter of it."""
+    levels = ("large", "small")
+    rates = sf.grouped(sf.families.BetaBernoulli(1, 1), "g", levels)
+    schema = sf.Schema({"g": sf.Category(levels), "x": sf.Boolean()}, target="x", name="groups")
+    table = {"g": ["large"] * 4000 + ["small"] * 8, "x": [True, False] * 2004}
+    plan = sf.plan(rates, 4008, 0.2, 1e-7)
+    assert "Groups of fewer than about" in str(plan)
+    release = sf.publish(plan, sf.Dataset.from_table(table, schema=schema), randomness=sf.seeded(2))
+    large, small = np.diff(release.interval(0.9), axis=0)[0]
+    assert large < 0.1
+    assert small > 0.5
+
+
+def test_a_plan_of_a_network_names_the_columns_that_have_joint_intervals():
+    levels = dict.fromkeys("xyz", ("a", "b"))
+    chain = sf.networks.BayesianNetwork({"x": [], "y": ["x"], "z": ["y"]}, levels)
+    ((head, text),) = plan_notes.notes(chain, 400, "noisy-totals", 4.0)
+    assert head == "intervals"
+    assert text == (
+        "for columns that one table counts together: x, y; y, z. Other combinations get shares without intervals"
+    )
+    whole = sf.networks.BayesianNetwork({"x": [], "y": ["x"], "z": ["x", "y"]}, levels)
+    assert plan_notes.notes(whole, 400, "noisy-totals", 4.0) == []

@@ -121,11 +121,12 @@ class HistogramView:
     def note(self) -> str:
         """What is shown and what the intervals include, as a sentence."""
         level = f"{100 * (self.bins.level or 0):g} % intervals"
+        low, high = self.model.edges[0], self.model.edges[-1]
+        ends = f"Values below {low:,.10g} are counted in the first bin, values above {high:,.10g} in the last."
         if self.bins.what == "share":
-            return (
-                f"Shares of all {self.n:,} records; {level} include the privacy noise and the sampling of the records."
-            )
-        return f"Records in the data, {self.n:,} in all; {level} include the privacy noise alone."
+            noise = "the privacy noise and the sampling of the records"
+            return f"Shares of all {self.n:,} records; {level} include {noise}.\n{ends}"
+        return f"Records in the data, {self.n:,} in all; {level} include the privacy noise alone.\n{ends}"
 
     def __str__(self) -> str:
         return f"{self.bins}\n\n{self.note}"

@@ -1,4 +1,7 @@
-"""What a plan says before anything is paid about the questions that its release will answer: no intervals, or small cells."""
+"""What a plan says before anything is paid about the questions that its release will answer.
+
+No intervals, or of some columns only; cells or groups that are small beside the noise.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from sfumato.models.families.histogram import Histogram
 from sfumato.models.grouped import Grouped
 from sfumato.models.model import LOSSES
 from sfumato.models.networks._tables import Tables
+from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.queries.group_sizes import size_noise
 from sfumato.queries.statistics import network_tables
@@ -27,7 +31,7 @@ def notes(model: FamilyOrGibbs, n: int, procedure: str, noise: float | None) -> 
     """Lines of a printed plan, each with its heading."""
     if isinstance(model, Tables):
         reason = network_tables.unreadable(model, procedure == _COUNTS)
-        return [] if reason is None else [("intervals", f"none. {_capital(reason.removeprefix('no interval: '))}")]
+        return _joint(model) if reason is None else [_none(reason)]
     if isinstance(model, CrossTable | Histogram):
         return _cells(model, n, procedure, noise)
     if model.summed == LOSSES:  # what its intervals will be depends on the rows (`rehearsing`)
@@ -35,7 +39,7 @@ def notes(model: FamilyOrGibbs, n: int, procedure: str, noise: float | None) -> 
     try:
         reader_of(model)
     except ArgumentError as error:
-        return [("intervals", f"none. {_capital(str(error))}")]
+        return [_none(str(error))]
     return _groups(model, n, noise) if isinstance(model, Grouped) and procedure == _COUNTS and noise is not None else []
 
 
@@ -62,11 +66,32 @@ def _cells(model: CrossTable | Histogram, n: int, procedure: str, noise: float |
     half = _HALF_WIDTH * noise * model.sensitivity * math.sqrt(1 - 1 / model.cells)
     word = "cell" if isinstance(model, CrossTable) else "bin"
     text = f"{model.cells:,} {word}s of {_count(n / model.cells)} records on average"
-    text += f"; the count of one is known to +/- {half:,.3g} (90 %)"
+    text += f"; the count of one is known to +/- {_count(half)} (90 %)"
     if half > n / model.cells:
         advice = "fewer columns, levels or bins" if word == "cell" else "fewer bins"
         text += f". That is more than an average {word} holds: take {advice}, or a larger epsilon"
     return [(f"{word}s", text)]
+
+
+def _joint(model: Tables) -> list[tuple[str, str]]:
+    """The columns that one table of a network counts together: of others a share has no interval."""
+    if not isinstance(model, BayesianNetwork):
+        return []
+    held = [frozenset((*model.above[table.node], table.node)) for table in model.tables]
+    largest = [each for each in held if not any(each < other for other in held)]
+    if len(largest) < 2:
+        return []
+    listed = "; ".join(", ".join(name for name in model.sizes if name in each) for each in largest)
+    return [
+        (
+            "intervals",
+            f"for columns that one table counts together: {listed}. Other combinations get shares without intervals",
+        )
+    ]
+
+
+def _none(reason: str) -> tuple[str, str]:
+    return "intervals", f"none. {_capital(reason.removeprefix('no interval: '))}"
 
 
 def _count(records: float) -> str:
