@@ -113,7 +113,8 @@ class Plan:
             ("digest", self.digest[:16]),
         ]
         # After what is expected: what a reader of this release will be refused, and how large a cell should be.
-        rows[7:7] = plan_notes.notes(self.model, self.n, self.procedure, dict(self.parameters).get("noise"))
+        noise = dict(self.parameters).get("noise")
+        rows[7:7] = plan_notes.notes(self.model, self.n, self.procedure, noise, self.keep)
         if self.note:
             rows.insert(3, ("note", self.note))
         if clipping := clipping_of(self.model):

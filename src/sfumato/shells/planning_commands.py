@@ -81,7 +81,8 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
     try:
         widths = spec.expected_widths(planned)
     except ArgumentError as error:
-        # The release would refuse intervals with the same sentence: said here, before anything is spent.
+        # The release would refuse intervals with the same sentence: said here, before anything is spent, and once.
+        text = "\n".join(line for line in text.split("\n") if not line.startswith("intervals "))
         emit(as_json, {**planned.to_json(), "no_intervals": str(error)}, f"{text}\nintervals  none: {error}")
         return
     if widths is None:
