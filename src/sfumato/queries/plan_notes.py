@@ -55,12 +55,17 @@ def _cells(model: CrossTable | Histogram, n: int, procedure: str, noise: float |
         ]
     half = _HALF_WIDTH * noise * model.sensitivity * math.sqrt(1 - 1 / model.cells)
     word = "cell" if isinstance(model, CrossTable) else "bin"
-    text = f"{model.cells:,} {word}s of {n / model.cells:,.3g} records on average"
-    text += f"; the count of one is known to +/- {half:,.3g} (90 %)"
+    text = f"{model.cells:,} {word}s of {_count(n / model.cells)} records on average"
+    text += f"; the count of one is known to +/- {_count(half)} (90 %)"
     if half > n / model.cells:
         advice = "fewer columns, levels or bins" if word == "cell" else "fewer bins"
         text += f". That is more than an average {word} holds: take {advice}, or a larger epsilon"
     return [(f"{word}s", text)]
+
+
+def _count(records: float) -> str:
+    """A number of records with three digits, or whole: 3.41, 24.2, 1,000."""
+    return f"{records:,.0f}" if records >= 99.95 else f"{records:.3g}"
 
 
 def _capital(sentence: str) -> str:

@@ -76,8 +76,7 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
 
     spec = Spec.load(file)
     planned = spec.plan(n)
-    # A plan has no schema; the unit that it protects is known here.
-    text = str(planned).replace("one row replaced", f"one {spec.schema.unit} replaced")
+    text = _with_schema(planned, spec.schema)
     try:
         widths = spec.expected_widths(planned)
     except ArgumentError as error:
@@ -91,6 +90,18 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
         # The widths say what the noise of a gradient means.
         lines = [line for line in text.split("\n") if not line.startswith("expected ")]
         emit(as_json, {**planned.to_json(), "expected_widths": widths.to_json()}, "\n".join([*lines, "", str(widths)]))
+
+
+def _with_schema(planned: Any, schema: Any) -> str:
+    """The plan in words, with what only the schema says: the unit, the column with its bounds, and what missing cells count as."""
+    from sfumato.models.clipping import clipping_of, missing_of
+
+    text = str(planned).replace("one row replaced", f"one {schema.unit} replaced")
+    if clipping := clipping_of(planned.model):
+        text = text.replace(clipping, clipping_of(planned.model, schema), 1)
+    if missing := missing_of(planned.model, schema):
+        text = text.replace("\nrecords  ", f"\nmissing    {missing}\nrecords  ", 1)
+    return text
 
 
 def rehearse(

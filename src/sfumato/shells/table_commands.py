@@ -11,7 +11,7 @@ from sfumato.shells.forged_files import blames_a_forged_file
 from sfumato.shells.printing import Json, emit
 from sfumato.shells.query_commands import ReleaseFile, opened
 
-Level = Annotated[float, typer.Option(help="How often an interval should hold the truth.")]
+Level = Annotated[float, typer.Option(help="How often an interval should hold the share or count.")]
 Interval = Annotated[
     float | None, typer.Option(help="Level of intervals, such as 0.9; from noisy counts. None if left out.")
 ]
