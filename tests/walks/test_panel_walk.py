@@ -197,7 +197,6 @@ def test_releases_say_what_missing_cells_count_as_and_write_years_and_dates_as_s
         (
             'family = "BoundedMean"\ncolumn = "interview"',
             [
-                "clipping   each value of interview is first clipped to [2021-01-01, 2022-12-31]",
                 "missing    empty cells and missing codes count as declared: interview as 2021-12-31.",
             ],
         ),

@@ -3,48 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 
-from sfumato.errors import ArgumentError
 from sfumato.models.families.cross_table import CrossTable
 from sfumato.models.families.histogram import Histogram
-from sfumato.models.gibbs import Gibbs
 from sfumato.models.networks._tables import Tables
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.queries.statistics import network_tables
-from sfumato.queries.statistics.table import reader_of
 
 # The procedure that releases noisy counts.
 _COUNTS = "noisy-totals"
 # 90 % of a normal law lie within so many deviations: the usual level of an interval.
 _HALF_WIDTH = 1.6448536269514722
-# Procedures of regressions whose releases hold what intervals are computed from: the second one if it keeps its transcript.
-_SHAPED, _PATH = "shaped-path", "path"
 
 
-def notes(
-    model: FamilyOrGibbs, n: int, procedure: str, noise: float | None, keep: Collection[str] = ()
-) -> list[tuple[str, str]]:
+def notes(model: FamilyOrGibbs, n: int, procedure: str, noise: float | None) -> list[tuple[str, str]]:
     """Lines of a printed plan, each with its heading."""
     if isinstance(model, Tables):
         reason = network_tables.unreadable(model, procedure == _COUNTS)
         return [] if reason is None else [("intervals", f"none. {_capital(reason.removeprefix('no interval: '))}")]
     if isinstance(model, CrossTable | Histogram):
         return _cells(model, n, procedure, noise)
-    try:
-        reader_of(model)
-    except ArgumentError as error:
-        # The sentence with which the release would refuse.
-        return [("intervals", f"none. {_capital(str(error))}")]
-    return _of_regression(procedure, keep) if isinstance(model, Gibbs) else []
-
-
-def _of_regression(procedure: str, keep: Collection[str]) -> list[tuple[str, str]]:
-    """That nothing is released from which intervals of coefficients follow."""
-    if procedure == _SHAPED or (procedure == _PATH and "transcript" in keep):
-        return []
-    advice = "keep=('transcript',)" if procedure == _PATH else "goal='estimate'"
-    return [("intervals", f"none, neither of coefficients nor of predictions. They need {advice}, at the same price")]
+    return []
 
 
 def _cells(model: CrossTable | Histogram, n: int, procedure: str, noise: float | None) -> list[tuple[str, str]]:
@@ -55,17 +34,12 @@ def _cells(model: CrossTable | Histogram, n: int, procedure: str, noise: float |
         ]
     half = _HALF_WIDTH * noise * model.sensitivity * math.sqrt(1 - 1 / model.cells)
     word = "cell" if isinstance(model, CrossTable) else "bin"
-    text = f"{model.cells:,} {word}s of {_count(n / model.cells)} records on average"
-    text += f"; the count of one is known to +/- {_count(half)} (90 %)"
+    text = f"{model.cells:,} {word}s of {n / model.cells:,.3g} records on average"
+    text += f"; the count of one is known to +/- {half:,.3g} (90 %)"
     if half > n / model.cells:
         advice = "fewer columns, levels or bins" if word == "cell" else "fewer bins"
         text += f". That is more than an average {word} holds: take {advice}, or a larger epsilon"
     return [(f"{word}s", text)]
-
-
-def _count(records: float) -> str:
-    """A number of records with three digits, or whole: 3.41, 24.2, 1,000."""
-    return f"{records:,.0f}" if records >= 99.95 else f"{records:.3g}"
 
 
 def _capital(sentence: str) -> str:

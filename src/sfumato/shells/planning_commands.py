@@ -76,32 +76,21 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
 
     spec = Spec.load(file)
     planned = spec.plan(n)
-    text = _with_schema(planned, spec.schema)
+    # A plan has no schema; the unit that it protects is known here.
+    text = str(planned).replace("one row replaced", f"one {spec.schema.unit} replaced")
     try:
         widths = spec.expected_widths(planned)
     except ArgumentError as error:
         # The release would refuse intervals with the same sentence: said here, before anything is spent, and once.
-        text = "\n".join(line for line in text.split("\n") if not line.startswith("intervals "))
+        text = "\n".join(line for line in _with_missing(text, spec).split("\n") if not line.startswith("intervals "))
         emit(as_json, {**planned.to_json(), "no_intervals": str(error)}, f"{text}\nintervals  none: {error}")
         return
     if widths is None:
-        emit(as_json, planned.to_json(), text)
+        emit(as_json, planned.to_json(), _with_missing(text, spec))
     else:
         # The widths say what the noise of a gradient means.
-        lines = [line for line in text.split("\n") if not line.startswith("expected ")]
+        lines = [line for line in _with_missing(text, spec).split("\n") if not line.startswith("expected ")]
         emit(as_json, {**planned.to_json(), "expected_widths": widths.to_json()}, "\n".join([*lines, "", str(widths)]))
-
-
-def _with_schema(planned: Any, schema: Any) -> str:
-    """The plan in words, with what only the schema says: the unit, the column with its bounds, and what missing cells count as."""
-    from sfumato.models.clipping import clipping_of, missing_of
-
-    text = str(planned).replace("one row replaced", f"one {schema.unit} replaced")
-    if clipping := clipping_of(planned.model):
-        text = text.replace(clipping, clipping_of(planned.model, schema), 1)
-    if missing := missing_of(planned.model, schema):
-        text = text.replace("\nrecords  ", f"\nmissing    {missing}\nrecords  ", 1)
-    return text
 
 
 def rehearse(
@@ -194,3 +183,11 @@ def compare(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
     count = spec.records() if n is None else n
     allowed = comparison(spec.model, count, spec.price["epsilon"], spec.price["delta"])
     emit(as_json, allowed.to_json(), str(allowed))
+
+
+def _with_missing(text: str, spec: Any) -> str:
+    """The plan's text with what empty cells and missing codes count as, which only the schema says."""
+    from sfumato.models.clipping import missing_of
+
+    missing = missing_of(spec.model, spec.schema)
+    return text.replace("\nrecords  ", f"\nmissing    {missing}\nrecords  ", 1) if missing else text

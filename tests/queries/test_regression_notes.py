@@ -7,7 +7,6 @@ import sfumato as sf
 
 SCHEMA = sf.Schema({"age": sf.Number(18, 90), "ill": sf.Boolean()}, target="ill", name="clinic")
 LEVELS = sf.Schema({"age": sf.Number(18, 90), "ill": sf.Category(["a", "b", "c"])}, target="ill", name="clinic")
-POINTS = np.log([[0.5, 0.5], [0.2, 0.8]])
 
 
 def line_of(plan):
@@ -41,9 +40,3 @@ def test_a_regression_with_intervals_has_no_such_line(choices):
 def test_a_multinomial_regression_is_not_advised_to_plan_what_has_no_intervals_either(goal):
     plan = sf.plan(sf.regression("multinomial", LEVELS), 500, 1.0, 1e-6, goal=goal)
     assert line_of(plan).startswith("intervals  none. Intervals from a transcript are for convex, smooth losses")
-
-
-def test_families_without_intervals_say_so():
-    finite = sf.plan(sf.families.Finite(POINTS, [0, 1], [0.5, 0.5]), 500, 1.0, 1e-6)
-    assert line_of(finite).startswith("intervals  none. A finite family has points")
-    assert line_of(sf.plan(sf.families.BetaBernoulli(), 500, 1.0, 1e-6)) == ""
