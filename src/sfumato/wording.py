@@ -60,6 +60,8 @@ def describe(release: Any) -> str:
     ]
     if clipping := clipping_in_words(release):
         rows.append(("clipping", clipping))
+    if missing := missing_in_words(release):
+        rows.append(("missing", missing))
     if release.plan["mechanism"] == "langevin-path" and release.draws.transcript is not None:
         rows.append(("note", "the average of a noisy path leans outwards; estimate() and interval() correct it"))
     if release.kind == "draws" and release.plan["mechanism"] == "noisy-statistics":
@@ -83,6 +85,18 @@ def clipping_in_words(release: Any) -> str:
 
     try:
         return clipping_of(model_from_json(release.plan["model"]), Schema.from_json(release.schema["document"]))
+    except (SfumatoError, AttributeError, KeyError):
+        return ""
+
+
+def missing_in_words(release: Any) -> str:
+    """What empty cells and missing codes count as; "" where the record cannot be read."""
+    from sfumato.models.clipping import missing_of
+    from sfumato.models.reading import model_from_json
+    from sfumato.schema import Schema
+
+    try:
+        return missing_of(model_from_json(release.plan["model"]), Schema.from_json(release.schema["document"]))
     except (SfumatoError, AttributeError, KeyError):
         return ""
 

@@ -14,7 +14,7 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.plain_numbers import made_by
 from sfumato.procedures.protocol import Parameters, Task
-from sfumato.queries import plan_notes
+from sfumato.queries import plan_notes, regression_notes
 
 GOALS = ("draws", "estimate")
 # Version 1 named no procedure and held the words of the expectation.
@@ -115,6 +115,7 @@ class Plan:
         ]
         # After what is expected: what a reader of this release will be refused, and how large a cell should be.
         rows[7:7] = plan_notes.notes(self.model, self.n, self.procedure, dict(self.parameters).get("noise"))
+        rows[7:7] = regression_notes.notes(self.model, self.procedure, self.keep)
         if self.note:
             rows.insert(3, ("note", self.note))
         if clipping := clipping_of(self.model):

@@ -13,8 +13,10 @@ from sfumato.models import families
 from sfumato.models.families._vectors import Vectors
 from sfumato.models.grouped import Grouped
 from sfumato.models.model import LOSSES
-from sfumato.schema import Date, Number, Schema
+from sfumato.schema import Boolean, Date, Number, Schema
 
+# From this size on thousands are separated by commas.
+_GROUPED = 10_000
 # Columns of a regression that are listed with their bounds; the schema has the others.
 _LISTED = 8
 
@@ -40,9 +42,38 @@ def clipping_of(model: Any, schema: Schema | None = None) -> str:
     return f"each {column} is first clipped to {shown}: values beyond the bounds count as the bound.{means}"
 
 
+def missing_of(model: Any, schema: Schema) -> str:
+    """What an empty cell or a missing code of the columns that the model reads counts as; "" where they cannot be named."""
+    try:
+        names = list(schema.columns) if model.summed == LOSSES else list(model.columns(schema))
+    except ArgumentError:  # a schema that the model does not fit
+        return ""
+    listed = ", ".join(f"{name} as {_missing(schema.columns[name])}" for name in names[:_LISTED])
+    more = f" and {len(names) - _LISTED} more columns as the schema declares" if len(names) > _LISTED else ""
+    return f"empty cells and missing codes count as declared: {listed}{more}." if names else ""
+
+
+def _missing(column: Any) -> str:
+    if isinstance(column, Number):
+        return column.shown(column.missing)
+    return ("yes" if column.missing else "no") if isinstance(column, Boolean) else str(column.missing)
+
+
 def in_brackets(low: float, high: float) -> str:
-    """Bounds as [0, 200,000]."""
-    return f"[{low:,.10g}, {high:,.10g}]"
+    """Bounds as [0, 200,000]; numbers of four digits, which may be years, without a comma."""
+    return f"[{_number(low)}, {_number(high)}]"
+
+
+def _number(value: float) -> str:
+    return f"{value:.10g}" if abs(value) < _GROUPED else f"{value:,.10g}"
+
+
+def _bounds_of(column: Number) -> str:
+    """Declared bounds; of dates as dates, with the days that results are counted in."""
+    if not isinstance(column, Date):
+        return in_brackets(column.lower, column.upper)
+    days = f"{column.lower:.0f} to {column.upper:.0f}"
+    return f"[{column.shown(column.lower)}, {column.shown(column.upper)}] (counted in days since 1970-01-01: {days})"
 
 
 def _bounds(model: Any) -> tuple[float, float] | None:
@@ -58,14 +89,6 @@ def _bounds(model: Any) -> tuple[float, float] | None:
     return (0.0, float(model.trials)) if isinstance(model, families.BetaBinomial) else None
 
 
-def _of_column(column: Number) -> str:
-    """The declared bounds; those of dates in days, as every result, and as dates."""
-    if not isinstance(column, Date):
-        return in_brackets(column.lower, column.upper)
-    dates = f"{column.shown(column.lower)} to {column.shown(column.upper)}"
-    return f"{in_brackets(column.lower, column.upper)} days since 1970-01-01 ({dates})"
-
-
 def _declared(model: Any, schema: Schema | None, bounds: tuple[float, float]) -> tuple[str, str]:
     """The column's name with its own bounds, which may be narrower than the model's; "value" where no schema is known."""
     if schema is None:
@@ -75,7 +98,7 @@ def _declared(model: Any, schema: Schema | None, bounds: tuple[float, float]) ->
     except ArgumentError:  # a schema that the model does not fit: the model's own bounds are all that is known
         return "value", in_brackets(*bounds)
     column = schema.columns[name]
-    return f"value of {name}", _of_column(column) if isinstance(column, Number) else in_brackets(*bounds)
+    return f"value of {name}", _bounds_of(column) if isinstance(column, Number) else in_brackets(*bounds)
 
 
 def _of_columns(schema: Schema) -> str:
@@ -83,6 +106,6 @@ def _of_columns(schema: Schema) -> str:
     numbers = [(name, column) for name, column in schema.columns.items() if isinstance(column, Number)]
     if not numbers:
         return ""
-    listed = ", ".join(f"{name} to {_of_column(column)}" for name, column in numbers[:_LISTED])
+    listed = ", ".join(f"{name} to {_bounds_of(column)}" for name, column in numbers[:_LISTED])
     more = f" and {len(numbers) - _LISTED} more columns to the bounds in the schema" if len(numbers) > _LISTED else ""
     return f"values were first clipped, {listed}{more}: values beyond the bounds count as the bound."

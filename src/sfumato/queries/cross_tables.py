@@ -18,12 +18,14 @@ from sfumato._validate import visible
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.models import families
+from sfumato.models.families._bins import labels_in
 from sfumato.models.families.cross_table import CrossTable
 from sfumato.queries.shares_by_level import Shares, aligned, place_of
 from sfumato.queries.statistics import cell_counts, count_laws
 from sfumato.queries.statistics.cell_counts import Counted
 from sfumato.queries.statistics.count_laws import REFERENCE, ShareLaw
 from sfumato.queries.statistics.protocol import numbers_of
+from sfumato.schema import Schema
 
 # What a cross table shows: shares of all records, numbers of records, the last column given the others, or the reverse.
 SHARES, COUNTS, BY_ROW, BY_COLUMN = "shares", "counts", "row shares", "column shares"
@@ -43,6 +45,7 @@ class Crossed:
     n: int
     shares: Array
     counted: Counted | None
+    schema: Schema | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -52,7 +55,8 @@ class Crossed:
     @property
     def levels(self) -> dict[str, tuple[Any, ...]]:
         """Column -> levels; bins in words."""
-        return dict(self.model.levels_of)
+        columns, edges = {} if self.schema is None else self.schema.columns, dict(self.model.bins)
+        return {name: labels_in(columns.get(name), each, edges.get(name)) for name, each in self.model.levels_of}
 
     def law(self, own: Mapping[str, int], given: Mapping[str, int]) -> ShareLaw:
         """The law of the share of some levels, among all records or among those with the levels `given`."""
@@ -77,8 +81,8 @@ def is_cross(plan: Mapping[str, Any]) -> bool:
     return bool(plan["model"].get("family") == CrossTable.name)
 
 
-def read(draws: Draws, plan: Mapping[str, Any]) -> Crossed:
-    """The cross table of a release; another model is refused."""
+def read(draws: Draws, plan: Mapping[str, Any], schema: Schema | None = None) -> Crossed:
+    """The cross table of a release; another model is refused. With the schema, bins of dates are named by dates."""
     if not is_cross(plan):
         raise ArgumentError("only a release of sf.families.CrossTable is a cross table; this one is of another model.")
     model: CrossTable = families.from_json(plan["model"])
@@ -86,7 +90,7 @@ def read(draws: Draws, plan: Mapping[str, Any]) -> Crossed:
     if draws.totals is not None:
         variance = (numbers_of(plan).noise * model.sensitivity) ** 2
         counted = Counted(tuple(name for name, _ in model.levels_of), draws.totals.reshape(model.axes), variance)
-    return Crossed(model, int(plan["n"]), draws.flat().mean(axis=0).reshape(model.axes), counted)
+    return Crossed(model, int(plan["n"]), draws.flat().mean(axis=0).reshape(model.axes), counted, schema)
 
 
 def marginal(table: Crossed, columns: str | Sequence[str], interval: float | None = None) -> Shares:

@@ -6,6 +6,7 @@ of a bin even without noise. Every sentence says so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from sfumato._quadrature import Array
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.models import families
+from sfumato.models.families._bins import labels_in
 from sfumato.models.families.histogram import Histogram
 from sfumato.queries.questions import Reply
 from sfumato.queries.shares_by_level import Shares
@@ -24,6 +26,7 @@ from sfumato.queries.statistics import count_laws
 from sfumato.queries.statistics.count_laws import Noisy, ShareLaw, share_law
 from sfumato.queries.statistics.protocol import Released, numbers_of
 from sfumato.queries.statistics.shares import prior_of_share, read
+from sfumato.schema import Date, Schema
 
 SHARES, COUNTS = "shares", "counts"
 _NO_COUNTS = (
@@ -41,6 +44,7 @@ class HistogramView:
     bins: Shares
     totals: Array | None
     variance: float
+    date: Date | None = None
 
     def __getitem__(self, bin_label: str) -> float:
         """The estimate of one bin, by its label such as "[18, 65)"."""
@@ -72,9 +76,11 @@ class HistogramView:
         )
         edges = self.model.edges[0], self.model.edges[-1]
         low, high = (float(np.clip(end, *edges)) for end in (value - half, value + half))
+        shown = [self._shown(each, half) for each in (float(np.clip(value, *edges)), low, high)]
         sentence = (
-            f"Mean about {np.clip(value, *edges):.4g} ({100 * share:g} % interval {low:.4g} to {high:.4g}), if every record lay in "
-            f"the middle of its bin: an approximation by bins, off by up to {width / 2:.4g}, half the widest bin, beyond that."
+            f"Mean about {shown[0]} ({100 * share:g} % interval {shown[1]} to {shown[2]}), if every record lay in the middle of "
+            f"its bin: an approximation by bins, off by up to {width / 2:.4g}{' days' if self.date else ''}, half the widest bin, "
+            "beyond that."
         )
         return Reply((low, float(np.clip(value, *edges)), high), sentence, float(width / 2))
 
@@ -93,10 +99,19 @@ class HistogramView:
         heights = np.maximum.accumulate([0.0, *(law.share_median() for law in laws), 1.0])
         value = float(np.interp(at, heights, edges))
         sentence = (
-            f"{at:g}-quantile about {value:.4g}, interpolated in its bin; it lies between the edges {low:g} and {high:g} with "
-            f"probability {share:g} (an approximation by bins: the bins' edges are all that was counted)."
+            f"{at:g}-quantile about {self._shown(value, abs(value) / 100)}, interpolated in its bin; it lies between the edges "
+            f"{self._shown(low)} and {self._shown(high)} with probability {share:g} (an approximation by bins: the bins' edges are "
+            "all that was counted)."
         )
         return Reply((low, value, high), sentence)
+
+    def _shown(self, value: float, error: float = 0.0) -> str:
+        """A date; or a number, with two digits of its error where that is known."""
+        if self.date is not None:
+            return self.date.shown(value)
+        if not error or abs(value) >= 1e12:
+            return f"{value:.12g}"
+        return f"{value:.{min(max(1 - math.floor(math.log10(error)), 0), 12)}f}"
 
     def _middles(self) -> Array:
         """The middle of each bin; of whole numbers the middle of the values that it holds, b - 1 the last of [a, b)."""
@@ -132,12 +147,17 @@ class HistogramView:
         return f"{self.bins}\n\n{self.note}"
 
 
-def histogram(draws: Draws, plan: Mapping[str, Any], of: str = SHARES, level: float = 0.9) -> HistogramView:
-    """The histogram of a release with intervals; another model is refused."""
+def histogram(
+    draws: Draws, plan: Mapping[str, Any], of: str = SHARES, level: float = 0.9, schema: Schema | None = None
+) -> HistogramView:
+    """The histogram of a release with intervals; another model is refused. With the schema, bins of dates are named by dates."""
     _validate.one_of("of", of, (SHARES, COUNTS))
     share = _validate.between("level", level, 0.0, 1.0)
     if plan["model"].get("family") != Histogram.name:
-        raise ArgumentError("only a release of sf.families.Histogram is a histogram; this one is of another model.")
+        raise ArgumentError(
+            "only a release of sf.families.Histogram is a histogram; this one is of another model, whose summary() has its shares "
+            "or estimates with intervals."
+        )
     model: Histogram = families.from_json(plan["model"])
     numbers, n, totals = numbers_of(plan), int(plan["n"]), draws.totals
     variance = (numbers.noise * model.sensitivity) ** 2
@@ -155,5 +175,7 @@ def histogram(draws: Draws, plan: Mapping[str, Any], of: str = SHARES, level: fl
         reader = read(model, model, Released(n, numbers, draws.flat(), totals))
         ends = np.stack([reader(share, True)[0], reader(0.01, True).mean(axis=0), reader(share, True)[1]])
     what = "records" if of == COUNTS else "share"
-    bins = Shares(("bin",), (model.labels,), ends[1], ends[0], ends[2], share, what)
-    return HistogramView(model, n, bins, totals, variance)
+    column = None if schema is None else schema.columns[model.columns(schema)[0]]
+    labels = labels_in(column, model.labels, model.edges)
+    bins = Shares(("bin",), (labels,), ends[1], ends[0], ends[2], share, what)
+    return HistogramView(model, n, bins, totals, variance, column if isinstance(column, Date) else None)

@@ -63,8 +63,9 @@ class NetworkQuestions:
     def histogram(self, of: str = "shares", level: float = 0.9) -> Any:
         """The released histogram of a number: the "shares" or "counts" of its bins with intervals, and approximate quantiles."""
         from sfumato.queries import histograms
+        from sfumato.schema import Schema
 
-        return histograms.histogram(self.draws, self.plan, of, level)
+        return histograms.histogram(self.draws, self.plan, of, level, Schema.from_json(self.schema["document"]))
 
     def to_pgmpy(self, *, debias: bool = True, draw: int | None = None) -> Any:
         """A released network as a pgmpy model, where pgmpy is installed."""
@@ -75,8 +76,9 @@ class NetworkQuestions:
     def _crossed(self) -> Any:
         """The cross table of a release."""
         from sfumato.queries import cross_tables
+        from sfumato.schema import Schema
 
-        return cross_tables.read(self.draws, self.plan)
+        return cross_tables.read(self.draws, self.plan, Schema.from_json(self.schema["document"]))
 
     def group_sizes(self, level: float = 0.9) -> Any:
         """How many records each group of a release by group holds, with intervals of this level; from its noisy counts."""

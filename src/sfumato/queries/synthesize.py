@@ -18,6 +18,8 @@ from sfumato.schema import Date, Number
 FORMS = ("mapping", "arrow", "pandas")
 # Rows that are drawn together, to bound memory.
 _BLOCK = 1 << 16
+# Whole numbers below this one are exact as floats.
+_WHOLE = 2**53
 
 
 def synthesize(network: Network, rows: int, randomness: Any = None, to: str = "mapping") -> Any:
@@ -72,7 +74,10 @@ def _values(network: Network, name: str, codes: NDArray[np.int64], rng: np.rando
     edges = dict(network.model.bins)[name] if isinstance(network.model, BayesianNetwork) else ()
     numbers = _spread(column, np.array(edges, dtype=np.float64), codes, rng)
     # Dates are written as the table writes them, so that the same schema reads the synthetic one.
-    return np.array([column.written(day) for day in numbers], dtype=object) if isinstance(column, Date) else numbers
+    if isinstance(column, Date):
+        return np.array([column.written(day) for day in numbers], dtype=object)
+    exact = column.integer and max(abs(column.lower), abs(column.upper)) < _WHOLE
+    return numbers.astype(np.int64) if exact else numbers
 
 
 def _spread(

@@ -17,6 +17,7 @@ from sfumato import _validate
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.models import families
+from sfumato.models.families._bins import labels_in
 from sfumato.models.networks._columns import words
 from sfumato.models.networks._elimination import joint
 from sfumato.models.networks._tables import Factor, Tables
@@ -89,7 +90,7 @@ def _levels(model: Tables, schema: Schema, name: str) -> tuple[Any, ...]:
     column = schema.columns[name]
     if column.levels is not None or not isinstance(model, BayesianNetwork):
         return tuple(column.levels or ())
-    return words(model, name)
+    return labels_in(column, words(model, name), dict(model.bins).get(name))
 
 
 def marginal(network: Network, columns: str | Sequence[str], interval: float | None = None) -> Shares:

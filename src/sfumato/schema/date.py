@@ -74,6 +74,10 @@ class Date(Number):
         shown += [f"missing_codes={list(self.missing_codes)!r}"] if self.missing_codes else []
         return f"Date({', '.join(shown)})"
 
+    def edge(self, given: Any) -> Any:
+        """A date as its number of days; days as they are."""
+        return float(_day("an edge of bins", given)) if isinstance(given, (str, datetime.date)) else given
+
     def shown(self, value: float) -> str:
         """A number of days as the nearest date, 2020-01-31."""
         return _shown(round(min(max(value, FIRST), LAST)))

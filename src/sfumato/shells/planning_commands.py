@@ -85,14 +85,15 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
     try:
         widths = spec.expected_widths(planned)
     except ArgumentError as error:
-        # The release would refuse intervals with the same sentence: said here, before anything is spent.
+        # The release would refuse intervals with the same sentence: said here, before anything is spent, and once.
+        text = "\n".join(line for line in _with_missing(text, spec).split("\n") if not line.startswith("intervals "))
         emit(as_json, {**planned.to_json(), "no_intervals": str(error)}, f"{text}\nintervals  none: {error}")
         return
     if widths is None:
-        emit(as_json, planned.to_json(), text)
+        emit(as_json, planned.to_json(), _with_missing(text, spec))
     else:
         # The widths say what the noise of a gradient means.
-        lines = [line for line in text.split("\n") if not line.startswith("expected ")]
+        lines = [line for line in _with_missing(text, spec).split("\n") if not line.startswith("expected ")]
         emit(as_json, {**planned.to_json(), "expected_widths": widths.to_json()}, "\n".join([*lines, "", str(widths)]))
 
 
@@ -197,3 +198,11 @@ def compare(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
     count = spec.records() if n is None else n
     allowed = comparison(spec.model, count, spec.price["epsilon"], spec.price["delta"])
     emit(as_json, allowed.to_json(), str(allowed))
+
+
+def _with_missing(text: str, spec: Any) -> str:
+    """The plan's text with what empty cells and missing codes count as, which only the schema says."""
+    from sfumato.models.clipping import missing_of
+
+    missing = missing_of(spec.model, spec.schema)
+    return text.replace("\nrecords  ", f"\nmissing    {missing}\nrecords  ", 1) if missing else text

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # The key that decides which model [model] describes.
 _KINDS = ("family", "regression", "network", "cross")
+# Keys of a family that may list edges of bins.
+_EDGES = ("bins", "edges")
 
 
 def known_keys(file: str, table: Any, keys: tuple[str, ...], what: str) -> None:
@@ -115,12 +117,16 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrG
     if numeric and (
         isinstance(declared, Category) or (name == families.Histogram.name and declared.levels is not None)
     ):
-        raise FormatError(f"{file}: the family {name} is of a Number; {columns[0]!r} is a {type(declared).__name__}.")
+        other = "DirichletCategorical" if isinstance(declared, Category) else "BetaBernoulli"
+        advice = f' Write family = "{other}" for the shares of its levels.' if name == families.Histogram.name else ""
+        raise FormatError(
+            f"{file}: the family {name} is of a Number; {columns[0]!r} is a {type(declared).__name__}.{advice}"
+        )
     missing = [key for key, each in parameters.items() if each.default is each.empty and key not in facts]
     if missing:
         raise FormatError(f"{file}: the family {name} needs {', '.join(missing)} in [model].")
     try:
-        model = family(**facts)
+        model = family(**_in_days(declared, facts))
     except ArgumentError as error:
         raise FormatError(f"{file}: {error}") from error
     except (TypeError, ValueError, ArithmeticError) as error:
@@ -129,6 +135,14 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrG
         given = ", ".join(f"{key} = {_validate.shown(value)}" for key, value in facts.items())
         raise FormatError(f"{file}: the family {name} cannot take these numbers: {given}.") from error
     return (grouped(model, by=by, levels=part.columns[by].levels or ()) if by else model), part
+
+
+def _in_days(column: Any, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts, with dates among the edges of a Date column as numbers of days."""
+    from sfumato.models.families._bins import in_numbers
+
+    edges = _EDGES if isinstance(column, Number) else ()
+    return {key: in_numbers(column, each) if key in edges else each for key, each in facts.items()}
 
 
 def _declared(column: Any) -> dict[str, Any]:

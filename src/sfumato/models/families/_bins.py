@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
-from sfumato.schema import Number
+from sfumato.schema import Date, Number
 
 Edges = tuple[float, ...]
 # Most bins of a histogram: more are finer than a page or an interval can show.
@@ -177,6 +177,21 @@ def labels_of(edges: Edges, whole: bool = False) -> tuple[str, ...]:
         ends = [*edges[1:-1], edges[-1] + 1]
         labels = [shown[k] if ends[k] - edges[k] == 1 else label for k, label in enumerate(labels)]
     return tuple(labels)
+
+
+def in_numbers(column: Number, given: Any) -> Any:
+    """Bins as a caller gives them, with dates among the edges of a Date column as numbers of days."""
+    return [column.edge(edge) for edge in given] if _is_list(given) else given
+
+
+def labels_in(column: object, labels: tuple[Any, ...], edges: Edges | None) -> tuple[Any, ...]:
+    """The bins as a reader of this column writes its values: of a Date in dates, else the labels as they are."""
+    if not isinstance(column, Date) or edges is None:
+        return labels
+    # A record is a whole day: the first one of a bin is the first at or after its lower edge.
+    days = [column.shown(math.ceil(edge)) for edge in edges]
+    dates = [f"[{a}, {b})" for a, b in pairwise(days)]
+    return (*dates[:-1], f"[{days[-2]}, {days[-1]}]")
 
 
 def _shown(edges: Edges) -> list[str]:

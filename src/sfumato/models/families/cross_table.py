@@ -89,7 +89,7 @@ class CrossTable(DirichletCategorical):
         """The table of these columns; `bins` gives for Number columns a number of bins, the edges, or {"width": 5}."""
         names = _named(schema, columns)
         edges = {}
-        for name, given in dict(bins or {}).items():
+        for name, given in _pairs("bins", bins or {}):
             column = schema.columns.get(name)
             if name not in names or not isinstance(column, Number):
                 raise ArgumentError(f"bins names {name!r}: only Number columns of the cross table are cut into bins.")
@@ -97,8 +97,9 @@ class CrossTable(DirichletCategorical):
         levels: dict[str, Any] = {name: schema.columns[name].levels or () for name in names}
         for name in names:
             if schema.columns[name].levels is None and name not in edges:
+                kind = type(schema.columns[name]).__name__
                 raise ArgumentError(
-                    f"column {name!r} is a Number: give its bins, such as bins = {{ {name} = 5 }}, edges or a width."
+                    f"column {name!r} is a {kind}: give its bins, such as bins = {{ {name} = 5 }}, edges or a width."
                 )
         return cls(levels, edges, alpha, [name for name in edges if getattr(schema.columns[name], "integer", False)])
 
@@ -168,8 +169,12 @@ class CrossTable(DirichletCategorical):
 def _pairs(what: str, given: Any) -> list[tuple[str, Any]]:
     """A mapping from column names, or its items as a document holds them."""
     items = list(given.items()) if isinstance(given, Mapping) else given
-    if isinstance(items, str) or not all(
-        isinstance(item, Sequence) and len(item) == 2 and isinstance(item[0], str) and item[0] for item in items
+    if (
+        isinstance(items, str)
+        or not isinstance(items, Sequence)
+        or not all(
+            isinstance(item, Sequence) and len(item) == 2 and isinstance(item[0], str) and item[0] for item in items
+        )
     ):
         raise ArgumentError(f"{what} must be a mapping from column names; got {given!r}.")
     if len({name for name, _ in items}) != len(items):
@@ -193,12 +198,13 @@ def _column_edges(name: str, column: Number, given: Any) -> tuple[float, ...]:
         raise ArgumentError(
             f"bins of {name!r} must be a number, a list of edges or {{ width = 5 }}; got {dict(given)!r}."
         )
-    bins = None if width is not None else given
+    bins = None if width is not None else _named_error(name, partial(_bins.in_numbers, column, given))
     read = partial(_bins.read_edges, column.lower, column.upper, bins, width, whole=column.integer)
-    return _named_error(name, read)
+    edges: tuple[float, ...] = _named_error(name, read)
+    return edges
 
 
-def _named_error(name: str, read: Callable[[], tuple[float, ...]]) -> tuple[float, ...]:
+def _named_error(name: str, read: Callable[[], Any]) -> Any:
     """The result, or its refusal with the name of the column."""
     try:
         return read()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,10 @@ def checked_bins(pairs: list[tuple[Any, Any]], levels: Mapping[str, Any]) -> tup
 
 
 def _rising(name: str, given: Any) -> Edges:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ArgumentError(
+            f"bins[{name!r}] must be a number of bins or a list of edges; got {_validate.shown(given)}."
+        )
     edges = tuple(_validate.finite(f"bins[{name!r}]", edge) for edge in given)
     if len(edges) < 3 or any(b <= a for a, b in pairwise(edges)):
         raise ArgumentError(f"bins[{name!r}] must be rising edges of at least two bins; got {list(edges)!r}.")
@@ -52,12 +56,14 @@ def edges_of(schema: Schema, bins: Mapping[str, Any], named: set[str]) -> dict[s
         column = schema.columns.get(name)
         if name not in named or not isinstance(column, Number):
             raise ArgumentError(f"bins[{name!r}]: only Number columns of the network are cut into bins.")
-        edges = given
+        edges = _bins.in_numbers(column, given)
         if hasattr(given, "__index__"):
             count = _validate.whole(
                 f"bins[{name!r}]", given, 2, _MOST_BINS, "every bin is a cell of the network's tables"
             )
-            edges = _bins.equal_edges(column.lower, column.upper, count)
+            # Bins of whole numbers end at whole numbers, unless there are more bins than numbers.
+            whole = column.integer and count <= column.upper - column.lower
+            edges = _bins.equal_edges(column.lower, column.upper, count, whole)
         rising[name] = _rising(name, edges)
     return rising
 
@@ -68,7 +74,8 @@ def levels_of(schema: Schema, name: str, edges: Mapping[str, Edges]) -> Any:
     if column.levels is not None:
         return column.levels
     if name not in edges:
-        raise ArgumentError(f"column {name!r} is a Number: give bins={{{name!r}: [public edges]}} or a number of bins.")
+        kind = type(column).__name__
+        raise ArgumentError(f"column {name!r} is a {kind}: give bins={{{name!r}: [public edges]}} or a number of bins.")
     return len(edges[name]) - 1
 
 

@@ -99,7 +99,7 @@ class BayesianNetwork(Tables):
         named = {name for node, above in pairs_of("parents", parents) for name in (node, *_listed(node, above))}
         if unknown := sorted(map(str, named - set(schema.columns))):
             raise ArgumentError(f"parents name columns that the schema does not have: {', '.join(unknown)}.")
-        edges = _columns.edges_of(schema, dict(bins or {}), named)
+        edges = _columns.edges_of(schema, dict(pairs_of("bins", bins or {})), named)
         levels = {name: _columns.levels_of(schema, name, edges) for name in schema.columns if name in named}
         return cls(parents, levels, alpha, floor, adjacency, edges)
 
