@@ -46,7 +46,8 @@ def priced(name: str) -> dict[str, Any]:
     numbers = {**document, **document.get("parameters", {}), **plan.parameters.to_json()}
     return {
         "curve": document.get("name", document["curve"]),
-        "numbers": {key: value for key, value in numbers.items() if isinstance(value, int | float)},
+        # How many noisy totals are released is no price.
+        "numbers": {key: value for key, value in numbers.items() if isinstance(value, int | float) and key != "totals"},
     }
 
 

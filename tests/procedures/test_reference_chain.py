@@ -67,7 +67,7 @@ def test_the_price_is_that_of_exact_draws_under_the_words(model):
     assert exact.guarantee.curve == found.curve
     assert exact.guarantee.trust == WORDS
     for shown in (str(plan), str(plan.guarantee), plan.guarantee.table(), str(exact)):
-        assert WORDS in shown
+        assert WORDS in shown.lower()
     assert {"warmup", "length"} <= set(dict(plan.parameters))
 
 
@@ -106,9 +106,9 @@ def test_a_release_says_the_words_and_a_record_that_hides_them_is_refused(data, 
         release = sf.Release.from_bytes(pool.submit(published, 20).result())
     assert np.linalg.norm(release.draws.values) <= 1.5 * (1 + 1e-5)
     for shown in (str(release), repr(release), release.promise):
-        assert WORDS in shown
+        assert WORDS in shown.lower()
     release.save(tmp_path / "x.sfumato")
-    assert WORDS in str(sf.load(tmp_path / "x.sfumato").verify())
+    assert WORDS in str(sf.load(tmp_path / "x.sfumato").verify()).lower()
     quiet = dataclasses.replace(release, guarantee=dataclasses.replace(release.guarantee, trust="proved"))
     with pytest.raises(FormatError):
         quiet.verify()

@@ -128,7 +128,9 @@ def test_noisy_totals_are_searched_for_no_more_once_they_are_the_best(monkeypatc
     monkeypatch.setattr(planning, "plan", lambda *a, **k: asked.append(k["mechanism"]) or whole(*a, **k))
     rate = F.BetaBernoulli(1, 1)
     one = interval_widths.expected_width(whole(rate, 20_000, 2.0, 1e-6), 0.9)
-    answer = sf.plan_for_width(rate, 20_000, 0.9 * one, epsilon=2.0, draws=None)
+    with pytest.raises(CalibrationError, match="with 1 draw"):
+        sf.plan_for_width(rate, 20_000, 0.9 * one, epsilon=2.0, draws=None)
     assert asked[0] == "auto"
     assert set(asked[1:]) == {"noisy-statistics"}
+    answer = sf.plan_for_width(rate, 20_000, 1.001 * one, epsilon=2.0, draws=None)
     assert answer.plan.digest == whole(rate, 20_000, 2.0, 1e-6, draws=answer.draws).digest
