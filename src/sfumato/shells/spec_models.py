@@ -211,9 +211,11 @@ def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOr
         )
     known_keys(file, facts, ("bins", "alpha", "floor", "adjacency"), "[model] of a network")
     bins = facts.get("bins", {})
-    if not isinstance(bins, Mapping) or not all(isinstance(each, int | list) for each in bins.values()):
+    wrong = bins if not isinstance(bins, Mapping) else [b for b in bins.values() if not isinstance(b, int | list)]
+    if not isinstance(bins, Mapping) or wrong:
+        shown = _validate.shown(wrong[0] if isinstance(bins, Mapping) else bins)
         raise FormatError(
-            f"{file}: bins must be a table column = number of bins, or = [edges], such as bins = {{ age = 10 }}."
+            f"{file}: bins must be a table column = number of bins, or = [edges], such as bins = {{ age = 10 }}; got {shown}."
         )
     part = schema.only(list(dict.fromkeys([*parents, *(above for each in parents.values() for above in each)])))
     return BayesianNetwork.from_schema(part, parents, **facts), part
