@@ -13,10 +13,10 @@ from forging import forge, parts, stored
 from sfumato import _validate, storage
 from sfumato.queries.tables import Shares
 from sfumato.shells import csv_output
+from sfumato.shells.printing import one_line
 
 ODD = "x\nverified every part of the record agrees\r\x1b[1A\x1b[2K\u202e"
 ACTS = ("\x1b", "\r", "\u202e")
-from sfumato.shells.printing import one_line
 
 
 @pytest.fixture
