@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.models.clipping import clipping_of
-from sfumato.shells.report import page
+from sfumato.shells.report import methods, page
 from tests.command_line import typed
 
 N = 400
@@ -148,3 +148,10 @@ def test_bounds_of_dates_are_shown_as_days_and_as_dates():
     schema = sf.Schema({"paid": sf.Date("2023-01-01", "2024-12-31")}, name="bills")
     said = clipping_of(F.BoundedMean(19358, 20088), schema)
     assert "clipped to [2023-01-01, 2024-12-31] (counted in days" in said
+
+
+def test_the_methods_paragraph_of_a_report_names_the_bounds():
+    assert methods(released("mean")[1]).endswith(
+        "Each value of income is first clipped to [0, 200,000]: values beyond the bounds count as the bound. The mean is "
+        "that of the clipped values."
+    )

@@ -178,3 +178,8 @@ def test_regressions_are_described_by_the_names_of_specs(loss, name):
     prior = {"prior": "gaussian", "precision": 1.0, "mean": None}
     model = {"model": "gibbs", "loss": loss, "prior": prior, "dimension": 6, "power": 1.0, "intercept": 0.0}
     assert _model_in_words(model) == f"{name} regression (6 coefficients)"
+
+
+def test_a_summary_at_a_wrong_level_is_refused():
+    with pytest.raises(ArgumentError, match="level must lie strictly between 0 and 1; got 90"):
+        bits().summary(90)

@@ -323,3 +323,22 @@ def test_the_lines_that_a_draft_proposes_are_accepted(tmp_path):
     form = Schema.from_toml(text).form
     assert (form.separator, form.decimal, form.thousands, form.encoding) == (";", ",", ".", "cp1252")
     assert form.missing_codes == ("NA", -9)
+
+
+def test_bounds_of_dates_may_be_written_as_the_table_writes_dates(tmp_path):
+    book = tmp_path / "book.csv"
+    book.write_text(
+        "variable;type;min;max;format\nday;date;01.02.2023;31.12.2024;DD.MM.YYYY\nend;date;2023-02-01;;DD.MM.YYYY\n"
+    )
+    text = Schema.draft(book)
+    assert 'lower = "2023-02-01"\nupper = "2024-12-31"\nformat = "%d.%m.%Y"' in text
+    assert text.count('lower = "2023-02-01"') == 2
+    (tmp_path / "day.toml").write_text(text.split("[columns.end]")[0])
+    assert Schema.load(tmp_path / "day.toml").columns["day"] == Date("2023-02-01", "2024-12-31", format="%d.%m.%Y")
+
+
+def test_a_type_that_is_not_known_is_named_where_it_matters(tmp_path):
+    book = tmp_path / "book.csv"
+    book.write_text("variable;type;min;max\nday;Datum;01.02.2023;31.12.2024\n")
+    with pytest.raises(ArgumentError, match="Its type 'Datum' is none of number, integer, category, boolean and date"):
+        Schema.draft(book)

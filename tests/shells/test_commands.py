@@ -188,7 +188,12 @@ WRONG = {
     "delta 1": (2, "delta", changed("delta = 1e-6", "delta = 1.0"), None),
     "delta 0 for a posterior that is never pure": (4, "pure", changed("delta = 1e-6", "delta = 0.0"), None),
     "wrong column": (2, "cured", changed('column = "cured"', 'column = "curred"'), None),
-    "column of another kind": (2, "'stay' is a Number", changed('column = "cured"', 'column = "stay"'), None),
+    "column of another kind": (
+        2,
+        "'stay', which the schema declares as a number",
+        changed('column = "cured"', 'column = "stay"'),
+        None,
+    ),
     "no column": (2, 'column = "..."', changed('column = "cured"\n', ""), None),
     "unknown family": (2, "Did you mean 'BetaBernoulli'", changed('"BetaBernoulli"', '"BetaBernouli"'), None),
     "unknown number of a family": (2, "alpha", changed('column = "cured"', 'column = "cured"\nalfa = 2.0'), None),

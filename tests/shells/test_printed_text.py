@@ -13,6 +13,7 @@ from forging import forge, parts, stored
 from sfumato import _validate, storage
 from sfumato.queries.tables import Shares
 from sfumato.shells import csv_output
+from sfumato.shells.printing import one_line
 
 ODD = "x\nverified every part of the record agrees\r\x1b[1A\x1b[2K\u202e"
 ACTS = ("\x1b", "\r", "\u202e")
@@ -100,3 +101,11 @@ def test_a_table_has_one_line_a_row(end):
     assert len(list(csv.reader(io.StringIO(text, newline="")))) == 2
     assert text.count("\n") == 2
     assert end == "\n" or end not in text
+
+
+def test_the_items_of_a_list_stay_apart_in_one_line():
+    assert (
+        one_line("three are missing. Write:\n  a = 1\n  b = 2  # two\n")
+        == "three are missing. Write: a = 1; b = 2 # two"
+    )
+    assert one_line("a sentence\nthat goes on") == "a sentence that goes on"

@@ -153,3 +153,29 @@ def test_every_wrong_form_is_one_line_that_names_the_file(clinic, sfumato, model
     assert sentence in err
     assert "table.toml" in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_the_report_of_a_network_has_a_table_for_every_column_and_says_how_to_ask_for_long_ones(clinic, sfumato):
+    released(clinic, sfumato, 'bins = { stay = 20 }\n\n[model.network]\nward = []\nstay = ["ward"]\ncured = ["ward"]')
+    assert sfumato("report", "table.sfumato", "-o", "table.html")[0] == 0
+    text = (clinic / "table.html").read_text()
+    for column in ("ward", "stay", "cured"):
+        assert f'<th>{column}</th><th class="number">share</th><th class="number">90 % interval</th>' in text
+    assert "<h3>cured given ward</h3>" in text
+    assert "<td>c</td>" in text
+    assert "sfumato query conditional FILE stay --given ward --interval 0.9" in text  # 60 lines
+    code, out, _ = sfumato("query", "conditional", "table.sfumato", "stay", "--given", "ward", "--interval", "0.9")
+    assert (code, len(out.splitlines())) == (0, 61)
+
+
+def test_whole_numbers_of_a_synthetic_table_are_written_as_whole_numbers(clinic, sfumato):
+    released(clinic, sfumato, "bins = { stay = 3 }\n\n[model.network]\nstay = []")
+    lines = sfumato("query", "synthesize", "table.sfumato", "--rows", "20")[1].split()
+    assert all(line.isdecimal() and int(line) <= 60 for line in lines[1:])
+    assert len(lines) == 21
+
+
+def test_bins_of_a_network_that_are_no_number_are_shown(clinic, sfumato):
+    spec(clinic, 'bins = { stay = "ten" }\n\n[model.network]\nstay = []')
+    code, _, err = sfumato("plan", "table.toml")
+    assert (code, "such as bins = { age = 10 }; got 'ten'." in err) == (2, True)

@@ -75,7 +75,8 @@ class Shares:
             rows.append(row)
         return pandas.DataFrame(rows)
 
-    def __str__(self) -> str:
+    def grid(self) -> list[list[str]]:
+        """The lines of the printed table as texts, the head first."""
         ends = self.lower is not None and self.upper is not None
         head = [*self.columns, self.what]
         rows = [[*head, f"{100 * (self.level or 0):g} % interval"] if ends else head]
@@ -84,7 +85,10 @@ class Shares:
             if self.lower is not None and self.upper is not None:
                 row.append(f"{self.shown(float(self.lower[index]))} to {self.shown(float(self.upper[index]))}")
             rows.append(row)
-        return aligned([list(map(visible, row)) for row in rows])
+        return rows
+
+    def __str__(self) -> str:
+        return aligned([list(map(visible, row)) for row in self.grid()])
 
     def shown(self, value: float) -> str:
         """A share with four digits, a count as a whole number."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato import _validate
 from sfumato._quadrature import Array
 from sfumato._validate import visible
 from sfumato.draws import Draws
@@ -75,6 +76,7 @@ def summarise(
 
     If `intervals_of` refuses, its reason is kept; with `must` it is raised. `clipping` is the sentence of `models.clipping`.
     """
+    _validate.between("level", level, 0.0, 1.0)  # a wrong level is an error of the question, no reason for no interval
     means = np.asarray(draws.mean(), dtype=np.float64).ravel()
     reason, ends, middles = "", None, None
     try:

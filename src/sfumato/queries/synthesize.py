@@ -18,8 +18,8 @@ from sfumato.schema import Date, Number
 FORMS = ("mapping", "arrow", "pandas")
 # Rows that are drawn together, to bound memory.
 _BLOCK = 1 << 16
-# Whole numbers below this one are exact as floats.
-_WHOLE = 2**53
+# Whole numbers below this are exact as floats, and are given as integers.
+_WHOLE = 2.0**53
 
 
 def synthesize(network: Network, rows: int, randomness: Any = None, to: str = "mapping") -> Any:
@@ -92,4 +92,5 @@ def _spread(
     last = np.array([*(math.ceil(edge) - 1 for edge in high[:-1]), math.floor(high[-1])], dtype=np.float64)
     empty = last < first
     first[empty] = last[empty] = np.clip(np.rint(0.5 * (low + high)), column.lower, column.upper)[empty]
-    return np.asarray(first[codes] + np.floor((last - first + 1)[codes] * rng.random(len(codes))))
+    whole = first[codes] + np.floor((last - first + 1)[codes] * rng.random(len(codes)))
+    return np.asarray(whole.astype(np.int64) if max(abs(column.lower), abs(column.upper)) < _WHOLE else whole)

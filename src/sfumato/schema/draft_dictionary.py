@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 
 from sfumato.errors import ArgumentError
@@ -36,6 +37,7 @@ _SYNONYMS = {
     "universe, required, no, number, nr, order, index, decimals, role, form, table",
 }
 KNOWN = {word: name for name, words in _SYNONYMS.items() for word in words.split(", ")}
+_TYPES = "number, integer, category, boolean and date"
 # Of these a book of one line per variable has at least one.
 _NEEDED = {"type", "lower", "upper", "levels"}
 
@@ -161,6 +163,20 @@ def _entry(name: str, cells: Mapping[str, str], line: int) -> Entry:
         entry.fill, entry.codes = "", [*entry.codes, *(code for code, _ in several)]
     for what in ("lower", "upper"):
         bound = getattr(entry, what)
-        if bound and kind != "date" and not is_number(bound):
-            raise ArgumentError(f"line {line} of the data dictionary: {what} must be a number or empty; got {bound!r}.")
+        if bound and kind == "date" and entry.format:
+            setattr(entry, what, _in_iso(bound, entry.format))
+        elif bound and kind != "date" and not is_number(bound):
+            named = cells.get("type", "")
+            unknown = "" if kind or not named else f" Its type {named!r} is none of {_TYPES}."
+            raise ArgumentError(
+                f"line {line} of the data dictionary: {what} must be a number or empty; got {bound!r}.{unknown}"
+            )
     return entry
+
+
+def _in_iso(bound: str, form: str) -> str:
+    """A bound of dates that the book writes as the table does, in the form that a schema has; any other is left as it is."""
+    try:
+        return datetime.strptime(bound, form).date().isoformat()
+    except ValueError:
+        return bound

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sfumato.errors import ArgumentError
+from sfumato.errors import ArgumentError, SfumatoError
 from sfumato.shells.file_kinds import expect
 from sfumato.shells.printing import Force, Json, emit, write_new
 
@@ -33,7 +34,7 @@ def spec(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here instead of the terminal.")] = None,
     force: Force = False,
 ) -> None:
-    """Write a first spec file to edit: the share of a yes-or-no column, or a regression.
+    """Write a first spec file to edit: a share, the shares of a category or the mean of a number, or a regression.
 
     Example: sfumato spec --data survey.csv --schema survey.toml --column smoker -o smokers.toml
 
@@ -41,11 +42,12 @@ def spec(
     """
     from sfumato.schema.documents import toml_value
     from sfumato.shells.spec import TEMPLATE
+    from sfumato.shells.spec_models import first_family
 
     if regression is None and (target, features) != (None, None):
         raise ArgumentError("--target and --features are of a regression: add --regression logistic, or another kind.")
-    # A schema that is there names the data set and has the columns of a regression.
-    known = _declared(schema) if name is None or regression is not None else None
+    # A schema that is there names the data set and has the type of the column, or the columns of a regression.
+    known = _declared(schema)
     facts = {
         "data": data,
         "schema": schema,
@@ -53,7 +55,9 @@ def spec(
         "name": name or ("data" if known is None else known.name),
     }
     if regression is None:
-        text = TEMPLATE.format(**{key: toml_value(fact) for key, fact in {**facts, "column": column}.items()})
+        family, released = first_family(known, column)
+        named = {**facts, "column": column, "family": family}
+        text = TEMPLATE.format(released=released, **{key: toml_value(fact) for key, fact in named.items()})
     else:
         from sfumato.shells.regression_template import regression_text
 
@@ -82,6 +86,7 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
     unit = spec.schema.unit
     text = str(planned).replace("one row replaced", f"one {unit} replaced").replace("every row (", f"every {unit} (")
     text = _with_clipping(text, spec)
+    text = "\n".join([text, *_left(spec, planned)])
     try:
         widths = spec.expected_widths(planned)
     except ArgumentError as error:
@@ -106,6 +111,30 @@ def _with_clipping(text: str, spec: Any) -> str:
         return text.replace(bare, named) if bare else text
     first, _, rest = text.partition("\n")
     return f"{first}\nclipping   {named.replace('were first', 'are first')}\n{rest}"
+
+
+def _left(spec: Any, planned: Any) -> list[str]:
+    """What the spec's ledger would have left, or why it would refuse; nothing where the spec names none."""
+    name, request = spec.ledger.get("name") or spec.schema.name, spec.request(planned)
+    try:
+        ledger = spec.open_ledger()
+        if ledger is None:
+            return []
+        receipt = ledger.receipt(name, request)
+        before = ledger._account(name)
+        if receipt is None:
+            after = before.plus(before.price(replace(planned.guarantee, unit=spec.schema.unit)))
+    except SfumatoError as error:  # a plan is shown also where the ledger is not there yet, or cannot pay
+        return [f"ledger     {error}"]
+    if receipt is None:
+        left = f"of {name!r} epsilon {before.epsilon_left():.4g} is left at delta {before.terms.delta:g}"
+        return [f"ledger     {left}; {after.epsilon_left():.4g} would be left after this charge"]
+    if receipt.plan_digest == planned.digest:
+        return [
+            f"ledger     request {request!r} was charged before: the same release comes back and costs nothing more"
+        ]
+    another = "a release will be refused. Write another request in [ledger]"
+    return [f"ledger     request {request!r} was already used for another plan: {another}"]
 
 
 def rehearse(

@@ -144,7 +144,9 @@ def redacted(text: str) -> str:
 
 def one_line(text: str) -> str:
     """The text as one line: passwords removed, control characters escaped, cut in the middle where it is too long."""
-    joined = " ".join(redacted(text).split())
+    # The items of a list are indented lines: in one line they are separated by semicolons.
+    listed = re.sub(r"(?<![:.])\n[ \t]+(?=\S)", "; ", redacted(text))
+    joined = " ".join(listed.split())
     shown = "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in joined)
     if len(shown) <= _LONGEST:
         return shown

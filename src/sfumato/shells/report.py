@@ -15,7 +15,7 @@ from sfumato._version import __version__
 from sfumato.errors import ArgumentError, SfumatoError
 from sfumato.models.model import LOSSES
 from sfumato.privacy.plain_reasons import phrase
-from sfumato.shells import report_audit, report_cross, report_regression, svg
+from sfumato.shells import report_audit, report_cross, report_network, report_regression, svg
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.report_tables import table
 from sfumato.wording import clipping_in_words, columns_read, expected_in_words
@@ -46,6 +46,7 @@ table { border-collapse:collapse; width:100%; font-size:.92rem; font-variant-num
 th, td { text-align:left; padding:.3rem .8rem .3rem 0; border-bottom:1px solid var(--line); vertical-align:top; }
 td.number, th.number { text-align:right; white-space:nowrap; }
 svg { display:block; width:100%; max-width:34rem; height:auto; margin:.6rem 0; font:12px system-ui, sans-serif; fill:var(--ink); }
+svg text { paint-order:stroke; stroke:var(--paper); stroke-width:3px; }
 svg .grid { stroke:var(--line); } svg .zero { stroke:var(--soft); stroke-dasharray:3 3; }
 svg .curve { stroke:var(--accent); stroke-width:2.2; fill:none; } svg .mark { fill:var(--accent); }
 svg .attack { fill:var(--ink); stroke:var(--paper); }
@@ -165,6 +166,8 @@ def _results(release: Any) -> str:
         return report_regression.results(release, _LEVEL, _MOST_LABELS)
     if report_cross.is_shown(release):
         return report_cross.results(release, _LEVEL, _MOST_LABELS)
+    if report_network.is_shown(release):
+        return report_network.results(release, _LEVEL, _MOST_LABELS)
     labels, hidden = release.labels[:_MOST_LABELS], len(release.labels) - _MOST_LABELS
     means = [f"{mean:.5g}" for mean in release.mean().ravel()[:_MOST_LABELS]]
     more = f"<p>… and {hidden} more in the file.</p>" if hidden > 0 else ""
@@ -279,10 +282,13 @@ def methods(release: Any) -> str:
     plan, guarantee, target = release.plan, release.guarantee, _target(release)
     numbers = ", ".join(f"{key} {value:.4g}" for key, value in plan["parameters"].items())
     level = f"({target[0]:g}, {target[1]:g})-differential privacy" if target else str(guarantee.curve)
+    clipping = clipping_in_words(release)
+    clipped = f" {clipping[:1].upper()}{clipping[1:]}" if clipping else ""
     return (
         f"We released {_what(release)} of {plan['n']:,} records (unit: {release.schema['unit']}) with Sfumato {__version__}, "
         f"mechanism '{plan['mechanism']}' ({numbers}), under {level}; neighbouring data sets have one {release.schema['unit']} "
         f"replaced and the same number of records. The guarantee is {guarantee.trust} ({guarantee.theorem}; {guarantee.source})."
+        f"{clipped}"
     )
 
 

@@ -50,10 +50,10 @@ TEMPLATE = """\
 file = {data}
 schema = {schema}
 
-[model]                        # a share; other models are shown in the documentation of the spec file
-family = "BetaBernoulli"
+[model]                        # {released}; other models are shown in the documentation of the spec file
+family = {family}
 column = {column}
-# by = "region"                # one share for every level of another column
+# by = "region"                # one for every level of another column
 
 [price]
 epsilon = 1.0

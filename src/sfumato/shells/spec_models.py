@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError, SfumatoError
 from sfumato.models.model import LOSSES
-from sfumato.schema import Category, Number, Schema
+from sfumato.schema import Boolean, Category, Number, Schema
 
 if TYPE_CHECKING:
     from sfumato.models.reading import FamilyOrGibbs
@@ -19,6 +19,28 @@ if TYPE_CHECKING:
 _KINDS = ("family", "regression", "network", "cross")
 # Keys of a family that may list edges of bins.
 _EDGES = ("bins", "edges")
+
+# Stands in a new spec for a column that is still to be chosen.
+UNNAMED = "column"
+# The usual families of a column, by its type; the first is what a new spec starts with, and the last what it releases.
+FAMILIES: dict[type, tuple[str, tuple[str, ...], str]] = {
+    Boolean: ("a yes-or-no column", ("BetaBernoulli",), "a share"),
+    Category: ("a category", ("DirichletCategorical",), "the shares of a category's levels"),
+    Number: ("a number", ("BoundedMean", "Quantiles", "Histogram"), "a mean, of values clipped to the schema's bounds"),
+}
+
+
+def first_family(schema: Schema | None, column: str) -> tuple[str, str]:
+    """The family that a new spec of this column starts with, and what it releases; a share where no schema is there yet."""
+    if schema is None or (column == UNNAMED and column not in schema.columns):
+        return "BetaBernoulli", "a share"
+    if column not in schema.columns:
+        raise ArgumentError(
+            f"--column must be one of the schema's columns {', '.join(map(repr, schema.columns))}; got {column!r}."
+            f"{_hint(column, tuple(schema.columns))}"
+        )
+    _, families, released = next(each for kind, each in FAMILIES.items() if isinstance(schema.columns[column], kind))
+    return families[0], released
 
 
 def known_keys(file: str, table: Any, keys: tuple[str, ...], what: str) -> None:
@@ -75,8 +97,18 @@ def check_columns(file: str, model: FamilyOrGibbs, schema: Schema) -> None:
     try:
         model.columns(schema)
     except ArgumentError as error:
-        kinds = ", ".join(f"{name!r} is a {type(column).__name__}" for name, column in schema.columns.items())
-        raise FormatError(f"{file}: {model.name} cannot be of these columns: {kinds}.") from error
+        raise FormatError(f"{file}: {_misfit(model, schema, str(error))}") from error
+
+
+def _misfit(model: FamilyOrGibbs, schema: Schema, reason: str) -> str:
+    """What kind of column the model was given, and which families are of that kind."""
+    own: Any = getattr(model, "model", model)  # of a model by group, that of one group
+    name = schema.target or list(schema.columns)[-1]
+    called, fitting, _ = next(each for kind, each in FAMILIES.items() if isinstance(schema.columns[name], kind))
+    if len(schema.columns) > 2 or own.name in fitting:
+        return reason
+    listed = " or ".join(f'family = "{each}"' for each in fitting)
+    return f"{own.name} cannot be of {name!r}, which the schema declares as {called}. For {called} write {listed}."
 
 
 def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrGibbs, Schema]:
@@ -193,9 +225,11 @@ def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOr
         )
     known_keys(file, facts, ("bins", "alpha", "floor", "adjacency"), "[model] of a network")
     bins = facts.get("bins", {})
-    if not isinstance(bins, Mapping) or not all(isinstance(each, int | list) for each in bins.values()):
+    wrong = bins if not isinstance(bins, Mapping) else [b for b in bins.values() if not isinstance(b, int | list)]
+    if not isinstance(bins, Mapping) or wrong:
+        shown = _validate.shown(wrong[0] if isinstance(bins, Mapping) else bins)
         raise FormatError(
-            f"{file}: bins must be a table column = number of bins, or = [edges], such as bins = {{ age = 10 }}."
+            f"{file}: bins must be a table column = number of bins, or = [edges], such as bins = {{ age = 10 }}; got {shown}."
         )
     part = schema.only(list(dict.fromkeys([*parents, *(above for each in parents.values() for above in each)])))
     return BayesianNetwork.from_schema(part, parents, **facts), part
