@@ -102,7 +102,7 @@ class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions):
         `reference` replaces the reference levels of a regression's categories.
         """
         from sfumato.queries import own_units, regression_summary, summary
-        from sfumato.wording import clipping_in_words, notice
+        from sfumato.wording import clipping_in_words, date_of_release, notice
 
         promise = f"{notice(self)} {self.promise}".lstrip()
         if own_units.regression_of(self.plan) is not None:
@@ -111,8 +111,8 @@ class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions):
         def intervals() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             return self.interval(level, prior=prior), self.estimate(prior=prior)
 
-        clipping = clipping_in_words(self)
-        return summary.summarise(self.draws, self.kind, promise, intervals, level, prior is not None, clipping)
+        sentence, date = clipping_in_words(self), date_of_release(self)
+        return summary.summarise(self.draws, self.kind, promise, intervals, level, prior is not None, sentence, date)
 
     def respond(
         self,

@@ -89,6 +89,18 @@ def clipping_in_words(release: Any) -> str:
         return ""
 
 
+def date_of_release(release: Any) -> Any:
+    """The Date column whose mean or quantiles were released; None for other releases."""
+    from sfumato.models.clipping import date_of
+    from sfumato.models.reading import model_from_json
+    from sfumato.schema import Schema
+
+    try:
+        return date_of(model_from_json(release.plan["model"]), Schema.from_json(release.schema["document"]))
+    except (SfumatoError, AttributeError, KeyError):
+        return None
+
+
 def missing_in_words(release: Any) -> str:
     """What empty cells and missing codes count as; "" where the record cannot be read."""
     from sfumato.models.clipping import missing_of

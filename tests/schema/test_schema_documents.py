@@ -200,7 +200,7 @@ type = "boolean"
     with pytest.raises(FormatError) as caught:
         Schema.from_toml(text)
     said = str(caught.value)
-    assert "6 public fact(s)" in said
+    assert "6 public facts must" in said
     for line in (
         "\n  data_norm = ",
         "[columns.age]  upper = ",

@@ -9,6 +9,8 @@ import pytest
 import sfumato as sf
 from command_line import typed
 from sfumato.errors import ArgumentError
+from sfumato.queries import summary
+from sfumato.shells.report import page
 
 N = 600
 FIRST = datetime.date(2021, 1, 1)
@@ -220,3 +222,25 @@ def test_a_histogram_of_levels_names_the_family_for_them(folder, command):
     code, _, said = command("plan", str(folder / "wrong.toml"))
     assert code == 2
     assert 'Write family = "DirichletCategorical" for the shares of its levels.' in said
+
+
+def test_quantiles_and_means_of_a_date_are_shown_as_dates(folder, schema):
+    column = schema.columns["interview"]
+    for model in (
+        sf.families.Quantiles.of(schema.only(["interview"]), [0.5]),
+        sf.families.BoundedMean(column.lower, column.upper),
+    ):
+        release = released(folder, schema, model, ["interview"], goal="estimate")
+        low, high = np.ravel(release.interval(0.9))
+        assert f"{column.shown(low)} to {column.shown(high)}" in str(release.summary())
+        assert f"{column.shown(low)} to {column.shown(high)}" in page(release)
+    quantiles = released(
+        folder, schema, sf.families.Quantiles.of(schema.only(["interview"]), [0.5]), ["interview"], goal="estimate"
+    )
+    assert " to 2022-" in str(quantiles.column_quantiles([0.9]))
+
+
+def test_large_numbers_are_printed_in_full():
+    assert summary.shown(103_696.3) == "103696"
+    assert summary.shown(0.0123456) == "0.012346"
+    assert summary.shown(1e15) == "1e+15"

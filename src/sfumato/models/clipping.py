@@ -42,6 +42,15 @@ def clipping_of(model: Any, schema: Schema | None = None) -> str:
     return f"each {column} is first clipped to {shown}: values beyond the bounds count as the bound.{means}"
 
 
+def date_of(model: Any, schema: Schema) -> Date | None:
+    """The Date column whose mean or quantiles the model estimates: its results are days, to be shown as dates."""
+    own = model.model if isinstance(model, Grouped) else model
+    if not isinstance(own, (families.BoundedMean, families.NormalMean, families.Quantiles, families.Quantile)):
+        return None
+    column = schema.columns[model.columns(schema)[-1]]
+    return column if isinstance(column, Date) else None
+
+
 def missing_of(model: Any, schema: Schema) -> str:
     """What an empty cell or a missing code of the columns that the model reads counts as; "" where they cannot be named."""
     try:

@@ -18,6 +18,7 @@ import numpy as np
 from sfumato import _validate
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
+from sfumato.models.gibbs import Gibbs
 from sfumato.models.grouped import Grouped
 from sfumato.models.reading import model_from_json
 from sfumato.queries.intervals import ends_of_release
@@ -34,7 +35,7 @@ def refusal(plan: Mapping[str, Any]) -> str | None:
     inner = model.model if isinstance(model, Grouped) else model
     if len(getattr(inner, "labels", ())) == 1:
         return None
-    name = getattr(inner, "name", type(inner).__name__)
+    name = "regression" if isinstance(inner, Gibbs) else getattr(inner, "name", type(inner).__name__)
     return f"the joint law of the coordinates of a {name} is not worked out; interval() and summary() have that of each"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,13 @@ from sfumato import _validate
 from sfumato._quadrature import Array
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
+from sfumato.models.clipping import date_of
 from sfumato.models.families.quantiles import Quantiles, level_name
 from sfumato.models.reading import model_from_json
 from sfumato.queries.intervals import includes_sampling
 from sfumato.queries.statistics.protocol import BOTH, Released, numbers_of
 from sfumato.queries.statistics.quantiles import interval_ends
+from sfumato.schema import Date, Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,14 +29,16 @@ class ColumnQuantiles:
     estimates: Array
     intervals: Array
     level: float
+    date: Date | None = None
 
     def __str__(self) -> str:
         from sfumato.queries.coefficients import aligned
 
         head = ["", "estimate", f"{100 * self.level:g} % interval"]
-        ends = [f"{low:.6g} to {high:.6g}" for low, high in self.intervals.T]
+        shown: Callable[[float], str] = self.date.shown if self.date is not None else "{:.6g}".format
+        ends = [f"{shown(low)} to {shown(high)}" for low, high in self.intervals.T]
         rows = zip(map(level_name, self.levels), self.estimates, ends, strict=True)
-        return "\n".join(aligned([head, *([name, f"{value:.6g}", end] for name, value, end in rows)]))
+        return "\n".join(aligned([head, *([name, shown(value), end] for name, value, end in rows)]))
 
 
 class QuantileQuestions:
@@ -42,6 +46,7 @@ class QuantileQuestions:
 
     draws: Draws
     plan: Mapping[str, Any]
+    schema: Mapping[str, Any]
 
     def column_quantiles(
         self, levels: float | Sequence[float], level: float = 0.9, include: str = BOTH
@@ -60,5 +65,6 @@ class QuantileQuestions:
         asked = Quantiles([levels] if isinstance(levels, float | int) else levels, model.lower, model.upper, 2).levels
         n = int(self.plan["n"])
         released = Released(n, numbers_of(self.plan), self.draws.pooled(), self.draws.totals)
+        date = date_of(model, Schema.from_json(self.schema["document"]))
         estimates = np.array(model.quantiles_at(asked, self.draws.totals, n))
-        return ColumnQuantiles(asked, estimates, interval_ends(model, asked, released, share, sampling), share)
+        return ColumnQuantiles(asked, estimates, interval_ends(model, asked, released, share, sampling), share, date)

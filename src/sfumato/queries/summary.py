@@ -12,11 +12,14 @@ from sfumato._quadrature import Array
 from sfumato._validate import visible
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
+from sfumato.schema import Date
 
 WHY_ONE_DRAW = "One draw suffices for an interval: the law of a draw given the records is public, noise included."
 WHY_FROM_NOISE = "The interval includes the noise of what was released; the law of that noise is public."
 # Rows of a summary that are printed: about a screen.
 _SHOWN = 40
+# Numbers between these are printed with all digits before the point, as incomes are read.
+_LARGE, _LARGEST = 1e5, 1e12
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,16 +38,20 @@ class Summary:
     reason: str
     promise: str
     clipping: str = ""
+    date: Date | None = None
 
     def __str__(self) -> str:
         columns = {"": [visible(label) for label in self.labels[:_SHOWN]]}
         if self.intervals is not None and self.estimates is not None:
-            columns["estimate"] = [f"{value:.5g}" for value in self.estimates[:_SHOWN]]
+            columns["estimate"] = [shown(value, self.date) for value in self.estimates[:_SHOWN]]
             ends = self.intervals[:, :_SHOWN].T
-            columns[f"{100 * self.level:g} % interval"] = [f"{low:.5g} to {high:.5g}" for low, high in ends]
+            columns[f"{100 * self.level:g} % interval"] = [
+                f"{shown(low, self.date)} to {shown(high, self.date)}" for low, high in ends
+            ]
         # The average of a path is not centred on the posterior, so it is not shown beside the estimate.
         if self.kind == "draws" or self.intervals is None:
-            columns["mean of draws" if self.kind == "draws" else "mean"] = [f"{v:.5g}" for v in self.means[:_SHOWN]]
+            means = [shown(value, self.date) for value in self.means[:_SHOWN]]
+            columns["mean of draws" if self.kind == "draws" else "mean"] = means
         cells = [[name, *values] for name, values in columns.items()]
         widths = [max(len(cell) for cell in column) for column in cells]
         rows = zip(*cells, strict=True)
@@ -71,10 +78,12 @@ def summarise(
     level: float = 0.9,
     must: bool = False,
     clipping: str = "",
+    date: Date | None = None,
 ) -> Summary:
     """Means of the draws, with the intervals and the estimates that `intervals_of` computes.
 
     If `intervals_of` refuses, its reason is kept; with `must` it is raised. `clipping` is the sentence of `models.clipping`.
+    `date` is the column where the numbers are days.
     """
     _validate.between("level", level, 0.0, 1.0)  # a wrong level is an error of the question, no reason for no interval
     means = np.asarray(draws.mean(), dtype=np.float64).ravel()
@@ -86,4 +95,11 @@ def summarise(
         if must:
             raise
         reason = str(error)
-    return Summary(draws.labels, kind, means, middles, ends, float(level), reason, promise, clipping)
+    return Summary(draws.labels, kind, means, middles, ends, float(level), reason, promise, clipping, date)
+
+
+def shown(value: float, date: Date | None = None) -> str:
+    """A number with five digits, or all digits before the point where there are more; days as a date."""
+    if date is not None:
+        return date.shown(float(value))
+    return f"{value:.0f}" if _LARGE <= abs(value) < _LARGEST else f"{value:.5g}"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.rehearsing.fact_examples import example_of, refused
-from sfumato.schema import Boolean, Column, Number
+from sfumato.schema import Boolean, Column, Date, Number
 
 Array = NDArray[np.float64]
 # Shares of levels are sums of decimals, which differ from 1 by a few roundings.
@@ -101,7 +101,7 @@ def strata(m: int, rng: np.random.Generator) -> Array:
 def _uniform(name: str, column: Number) -> Law:
     width = column.upper - column.lower
     return Law(
-        f"{name}: uniform between {column.lower:g} and {column.upper:g}",
+        f"{name}: uniform between {column.shown(column.lower)} and {column.shown(column.upper)}",
         lambda m, rng: _whole(column, column.lower + width * strata(m, rng)),
     )
 
@@ -124,7 +124,9 @@ def _beta(name: str, column: Number, fact: object) -> Law:
         unit = betaincinv(place * size, (1 - place) * size, strata(m, rng))
         return _whole(column, column.lower + (column.upper - column.lower) * np.asarray(unit))
 
-    return Law(f"{name}: mean {mean:g}, sd {sd:g} (a Beta law between {column.lower:g} and {column.upper:g})", draw)
+    low, high = column.shown(column.lower), column.shown(column.upper)
+    days = " days" if isinstance(column, Date) else ""
+    return Law(f"{name}: mean {column.shown(mean)}, sd {sd:g}{days} (a Beta law between {low} and {high})", draw)
 
 
 def mean_and_sd(name: str, column: Number, fact: object, sd: float | None = None) -> tuple[float, float]:
@@ -137,10 +139,15 @@ def mean_and_sd(name: str, column: Number, fact: object, sd: float | None = None
         or (sd is None and "sd" not in keys)
     ):
         raise refused(f"{name!r} is a number; declare its mean and sd", example_of(column), fact)
-    mean = _validate.finite(f"rows: the mean of {name}", fact["mean"])
+    try:
+        given = column.edge(fact["mean"], f"the mean of {name}")
+    except ArgumentError as error:
+        raise ArgumentError(f"rows: {str(error).removeprefix('Date: ')}") from None
+    mean = _validate.finite(f"rows: the mean of {name}", given)
     if not column.lower < mean < column.upper:
+        low, high = column.shown(column.lower), column.shown(column.upper)
         raise ArgumentError(
-            f"rows: the mean of {name!r} must lie between its bounds {column.lower:g} and {column.upper:g}; got {mean:g}."
+            f"rows: the mean of {name!r} must lie between its bounds {low} and {high}; got {column.shown(mean)}."
         )
     return mean, _validate.positive(f"rows: the sd of {name}", fact.get("sd", sd))
 

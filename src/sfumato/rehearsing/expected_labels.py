@@ -18,7 +18,7 @@ from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.clipped_poisson import ClippedPoisson
 from sfumato.models.losses.labels import LabelSet
 from sfumato.rehearsing.declared_laws import law_of, mean_and_sd, shares_of, strata
-from sfumato.schema import Number, Schema
+from sfumato.schema import Category, Number, Schema
 
 Array = NDArray[np.float64]
 # A normal law whose six deviations fill the bounds has nearly all its labels within them.
@@ -40,7 +40,10 @@ def label_sentence(schema: Schema, fact: object, effects: Mapping[str, float], m
         poisson = model is not None and isinstance(model.loss, ClippedPoisson)
         spread = "counts of a Poisson law" if poisson else f"deviation {sd:g} about the model"
         return f"{name}: mean {mean:g}, {spread}{rest}"
-    return law_of(name, column, fact).sentence + (rest if len(column.levels or ()) == 2 else "")
+    levels = column.levels or ()
+    if isinstance(column, Category) and len(levels) == 2:
+        rest = f"; the regression is of the level {levels[1]} against {levels[0]}{rest}"
+    return law_of(name, column, fact).sentence + (rest if len(levels) == 2 else "")
 
 
 def _mean_and_sd(name: str, column: Number, fact: object) -> tuple[float, float]:

@@ -74,9 +74,9 @@ class Date(Number):
         shown += [f"missing_codes={list(self.missing_codes)!r}"] if self.missing_codes else []
         return f"Date({', '.join(shown)})"
 
-    def edge(self, given: Any) -> Any:
+    def edge(self, given: Any, what: str = "an edge of bins") -> Any:
         """A date as its number of days; days as they are."""
-        return float(_day("an edge of bins", given)) if isinstance(given, (str, datetime.date)) else given
+        return float(_day(what, given)) if isinstance(given, (str, datetime.date)) else given
 
     def shown(self, value: float) -> str:
         """A number of days as the nearest date, 2020-01-31."""

@@ -92,8 +92,9 @@ def _compiled(format: object) -> tuple[str, set[str]]:
     months = len(known & {"m", "b"})
     whole = len(names) == len(known) and len(known & {"Y", "y"}) == 1 and months + len(known & {"j"}) <= 1
     if not whole or ("d" in known and not months):
+        known_as = " %Y is the year, %m the month, %d the day: 31.01.2020 is %d.%m.%Y." if "%" not in format else ""
         raise ArgumentError(
-            f"Date: format must state the year (%Y or %y) once and the month and the day at most once; got {format!r}."
+            f"Date: format must state the year (%Y or %y) once and the month and the day at most once; got {format!r}.{known_as}"
         )
     if format == ISO:
         pattern += f"(?:[T ]{_TIME})?"

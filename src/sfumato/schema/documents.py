@@ -36,6 +36,8 @@ _HINTS = {
     "dimension": "<whole number>  # how many numbers a row has",
     "separator": '";"  # what ends a cell: "," ";" "\\t" (a tab) or "|"',
 }
+# So many facts that are still to be declared are each shown with a hint; of more, the names alone.
+_LISTED = 8
 # The same for dates.
 _DATE_HINTS = {
     "lower": '"2000-01-31"  # the first date that counts; earlier ones are clipped to it',
@@ -175,6 +177,7 @@ def _refuse_unfinished(head: Mapping[str, Any], columns: Mapping[str, Any]) -> N
         lines += [
             f"[table]  {name} = {_HINTS.get(name, '<text>')}" for name, value in table.items() if value == REQUIRED
         ]
+    named = lines[:]
     for name, fields in columns.items():
         if not isinstance(fields, Mapping):
             raise FormatError(f"column {name!r} must be a table of facts; got {type(fields).__name__}.")
@@ -184,11 +187,19 @@ def _refuse_unfinished(head: Mapping[str, Any], columns: Mapping[str, Any]) -> N
         absent = [fact for fact in ("type", *(COLUMNS[kind].needed if kind in COLUMNS else ())) if fact not in fields]
         absent += [fact for fact, value in fields.items() if isinstance(value, str) and value == REQUIRED]
         hints = {**_HINTS, **_DATE_HINTS} if kind == "date" else _HINTS
-        lines += [f"[columns.{toml_key(str(name))}]  {fact} = {hints.get(fact, '<value>')}" for fact in absent]
+        table_name = f"[columns.{toml_key(str(name))}]"
+        lines += [f"{table_name}  {fact} = {hints.get(fact, '<value>')}" for fact in absent]
+        named += [f"{table_name} {', '.join(absent)}"] if absent else []
     if lines:
+        facts = "1 public fact" if len(lines) == 1 else f"{len(lines)} public facts"
+        # Many facts are named without their hints, which the draft has too.
+        listed = "Write:\n  " + "\n  ".join(lines)
+        if len(lines) > _LISTED:
+            listed = (
+                "Delete the columns that no release will use, and write for the others:\n  " + ";\n  ".join(named) + "."
+            )
         raise FormatError(
-            f"the schema is not finished: {len(lines)} public fact(s) must be declared, from what is known without the "
-            "rows. Write:\n  " + "\n  ".join(lines)
+            f"the schema is not finished: {facts} must be declared, from what is known without the rows. {listed}"
         )
 
 

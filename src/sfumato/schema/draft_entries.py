@@ -5,6 +5,7 @@ What a book leaves open is written as REQUIRED; labels become comments.
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 
 from sfumato import _validate
 from sfumato.schema.columns import REQUIRED
+from sfumato.schema.date_format import day_reader, iso_day
 from sfumato.schema.documents import toml_key, toml_value
 
 # Names of types in code books.
@@ -23,6 +25,16 @@ _WORDS = {
     **dict.fromkeys(("boolean", "bool", "logical", "flag", "yes/no", "yesno", "truefalse", "binary"), "boolean"),
     **dict.fromkeys(("date", "datetime", "timestamp", "date/time", "day", "posixct"), "date"),
 }
+# Labels of codes that are no answer.
+_NO = re.compile(
+    r"refus|declin|no answer|not answer|not ask|n[o'’]?t know|missing|n/a|\bna\b|not appl|inappl|not stated|no response|unknown",
+    re.IGNORECASE,
+)
+# What a column of 1 = yes and 2 = no says of its other type.
+_ONE_OR_TWO = (
+    'rates and regressions of "yes" take type = "boolean": 1 is read as yes, and 2, like every cell that is neither yes nor no, '
+    "counts as missing, which is no"
+)
 # Codes that a column of yes and no reads.
 _YES_OR_NO = ("0", "1", "yes", "no", "y", "n", "true", "false", "t", "f")
 # Letters of a comment: two lines of an editor.
@@ -80,7 +92,9 @@ def entry_text(entry: Entry) -> str:
     lines += [f"{fact} = {toml_value(value)}" for fact, value in facts_of(_sorted(entry)).items()]
     labelled = [f"{code} = {label}" for code, label in entry.levels if label]
     lines += [f"# {comment(', '.join(labelled[at : at + 6]))}" for at in range(0, len(labelled), 6)]
-    lines += [f"# {comment(note)}" for note in entry.notes]
+    answers = {code: label.casefold() for code, label in entry.levels}
+    notes = [*entry.notes, _ONE_OR_TWO] if (answers.get("1"), answers.get("2")) == ("yes", "no") else entry.notes
+    lines += [f"# {comment(note)}" for note in notes]
     return "\n".join(lines) + "\n"
 
 
@@ -95,14 +109,24 @@ def _sorted(entry: Entry) -> Entry:
     if entry.kind == "boolean" and any(code.casefold() not in _YES_OR_NO for code, _ in entry.levels):
         return Entry(**{**vars(entry), "kind": "category"})
     if not entry.levels or entry.kind not in ("number", "integer"):
-        return entry
+        return _without_refusals(entry)
     special = all(_outside(code, entry) for code, _ in entry.levels)
     if special:
         own = [code for code, _ in entry.levels if code not in entry.codes]
         return Entry(**{**vars(entry), "levels": [], "codes": [*entry.codes, *own]})
     if entry.lower or entry.upper:
         return Entry(**{**vars(entry), "levels": []})  # a scale whose ends have names: the labels stay as comments
-    return Entry(**{**vars(entry), "kind": "category"})
+    return _without_refusals(Entry(**{**vars(entry), "kind": "category"}))
+
+
+def _without_refusals(entry: Entry) -> Entry:
+    """The levels without those that are missing codes by custom (-9, 99, 999) and by their label (refused, not asked)."""
+    unbounded = Entry(entry.name)
+    refused = [
+        code for code, label in entry.levels if _outside(code, unbounded) and is_number(code) and _NO.search(label)
+    ]
+    codes = [*entry.codes, *(code for code in refused if code not in entry.codes)]
+    return Entry(**{**vars(entry), "codes": codes}) if refused else entry
 
 
 def _outside(code: str, entry: Entry) -> bool:
@@ -124,12 +148,21 @@ def facts_of(entry: Entry) -> dict[str, Any]:
         facts |= {"lower": _bound(entry.lower), "upper": _bound(entry.upper)}
         facts |= {"integer": True} if kind == "integer" else {}
     elif kind == "date":
-        facts |= {"lower": entry.lower or REQUIRED, "upper": entry.upper or REQUIRED}
+        facts |= {"lower": _date(entry.lower, entry.format), "upper": _date(entry.upper, entry.format)}
         facts |= {"format": entry.format} if entry.format else {}
     elif kind == "category":
         facts["levels"] = _levels(levels) or REQUIRED
-    facts |= _missing(entry.fill, facts, codes)
+    fill = _date(entry.fill, entry.format) if kind == "date" and entry.fill else entry.fill
+    facts |= _missing(entry.fill if fill == REQUIRED else fill, facts, codes)
     return facts
+
+
+def _date(text: str, format: str) -> str:
+    """A date of the book as a schema writes it, 2020-01-31; REQUIRED where it is none in the book's own format."""
+    day = iso_day(text)
+    if day is None and format not in ("", REQUIRED):
+        day = day_reader(format)(text.strip())
+    return REQUIRED if day is None else datetime.date.fromordinal(day).isoformat()
 
 
 def _levels(levels: list[str]) -> list[Any]:

@@ -76,8 +76,8 @@ class Number:
         more += f", missing_codes={list(self.missing_codes)!r}" if self.missing_codes else ""
         return f"Number({self.lower:.12g}, {self.upper:.12g}, missing={self.missing:.12g}{more})"
 
-    def edge(self, given: Any) -> Any:
-        """An edge of bins as a caller writes it, as a number if it can be one; other values are refused where edges are checked."""
+    def edge(self, given: Any, what: str = "an edge of bins") -> Any:
+        """A value of the column as a caller writes it, as a number where a subclass has another form; it is not checked."""
         return given
 
     def shown(self, value: float) -> str:

@@ -38,6 +38,8 @@ _ENDINGS: dict[str, Callable[[Path, Schema, Tally], Iterator[Mapping[str, Cells]
     ".arrow": open_arrow_file,
     ".feather": open_arrow_file,
 }
+# Files of SPSS, Stata and SAS, whose labels a draft reads.
+_LABELLED = (".sav", ".dta", ".sas7bdat", ".xpt")
 
 
 def open_source(data: object, y: object, schema: Schema, tally: Tally) -> Iterator[Chunk]:
@@ -80,7 +82,10 @@ def _cells(source: object, schema: Schema, tally: Tally) -> Iterator[Mapping[str
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if path.suffix.lower() not in _ENDINGS:
-            raise ArgumentError(f"a table's file must end in {', '.join(_ENDINGS)}; got {path.suffix!r}.")
+            save = " Save the rows as .csv or .parquet; a schema draft reads this file's labels." * (
+                path.suffix in _LABELLED
+            )
+            raise ArgumentError(f"a table's file must end in {', '.join(_ENDINGS)}; got {path.suffix!r}.{save}")
         if not path.is_file():
             raise ArgumentError(f"there is no file {str(path)!r}.")
         return _ENDINGS[path.suffix.lower()](path, schema, tally)

@@ -188,7 +188,7 @@ class Schema:
         """Return the facts about some of the columns of a table, in the declared order; `target` is one of them."""
         if self.dimension is not None:
             raise ArgumentError("only() chooses columns of a table; this schema is a vector.")
-        wanted = list(columns)
+        wanted = [columns] if isinstance(columns, str) else list(columns)
         for name in wanted:
             if name not in self.columns:
                 raise ArgumentError(f"schema {self.name!r} has the columns {', '.join(self.columns)}; got {name!r}.")

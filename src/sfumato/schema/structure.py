@@ -39,9 +39,10 @@ def places(names: Sequence[object], schema: Schema) -> dict[str, int]:
 
 def wrong_type(name: str, column: Column, given: str) -> ArgumentError:
     """Return the refusal of a column whose type can hold no cell of the declared kind."""
+    cells = "dates, texts or numbers of days" if column.kind == "date" else "numbers, texts or booleans"
     return ArgumentError(
-        f"column {name!r}: a {column.kind} is declared, and the source's column is of type {given}. It must hold "
-        "numbers, texts or booleans; convert it before reading."
+        f"column {name!r}: a {column.kind} is declared, and the source's column is of type {given}. It must hold {cells}; "
+        "convert it before reading."
     )
 
 

@@ -18,7 +18,7 @@ from sfumato.privacy.plain_reasons import phrase
 from sfumato.shells import report_audit, report_cross, report_network, report_regression, svg
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.report_tables import table
-from sfumato.wording import clipping_in_words, columns_read, expected_in_words
+from sfumato.wording import clipping_in_words, columns_read, date_of_release, expected_in_words
 
 # No script, no request, no frame, no form: only the page's own style.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -161,6 +161,7 @@ def intervals(release: Any, level: float) -> tuple[Any, Any, Any] | str:
 
 def _results(release: Any) -> str:
     from sfumato.queries.own_units import regression_of
+    from sfumato.queries.summary import shown
 
     if regression_of(release.plan) is not None:
         return report_regression.results(release, _LEVEL, _MOST_LABELS)
@@ -169,7 +170,8 @@ def _results(release: Any) -> str:
     if report_network.is_shown(release):
         return report_network.results(release, _LEVEL, _MOST_LABELS)
     labels, hidden = release.labels[:_MOST_LABELS], len(release.labels) - _MOST_LABELS
-    means = [f"{mean:.5g}" for mean in release.mean().ravel()[:_MOST_LABELS]]
+    date = date_of_release(release)
+    means = [shown(mean, date) for mean in release.mean().ravel()[:_MOST_LABELS]]
     more = f"<p>… and {hidden} more in the file.</p>" if hidden > 0 else ""
     clipping = clipping_in_words(release)
     clipped = f"<p>Clipping: {escape(clipping)}</p>" if clipping else ""
@@ -180,7 +182,8 @@ def _results(release: Any) -> str:
     name = f"{_percent(_LEVEL)} interval"
     lower, middle, upper = (each[:_MOST_LABELS] for each in ends)
     rows = [
-        [label, f"{middle[k]:.4g}", f"{lower[k]:.4g} to {upper[k]:.4g}", means[k]] for k, label in enumerate(labels)
+        [label, shown(middle[k], date), f"{shown(lower[k], date)} to {shown(upper[k], date)}", means[k]]
+        for k, label in enumerate(labels)
     ]
     chart = svg.interval_chart(labels, lower, middle, upper, f"estimate and {name}", "Intervals")
     why = (
