@@ -140,6 +140,37 @@ def test_what_does_not_fit_as_a_whole_is_not_begun(ledger):
     sf.publish(single.plan, data, ledger, request_id="three")
 
 
+def test_a_request_that_was_used_otherwise_is_refused_before_anything_new_is_charged(ledger):
+    """The new column comes first in the schema: its bounds are charged only where those of the other can be repeated."""
+    rng = np.random.default_rng(2)
+    schema = sf.Schema({"new": sf.Number(0, 100), "old": sf.Number(0, 100)}, name="survey", unit="person")
+    data = sf.Dataset.from_table({name: rng.uniform(0, 100, N) for name in schema.columns}, schema=schema)
+    first = sf.private_bounds(data, "old", epsilon=0.2, ledger=ledger)
+    charged = charges(ledger)
+    assert charged == ["bounds of old, 1 %", "bounds of old, 99 %"]
+    with pytest.raises(PublishError, match="already used"):
+        sf.private_bounds(data, epsilon=0.2, ledger=ledger)
+    assert charges(ledger) == charged
+    both = sf.private_bounds(data, epsilon=0.4, ledger=ledger)
+    assert both.bounds["old"] == first.bounds["old"]
+    assert charges(ledger) == [*charged, "bounds of new, 1 %", "bounds of new, 99 %"]
+
+
+def test_bounds_of_dates_are_dates():
+    days = np.datetime64("2010-01-01") + np.random.default_rng(3).integers(0, 1000, N).astype("m8[D]")
+    schema = sf.Schema({"day": sf.Date("1900-01-01", "2100-01-01")}, name="survey")
+    data = sf.Dataset.from_table({"day": days}, schema=schema)
+    made = sf.private_bounds(data, epsilon=4.0, randomness=sf.seeded(1))
+    column = made.schema.columns["day"]
+    assert isinstance(column, sf.Date)
+    assert (column.lower, column.upper) == made.bounds["day"]
+    assert schema.columns["day"].lower < column.lower <= days.astype(int).min() + 100
+    low, high, missing = (column.shown(day) for day in (column.lower, column.upper, column.missing))
+    assert made.lines() == ["[columns.day]", f'lower = "{low}"', f'upper = "{high}"', f'missing = "{missing}"']
+    assert f"values are clipped to [{low}, {high}]" in str(made)
+    assert "candidates from 1900-01-01 to 2100-01-01" in str(made.plan)
+
+
 def test_several_columns_share_one_price():
     schema = sf.Schema({"a": WIDE, "b": sf.Number(0, 100), "group": sf.Boolean()}, name="two")
     planned = sf.plan_bounds(schema, N, epsilon=0.8)

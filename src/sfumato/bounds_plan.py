@@ -12,7 +12,7 @@ from sfumato.errors import ArgumentError
 from sfumato.models.families._public_grid import COARSE, is_even, public_grid
 from sfumato.models.families.quantile import Quantile
 from sfumato.planning import plan
-from sfumato.schema import Number, Schema
+from sfumato.schema import Date, Number, Schema
 
 if TYPE_CHECKING:
     from sfumato.mechanisms.plan import Plan
@@ -67,7 +67,8 @@ class BoundsPlan:
         for column in self.columns:
             low, high = (each for each in self.requests if each.column == column)
             lines.append(
-                f"{column}: the {100 * low.level:.4g} % and {100 * high.level:.4g} % quantiles, each {_candidates(low.plan.model)}"
+                f"{column}: the {100 * low.level:.4g} % and {100 * high.level:.4g} % quantiles, "
+                f"each {_candidates(low.plan.model, self.schema.columns[column])}"
             )
             lines.append(f"  {outside_in_words(self.outside(column), self.levels)}")
         return "\n".join([*lines, *self._too_few()])
@@ -143,10 +144,11 @@ def bound_grid(column: Any) -> tuple[float, ...]:
     return public_grid(column.lower, column.upper, column.integer, COARSE)
 
 
-def _candidates(model: Any) -> str:
+def _candidates(model: Any, column: Any) -> str:
     grid = model.grid
+    first, last = (column.shown(end) if isinstance(column, Date) else f"{end:,.6g}" for end in (grid[0], grid[-1]))
     spaced = "evenly spaced" if is_even(grid[0], grid[-1]) else "12 % apart"
-    return f"one of {len(grid):,} public candidates from {grid[0]:,.6g} to {grid[-1]:,.6g}, {spaced}"
+    return f"one of {len(grid):,} public candidates from {first} to {last}, {spaced}"
 
 
 def _levels(levels: tuple[float, float]) -> tuple[float, float]:

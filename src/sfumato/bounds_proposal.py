@@ -24,7 +24,7 @@ from sfumato.models.families.quantile import Quantile
 from sfumato.planning import plan
 from sfumato.publishing import publish
 from sfumato.release import Release
-from sfumato.schema import Number, Schema
+from sfumato.schema import Date, Number, Schema
 from sfumato.schema.documents import toml_key, toml_value
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ class PrivateBounds:
         document = schema.to_json()
         columns = {name: dict(facts) for name, facts in document["columns"].items()}
         for name, (low, high) in self.bounds.items():
-            columns[name].update(lower=low, upper=high, missing=_missing(schema.columns[name], low, high))
+            column = schema.columns[name]
+            ends = {"lower": low, "upper": high, "missing": _missing(column, low, high)}
+            columns[name].update({key: _fact(column, value) for key, value in ends.items()})
         return Schema.from_json({**document, "columns": columns})
 
     def lines(self) -> list[str]:
@@ -106,19 +108,23 @@ class PrivateBounds:
 
     def __str__(self) -> str:
         said = [
-            f"{name}: values are clipped to [{low:,.12g}, {high:,.12g}]: one beyond counts as the bound. "
-            f"{outside_in_words(self.plan.outside(name), self.plan.levels)}"
+            f"{name}: values are clipped to [{self._shown(name, low)}, {self._shown(name, high)}]: one beyond counts as the "
+            f"bound. {outside_in_words(self.plan.outside(name), self.plan.levels)}"
             for name, (low, high) in self.bounds.items()
         ]
         for name in self.bounds:
-            before, after = (
-                float(each.to_json()["columns"][name]["missing"]) for each in (self.plan.schema, self.schema)
-            )
-            if before != after:
+            declared: Any = self.plan.schema.columns[name]
+            after = _missing(declared, *self.bounds[name])
+            if declared.missing != after:
                 said.append(
-                    f"{name}: an empty cell counts as {after:,.12g}; it counted as {before:,.12g}, which is outside."
+                    f"{name}: an empty cell counts as {self._shown(name, after)}; it counted as "
+                    f"{self._shown(name, declared.missing)}, which is outside."
                 )
         return "\n".join([*said, *self.notes, "", "Write into the schema:", *self.lines()])
+
+    def _shown(self, name: str, value: float) -> str:
+        column = self.plan.schema.columns[name]
+        return column.shown(value) if isinstance(column, Date) else f"{value:,.12g}"
 
 
 def private_bounds(
@@ -143,11 +149,16 @@ def private_bounds(
         after_charges(
             planned, ledger, data.schema.name if name is None else name
         )  # refuses what does not fit as a whole
-    releases = [
-        publish(each.plan, data, ledger, name, each.request if ledger is not None else None, randomness)
-        for each in planned.requests
-    ]
-    return proposed(planned, releases)
+    # Repeated requests first: one that was used for another plan or schema is refused before anything new is charged.
+    account, listed = data.schema.name if name is None else name, planned.requests
+    new = [ledger is None or ledger.status(account, each.request) == "unknown" for each in listed]
+    releases: dict[int, Release] = {}
+    for place in sorted(range(len(listed)), key=lambda place: new[place]):
+        each = listed[place]
+        releases[place] = publish(
+            each.plan, data, ledger, name, each.request if ledger is not None else None, randomness
+        )
+    return proposed(planned, [releases[place] for place in range(len(listed))])
 
 
 def proposed(planned: BoundsPlan, releases: Sequence[Release]) -> PrivateBounds:
@@ -171,6 +182,11 @@ def _missing(column: Any, low: float, high: float) -> float:
     if column.missing == usual and not low <= usual <= high:
         return Number(low, high, integer=column.integer).missing
     return float(min(max(column.missing, low), high))
+
+
+def _fact(column: Any, value: float) -> Any:
+    """A bound as the documents of schemas write it: that of a Date as a date."""
+    return column.shown(value) if isinstance(column, Date) else value
 
 
 def _apart(low: float, high: float, grid: tuple[float, ...]) -> tuple[float, float]:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
@@ -162,6 +163,44 @@ def test_the_steps_are_checked_again_at_every_fit():
     for fit in (coded.fit, coded.fit_transform):
         with pytest.raises(ArgumentError, match=r"'more' .StandardScaler."):
             fit(FRAME[["age", "hours"]])
+
+
+@pytest.mark.parametrize("kind", ["Int64", "Float64", "int64[pyarrow]", "object"])
+def test_an_empty_cell_of_a_column_that_passes_through_is_no_error(kind):
+    """scikit-learn raises for the first empty cell of a nullable column: one record would decide whether the fit fails."""
+    steps = ColumnTransformer([("a", sf.PublicScaler(SCHEMA), ["age"])], remainder="passthrough")
+    pipe = sf.make_pipeline(steps, private(data_norm=50.0, random_state=1))
+    whole = FRAME[["age"]].assign(hours=pd.Series(FRAME["hours"].round()).astype(kind))
+    empty = whole.copy()
+    empty.loc[3, "hours"] = pd.NA
+    fitted = [pipe.fit(frame, ILL).named_steps["privatelogisticregression"].coef_ for frame in (whole, empty)]
+    plain = pipe.fit(empty.astype({"hours": object}), ILL).named_steps["privatelogisticregression"].coef_
+    assert fitted[0].shape == (1, 2)
+    np.testing.assert_array_equal(fitted[1], plain)
+
+
+def test_columns_that_pass_through_are_not_handed_on_as_polars():
+    steps = ColumnTransformer([("a", sf.PublicScaler(SCHEMA), ["age"])], remainder="passthrough")
+    pipe = sf.make_pipeline(steps, private(data_norm=50.0))
+    with config_context(transform_output="polars"), pytest.raises(ArgumentError, match="no public step codes"):
+        pipe.fit(FRAME[["age", "hours"]], ILL)
+    with config_context(transform_output="polars"):
+        sf.make_pipeline(sf.PublicScaler(NUMBERS), private(classes=[0, 1])).fit(FRAME[["age", "hours"]], ILL)
+    steps.set_output(transform="polars")
+    with pytest.raises(ArgumentError, match="no public step codes"):
+        pipe.fit(FRAME[["age", "hours"]], ILL)
+
+
+def test_a_union_that_passes_columns_through_is_fitted_again_and_has_a_norm():
+    """A fitted FeatureUnion keeps a step of its own in place of "passthrough"."""
+    union = FeatureUnion([("coded", "passthrough"), ("normalised", Normalizer())])
+    pipe = sf.make_pipeline(sf.PublicEncoder(SCHEMA), union, private(random_state=1))
+    twice = [pipe.fit(FRAME, ILL).named_steps["privatelogisticregression"] for _ in range(2)]
+    assert twice[0].coef_.shape == (1, 10)
+    norm = sf.PublicEncoder(SCHEMA).fit(FRAME).data_norm_
+    assert pipe.named_steps["privatelogisticregression"]._recipe.data_norm == pytest.approx(
+        np.hypot(norm, 1.0), rel=1e-9
+    )
 
 
 def test_a_list_is_read_by_a_public_step_alone_and_a_fit_has_no_parameters():

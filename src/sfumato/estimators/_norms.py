@@ -20,7 +20,7 @@ from sklearn.preprocessing import (  # type: ignore[import-untyped]
     PolynomialFeatures,
 )
 
-from sfumato.estimators._steps import PUBLIC
+from sfumato.estimators._steps import PUBLIC, is_identity
 from sfumato.schema import Schema
 from sfumato.schema.columns import Column
 
@@ -30,7 +30,7 @@ _ROOM = 1 + 2.0**-40
 
 def norm_after(step: Any, norm: float | None) -> float | None:
     """The largest norm behind a fitted step, of rows of this norm; None for rows of which it is not known."""
-    if step is None or (isinstance(step, str) and step == "passthrough"):
+    if is_identity(step):
         return norm
     if isinstance(step, str):  # "drop"
         return 0.0
@@ -82,7 +82,7 @@ def _stateless(step: Any, norm: float | None) -> float:
 def targets(step: Any) -> list[Column]:
     """The declared targets of the schemas of all public steps."""
     declared: list[Column] = []
-    for each in _leaves(step):
+    for each in leaves(step):
         schema = getattr(each, "schema", None)
         if isinstance(schema, Schema) and schema.target is not None:
             declared.append(schema.columns[schema.target])
@@ -94,14 +94,15 @@ def digest(step: Any) -> str:
     return hashlib.sha256(repr(_described(step)).encode()).hexdigest()
 
 
-def _leaves(step: Any) -> list[Any]:
+def leaves(step: Any) -> list[Any]:
+    """The steps that are not made of others."""
     if isinstance(step, Pipeline):
-        return [leaf for _, each in step.steps for leaf in _leaves(each)]
+        return [leaf for _, each in step.steps for leaf in leaves(each)]
     if isinstance(step, ColumnTransformer):
         listed = [each for _, each, _ in step.transformers] + [step.remainder]
-        return [leaf for each in listed for leaf in _leaves(each)]
+        return [leaf for each in listed for leaf in leaves(each)]
     if isinstance(step, FeatureUnion):
-        return [leaf for _, each in step.transformer_list for leaf in _leaves(each)]
+        return [leaf for _, each in step.transformer_list for leaf in leaves(each)]
     return [step]
 
 

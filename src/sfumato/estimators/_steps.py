@@ -15,6 +15,7 @@ from sklearn.compose import ColumnTransformer  # type: ignore[import-untyped]
 from sklearn.pipeline import FeatureUnion, Pipeline  # type: ignore[import-untyped]
 from sklearn.preprocessing import (  # type: ignore[import-untyped]
     Binarizer,
+    FunctionTransformer,
     Normalizer,
     OneHotEncoder,
     PolynomialFeatures,
@@ -70,7 +71,7 @@ STATELESS: dict[type, Callable[[Any], str | None]] = {
 
 def checked(step: Any, where: str, raw: bool) -> Checked:
     """Check one step, which is named `where`, on columns that are raw or coded."""
-    if step is None or (isinstance(step, str) and step == "passthrough"):
+    if is_identity(step):
         return [], raw
     if isinstance(step, str) and step == "drop":
         return [], False
@@ -97,6 +98,14 @@ def checked(step: Any, where: str, raw: bool) -> Checked:
             "sf.PublicScaler(schema) or sf.PublicEncoder(schema) before it."
         ], False
     return [], False
+
+
+def is_identity(step: Any) -> bool:
+    """Whether a step hands its input on: None, "passthrough", or what a fitted FeatureUnion keeps in place of "passthrough"."""
+    if step is None or (isinstance(step, str) and step == "passthrough"):
+        return True
+    own = type(step) is FunctionTransformer and replaced_method(step) is None
+    return own and step.func is None and step.inverse_func is None and not step.validate
 
 
 def replaced_method(step: Any) -> str | None:

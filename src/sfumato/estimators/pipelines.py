@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn import get_config  # type: ignore[import-untyped]
 from sklearn.base import clone  # type: ignore[import-untyped]
 from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
 from sklearn.pipeline import make_pipeline as named_pipeline
@@ -13,7 +14,8 @@ from sfumato.errors import ArgumentError
 from sfumato.estimators import _refusals, _steps
 from sfumato.estimators._encoded import EncodedRows, handed_to
 from sfumato.estimators._fitting import PrivateLinear
-from sfumato.estimators._norms import digest, norm_after, targets
+from sfumato.estimators._norms import digest, leaves, norm_after, targets
+from sfumato.estimators._tables import plain_columns
 from sfumato.estimators.huber_regressor import PrivateHuberRegressor
 from sfumato.estimators.linear_regression import PrivateLinearRegression
 from sfumato.estimators.linear_svc import PrivateLinearSVC
@@ -47,7 +49,7 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]
         _check_rows(self, X, params)
         final = self.steps[-1][1]
         if not isinstance(final, PrivateLinear):
-            super().fit(X, y)
+            super().fit(plain_columns(X), y)
             return self
         head = self[:-1] if len(self.steps) > 1 else None
         coded = attempt(_coded, head, X)
@@ -63,7 +65,7 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]
         """Check the steps, then code the rows. Only for a pipeline without an estimator."""
         check_pipeline(self)
         _check_rows(self, X, params)
-        return super().fit_transform(X, y)
+        return super().fit_transform(plain_columns(X), y)
 
 
 _steps.COMPOSED[PrivatePipeline] = _steps.COMPOSED[Pipeline]
@@ -152,10 +154,22 @@ def _check_rows(pipe: Pipeline, X: Any, params: dict[str, Any]) -> None:
             f"X must be a dense array or a data frame where the first step is a {type(first).__name__}: what scikit-learn makes of "
             "a list or a sparse matrix, its shape or type, depends on single records."
         )
+    before = [each for each in pipe.steps if not isinstance(each[1], PrivateLinear)]
+    written = [get_config()["transform_output"], *(_output(each) for each in (*leaves(pipe), *dict(before).values()))]
+    if "polars" in written and _steps.in_order(before, "", raw=True)[1]:
+        raise ArgumentError(
+            "columns that no public step codes cannot be handed on as a polars data frame, which has no column of numbers with one "
+            'text among them. Code them, or set transform_output to "default" or "pandas".'
+        )
+
+
+def _output(step: Any) -> str:
+    """What `set_output` asked a step to write, "" if nothing."""
+    return str(getattr(step, "_sklearn_output_config", {}).get("transform", ""))
 
 
 def _coded(head: Pipeline | None, X: Any) -> Any:
-    return X if head is None else head.fit_transform(X)
+    return X if head is None else head.fit_transform(plain_columns(X))
 
 
 def _invented(X: Any) -> Any:
