@@ -102,7 +102,7 @@ class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions):
         `reference` replaces the reference levels of a regression's categories.
         """
         from sfumato.queries import own_units, regression_summary, summary
-        from sfumato.wording import clipping_in_words, date_of_release, notice
+        from sfumato.wording import clipping_in_words, date_of_release, notice, shown_labels
 
         promise = f"{notice(self)} {self.promise}".lstrip()
         if own_units.regression_of(self.plan) is not None:
@@ -112,7 +112,8 @@ class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions):
             return self.interval(level, prior=prior), self.estimate(prior=prior)
 
         sentence, date = clipping_in_words(self), date_of_release(self)
-        return summary.summarise(self.draws, self.kind, promise, intervals, level, prior is not None, sentence, date)
+        draws = replace(self.draws, labels=shown_labels(self))
+        return summary.summarise(draws, self.kind, promise, intervals, level, prior is not None, sentence, date)
 
     def respond(
         self,

@@ -89,6 +89,20 @@ def clipping_in_words(release: Any) -> str:
         return ""
 
 
+def shown_labels(release: Any) -> tuple[str, ...]:
+    """The labels of a release; of a histogram of dates its bins in dates."""
+    from sfumato.models.families._bins import labels_in
+    from sfumato.models.families.histogram import Histogram
+    from sfumato.models.reading import model_from_json
+    from sfumato.schema import Schema
+
+    model = model_from_json(release.plan["model"])
+    if not isinstance(model, Histogram):
+        return tuple(release.draws.labels)
+    schema = Schema.from_json(release.schema["document"])
+    return labels_in(schema.columns[model.columns(schema)[0]], tuple(release.draws.labels), model.edges)
+
+
 def date_of_release(release: Any) -> Any:
     """The Date column whose mean or quantiles were released; None for other releases."""
     from sfumato.models.clipping import date_of

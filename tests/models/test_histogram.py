@@ -166,3 +166,13 @@ def test_held_out_records_have_the_share_of_their_bin():
     held_out = release.log_likelihood({"x": [0.5, 1.0, 3.0]})
     first, second = release.mean()
     assert held_out.mean == pytest.approx(np.log(first) + 2 * np.log(second))
+
+
+def test_bins_of_dates_are_named_by_dates():
+    column = sf.Date("2020-01-01", "2023-12-31")
+    schema = sf.Schema({"day": column}, name="days")
+    plan = sf.plan(sf.families.Histogram(column.lower, column.upper, bins=2, whole=True), 50, 1.0, 1e-6)
+    data = sf.Dataset.from_table({"day": ["2021-05-06"] * 50}, schema=schema)
+    release = sf.publish(plan, data, randomness=sf.seeded(1))
+    assert release.summary().labels == ("[2020-01-01, 2021-12-31)", "[2021-12-31, 2023-12-31]")
+    assert release.histogram().bins.levels == (release.summary().labels,)
