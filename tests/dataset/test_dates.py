@@ -234,7 +234,9 @@ def test_a_date_is_clipped_counted_and_shown_as_a_date():
     counts = Schema({"d": column}).check({"d": ["1999-12-31", "x"]}, counts=True)
     assert "every cell" not in str(counts)
     wrong = Schema({"d": column}).check({"d": ["31.12.1999", "01.01.2000"]}, counts=True)
-    assert str(wrong).endswith("every cell of d is missing: check its type, levels or format")
+    assert str(wrong).endswith(
+        "every cell of d is missing: check its type, levels or format, and the decimal mark under [table]"
+    )
     assert (counts.columns["d"].missing, counts.columns["d"].clipped) == (1, 1)
     assert repr(column) == "Date('2000-01-01', '2020-12-31', missing='2010-07-02')"
     assert isinstance(column, Number)

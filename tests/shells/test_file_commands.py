@@ -193,7 +193,7 @@ def planted(folder):
     shares = sf.families.DirichletCategorical(levels)
     network = sf.networks.BayesianNetwork.from_schema(schema, {"=c": [], "d": ["=c"]})
     for name, model, rows in (("shares", shares, one), ("network", network, data)):
-        sf.publish(sf.plan(model, 60, 1.0, 1e-6, mechanism="noisy-statistics"), rows).save(f"{name}.sfumato")
+        sf.publish(sf.plan(model, 60, 8.0, 1e-6, mechanism="noisy-statistics"), rows).save(f"{name}.sfumato")
     return folder
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -179,3 +180,22 @@ def test_bins_of_a_network_that_are_no_number_are_shown(clinic, sfumato):
     spec(clinic, 'bins = { stay = "ten" }\n\n[model.network]\nstay = []')
     code, _, err = sfumato("plan", "table.toml")
     assert (code, "such as bins = { age = 10 }; got 'ten'." in err) == (2, True)
+
+
+def test_the_quantile_of_a_histogram_is_that_of_the_column(clinic, sfumato):
+    released(clinic, sfumato, 'family = "Histogram"\ncolumn = "stay"\nbins = 6')
+    code, out, _ = sfumato("query", "quantile", "table.sfumato", "--at", "0.5")
+    assert code == 0
+    assert re.match(r"0\.5-quantile about \d", out)
+    code, out, _ = sfumato("query", "quantile", "table.sfumato", "--at", "0.5", "--json")
+    low, middle, high = json.loads(out)["value"]
+    assert low <= middle <= high
+
+
+def test_the_largest_category_is_named_without_a_bound_that_says_nothing(clinic, sfumato):
+    released(clinic, sfumato, 'family = "DirichletCategorical"\ncolumn = "ward"')
+    assert "more by more than" not in sfumato("query", "top", "table.sfumato")[1]  # one draw
+    (clinic / "table.sfumato").unlink()
+    released(clinic, sfumato, 'family = "DirichletCategorical"\ncolumn = "ward"', "draws = 1000\n")
+    shown = sfumato("query", "top", "table.sfumato", "--k", "2")[1]
+    assert "; no other 2 categories hold more by more than 0.0979 " in shown  # 2 sqrt(ln(2 * 3 / 0.05) / 2000)

@@ -129,8 +129,9 @@ class Questions:
         if self.sample.independent:
             error = Terms(failure=failure).response_loss(self.sample.size, math.comb(shares.shape[1], count))
         sentence = ", ".join(f"{names[i]} {means[i]:.4g}" for i in order)
-        if error is not None:
-            sentence += f"; no {count} hold more by more than {digits_up(error)} (probability {1 - failure:g})"
+        if error is not None and error < 1:  # shares differ by at most 1: a larger bound says nothing
+            others = "no other category holds" if count == 1 else f"no other {count} categories hold"
+            sentence += f"; {others} more by more than {digits_up(error)} (probability {1 - failure:g})"
         return Reply(tuple(names[i] for i in order), f"{sentence}, {self._of()}.", error)
 
     def prediction(self, X: Any) -> Reply:

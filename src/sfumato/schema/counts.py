@@ -42,7 +42,10 @@ class Counts:
         ]
         lines += [f"{name:<{width}}  {c.missing:>10}  {c.clipped:>10}" for name, c in self.columns.items()]
         empty = [name for name, count in self.columns.items() if self.rows and count.missing >= self.rows]
-        lines += [f"every cell of {name} is missing: check its type, levels or format" for name in empty]
+        lines += [
+            f"every cell of {name} is missing: check its type, levels or format, and the decimal mark under [table]"
+            for name in empty
+        ]
         return "\n".join(lines)
 
 

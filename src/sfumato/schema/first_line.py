@@ -46,7 +46,10 @@ def names_in(first: bytes, separator: str, encoding: str) -> list[str | None]:
     """Return the names in the first line, None for one that is not text in the encoding."""
     names = _names(first, separator, encoding)
     if not names:
-        raise ArgumentError("the first line of the file must hold the names of the columns; its quotes do not close.")
+        raise ArgumentError(
+            f"the first line of the file must hold the names of the columns, separated by {separator!r}; its quotes do not close, "
+            "or another mark separates the names."
+        )
     return names
 
 

@@ -144,8 +144,8 @@ def redacted(text: str) -> str:
 
 def one_line(text: str) -> str:
     """The text as one line: passwords removed, control characters escaped, cut in the middle where it is too long."""
-    # The items of a list are indented lines: in one line they are separated by semicolons.
-    listed = re.sub(r"(?<![:.])\n[ \t]+(?=\S)", "; ", redacted(text))
+    # The items of a list are lines indented by two spaces: in one line they are separated by semicolons.
+    listed = re.sub(r"(?<![:.])\n {2}(?=\S)", "; ", redacted(text))
     joined = " ".join(listed.split())
     shown = "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in joined)
     if len(shown) <= _LONGEST:

@@ -102,7 +102,7 @@ def interval(
 def quantile(
     file: ReleaseFile, at: Annotated[float, typer.Option(help="Between 0 and 1.")] = 0.5, as_json: Json = False
 ) -> None:
-    """A quantile of the released draws; of a release of Quantiles, that quantile of the column with its interval.
+    """A quantile of the released draws; of a release of Quantiles or a histogram, that quantile of the column.
 
     Example: sfumato query quantile smokers.sfumato --at 0.9
     """
@@ -113,6 +113,10 @@ def quantile(
         facts = {"at": at, "estimate": float(asked.estimates[0]), "lower": low, "upper": high, "level": asked.level}
         emit(as_json, facts, str(asked))
         _say_clipping(release, as_json)
+        return
+    if release.plan["model"].get("family") == "Histogram":
+        reply = release.histogram().quantile(at)
+        emit(as_json, {"at": at, "value": reply.value, "sentence": reply.sentence}, str(reply))
         return
     if len(release.draws.pooled()) == 1:
         raise ArgumentError("one draw has no quantiles: ask for an interval, or plan with more draws.")
