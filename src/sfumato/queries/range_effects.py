@@ -26,7 +26,8 @@ def range_effects(
     for name in _alone(declared, model.terms):
         column = declared.columns[name]
         if isinstance(column, Number):
-            effects[f"{name}, {column.lower:g} to {column.upper:g}"] = {name: column.upper - column.lower}
+            ends = f"{column.shown(column.lower)} to {column.shown(column.upper)}"
+            effects[f"{name}, {ends}"] = {name: column.upper - column.lower}
         elif isinstance(column, Category):
             levels = {f"{name}={level}" for level in column.levels}
             effects |= {label: {label: 1.0} for label in labels if label in levels}

@@ -17,8 +17,8 @@ from sfumato.models.model import LOSSES
 from sfumato.privacy.plain_reasons import phrase
 from sfumato.shells import report_audit, report_cross, report_network, report_regression, svg
 from sfumato.shells.ledger_places import open_existing
-from sfumato.shells.report_tables import table
-from sfumato.wording import clipping_in_words, columns_read, date_of_release, expected_in_words
+from sfumato.shells.report_tables import paragraph, table
+from sfumato.wording import clipping_in_words, columns_read, date_of_release, expected_in_words, missing_in_words
 
 # No script, no request, no frame, no form: only the page's own style.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -86,7 +86,7 @@ def page(
         f"<h1>{escape(title)}</h1>",
         f'<p class="lead">{escape(_lead(release))}</p>',
         _promise(release),
-        _section("What came out", _results(release)),
+        _section("What came out", _results(release) + paragraph("Missing values", missing_in_words(release))),
         _section("What it protects, and how far", _protection(release)),
         _section("Why this holds", _theorem(release)),
         _section("How it was attacked", "" if audit is None else report_audit.section(release, audit)),

@@ -15,3 +15,8 @@ def table(head: list[str], rows: list[list[str]], numbers: bool = True) -> str:
 
     body = "".join(line("td", row) for row in rows)
     return f'<div class="wide"><table><thead>{line("th", head)}</thead><tbody>{body}</tbody></table></div>'
+
+
+def paragraph(heading: str, text: str) -> str:
+    """A paragraph that begins with a heading; nothing where there is no text."""
+    return f"<p>{escape(heading)}: {escape(text)}</p>" if text else ""
