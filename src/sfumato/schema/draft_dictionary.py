@@ -36,6 +36,14 @@ _SYNONYMS = {
     "universe, required, no, number, nr, order, index, decimals, role, form, table",
 }
 KNOWN = {word: name for name, words in _SYNONYMS.items() for word in words.split(", ")}
+# The refusal of a file that is no code book.
+_NO_BOOK = (
+    "a data dictionary is a text file whose first line has the columns name (or variable, field), type, lower (min), upper "
+    "(max), levels (values, codes), missing, missing codes and label (description), name and one of type, lower, upper and "
+    "levels at least; or the columns variable, value and label; or a data dictionary of REDCap. This file is none of these. "
+    "A draft is never made from rows of data. If this is a file of data whose first line names its columns, add --header "
+    "(header=True): that line alone is then read."
+)
 # Of these a book of one line per variable has at least one.
 _NEEDED = {"type", "lower", "upper", "levels"}
 
@@ -64,13 +72,7 @@ def _read(path: Path) -> list[Entry]:
         if None not in known and "name" in known and (by_value or set(known) & _NEEDED):
             lines = _lines(path, separator, [name or f"({place})" for place, name in enumerate(known)])
             return _by_value(lines) if by_value else _by_variable(lines)
-    raise ArgumentError(
-        "a data dictionary is a text file whose first line has the columns name (or variable, field), type, lower (min), upper "
-        "(max), levels (values, codes), missing, missing codes and label (description), name and one of type, lower, upper and "
-        "levels at least; or the columns variable, value and label; or a data dictionary of REDCap. This file has other columns. "
-        "A draft is never made from rows of data. If this is a file of data whose first line names its columns, add --header "
-        "(header=True): that line alone is then read."
-    )
+    raise ArgumentError(_NO_BOOK)
 
 
 def _first_of_each(known: list[str | None]) -> list[str | None]:
@@ -111,14 +113,24 @@ def _lines(path: Path, separator: str, names: list[str]) -> Iterator[tuple[int, 
 
 
 def _by_variable(lines: Iterator[tuple[int, dict[str, str]]]) -> list[Entry]:
+    """One line per variable. Types of which none is known, without bounds or levels, are those of a file of data (name, class)."""
     entries: dict[str, Entry] = {}
+    types: set[str] = set()
+    stated = False
     for line, cells in lines:
         name = cells["name"]
         if not name:
             raise ArgumentError(f"line {line} of the data dictionary must have a name.")
         if name in entries:
-            raise ArgumentError(f"line {line} of the data dictionary names {name!r} again.")
+            # The name is not shown: if this is a file of data after all, it is a cell.
+            raise ArgumentError(
+                f"line {line} of the data dictionary names a variable that an earlier line names; each has one line."
+            )
         entries[name] = _entry(name, cells, line)
+        types.add(cells.get("type", ""))
+        stated = stated or any(cells.get(what) for what in ("lower", "upper", "levels"))
+    if types - {""} and not stated and not any(map(kind_of, types)):
+        raise ArgumentError(_NO_BOOK)
     return list(entries.values())
 
 
@@ -162,5 +174,7 @@ def _entry(name: str, cells: Mapping[str, str], line: int) -> Entry:
     for what in ("lower", "upper"):
         bound = getattr(entry, what)
         if bound and kind != "date" and not is_number(bound):
-            raise ArgumentError(f"line {line} of the data dictionary: {what} must be a number or empty; got {bound!r}.")
+            raise ArgumentError(
+                f"line {line} of the data dictionary: {what} must be a number or empty, and is another text."
+            )
     return entry
