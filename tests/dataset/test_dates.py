@@ -89,6 +89,13 @@ def test_any_text_is_read_as_strptime_reads_it(format, text):
     assert day_reader(format)(text) == by_strptime(text, format)
 
 
+def test_spaces_of_a_format_are_as_one():
+    """With a pattern for each of them a cell of a hundred spaces would be tried in as many ways as the spaces can be shared out."""
+    wide = day_reader("%Y" + " " * 40 + "%m")
+    assert wide("2020 05") == wide("2020" + " " * 80 + "05") == datetime.date(2020, 5, 1).toordinal()
+    assert wide("2020" + " " * 90 + "x") is None
+
+
 def test_every_day_of_a_leap_year_and_no_other():
     reader = day_reader("%d.%m.%Y")
     for month in range(14):
@@ -282,6 +289,7 @@ REFUSED = {
     "missing outside": (lambda: Date("2000-01-01", "2020-01-01", missing="1999-01-01"), "missing must lie between"),
     "no year": (lambda: Date("2000-01-01", "2020-01-01", format="%d.%m."), "must state the year"),
     "two years": (lambda: Date("2000-01-01", "2020-01-01", format="%Y %y %m"), "must state the year"),
+    "minutes twice": (lambda: Date("2000-01-01", "2020-01-01", format="%Y-%m-%d %M:%M"), "must state the year"),
     "day without month": (lambda: Date("2000-01-01", "2020-01-01", format="%d %Y"), "must state the year"),
     "unknown directive": (lambda: Date("2000-01-01", "2020-01-01", format="%Y-%q"), "directive %q"),
     "ends in a percent": (lambda: Date("2000-01-01", "2020-01-01", format="%Y%"), "directive %;"),

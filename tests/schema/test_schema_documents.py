@@ -260,7 +260,7 @@ def test_a_draft_from_a_data_dictionary_is_finished_where_the_dictionary_is(tmp_
         ("", "never made from rows"),
         ("name,type,lower\nage,number,zero\n", "line 2 .* lower must be a number"),
         ("name,type\n,number\n", "line 2"),
-        ("name,type\nage,number\nage,number\n", "line 3 .* 'age' again"),
+        ("name,type\nage,number\nage,number\n", "line 3 .* an earlier line names"),
         ("name,type\nage,number,1,2\n", "line 2"),
     ],
 )

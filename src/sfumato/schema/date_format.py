@@ -75,7 +75,8 @@ def _compiled(format: object) -> tuple[str, set[str]]:
     """The regular expression of a format and the names of its parts; a format that gives no date is refused."""
     if not isinstance(format, str) or not format or len(format) > LETTERS or not format.isprintable():
         raise ArgumentError(f'Date: format must be a text such as "%Y-%m-%d" or "%d.%m.%Y"; got {format!r}.')
-    pattern, names, letters = "", [], iter(format.strip())
+    # Several spaces are as one: with one pattern each, a cell of many spaces would take minutes.
+    pattern, names, letters = "", [], iter(" ".join(format.split()))
     for letter in letters:
         if letter != "%":
             pattern += r"\s+" if letter.isspace() else re.escape(letter)
@@ -87,14 +88,16 @@ def _compiled(format: object) -> tuple[str, set[str]]:
                 f"{' '.join('%' + known for known in _DIRECTIVES)}."
             )
         pattern += _DIRECTIVES[directive]
-        names += [{"B": "b"}.get(directive, directive)] if directive in "YymdjbB" else []
-    known = set(names)
+        names += [{"B": "b"}.get(directive, directive)] if directive != "%" else []
+    repeated = {name for name in names if names.count(name) > 1}
+    known = {name for name in names if name in "Yymdjb"}
     months = len(known & {"m", "b"})
-    whole = len(names) == len(known) and len(known & {"Y", "y"}) == 1 and months + len(known & {"j"}) <= 1
+    whole = not repeated and len(known & {"Y", "y"}) == 1 and months + len(known & {"j"}) <= 1
     if not whole or ("d" in known and not months):
         known_as = " %Y is the year, %m the month, %d the day: 31.01.2020 is %d.%m.%Y." if "%" not in format else ""
         raise ArgumentError(
-            f"Date: format must state the year (%Y or %y) once and the month and the day at most once; got {format!r}.{known_as}"
+            "Date: format must state the year (%Y or %y) once, and the month, the day and each part of the time at most once; "
+            f"got {format!r}.{known_as}"
         )
     if format == ISO:
         pattern += f"(?:[T ]{_TIME})?"

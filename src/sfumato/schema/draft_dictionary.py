@@ -38,6 +38,14 @@ _SYNONYMS = {
 }
 KNOWN = {word: name for name, words in _SYNONYMS.items() for word in words.split(", ")}
 _TYPES = "number, integer, category, boolean and date"
+# The refusal of a file that is no code book.
+_NO_BOOK = (
+    "a data dictionary is a text file whose first line has the columns name (or variable, field), type, lower (min), upper "
+    "(max), levels (values, codes), missing, missing codes and label (description), name and one of type, lower, upper and "
+    "levels at least; or the columns variable, value and label; or a data dictionary of REDCap. This file is none of these. "
+    "A draft is never made from rows of data. If this is a file of data whose first line names its columns, add --header "
+    "(header=True): that line alone is then read."
+)
 # Of these a book of one line per variable has at least one.
 _NEEDED = {"type", "lower", "upper", "levels"}
 
@@ -66,13 +74,7 @@ def _read(path: Path) -> list[Entry]:
         if None not in known and "name" in known and (by_value or set(known) & _NEEDED):
             lines = _lines(path, separator, [name or f"({place})" for place, name in enumerate(known)])
             return _by_value(lines) if by_value else _by_variable(lines)
-    raise ArgumentError(
-        "a data dictionary is a text file whose first line has the columns name (or variable, field), type, lower (min), upper "
-        "(max), levels (values, codes), missing, missing codes and label (description), name and one of type, lower, upper and "
-        "levels at least; or the columns variable, value and label; or a data dictionary of REDCap. This file has other columns. "
-        "A draft is never made from rows of data. If this is a file of data whose first line names its columns, add --header "
-        "(header=True): that line alone is then read."
-    )
+    raise ArgumentError(_NO_BOOK)
 
 
 def _first_of_each(known: list[str | None]) -> list[str | None]:
@@ -113,14 +115,24 @@ def _lines(path: Path, separator: str, names: list[str]) -> Iterator[tuple[int, 
 
 
 def _by_variable(lines: Iterator[tuple[int, dict[str, str]]]) -> list[Entry]:
+    """One line per variable. Types of which none is known, without bounds or levels, are those of a file of data (name, class)."""
     entries: dict[str, Entry] = {}
+    types: set[str] = set()
+    stated = False
     for line, cells in lines:
         name = cells["name"]
         if not name:
             raise ArgumentError(f"line {line} of the data dictionary must have a name.")
         if name in entries:
-            raise ArgumentError(f"line {line} of the data dictionary names {name!r} again.")
+            # The name is not shown: if this is a file of data after all, it is a cell.
+            raise ArgumentError(
+                f"line {line} of the data dictionary names a variable that an earlier line names; each has one line."
+            )
         entries[name] = _entry(name, cells, line)
+        types.add(cells.get("type", ""))
+        stated = stated or any(cells.get(what) for what in ("lower", "upper", "levels"))
+    if types - {""} and not stated and not any(map(kind_of, types)):
+        raise ArgumentError(_NO_BOOK)
     return list(entries.values())
 
 
@@ -166,10 +178,9 @@ def _entry(name: str, cells: Mapping[str, str], line: int) -> Entry:
         if bound and kind == "date" and entry.format:
             setattr(entry, what, _in_iso(bound, entry.format))
         elif bound and kind != "date" and not is_number(bound):
-            named = cells.get("type", "")
-            unknown = "" if kind or not named else f" Its type {named!r} is none of {_TYPES}."
+            unknown = "" if kind or not cells.get("type", "") else f" Its type is none of {_TYPES}."
             raise ArgumentError(
-                f"line {line} of the data dictionary: {what} must be a number or empty; got {bound!r}.{unknown}"
+                f"line {line} of the data dictionary: {what} must be a number or empty, and is another text.{unknown}"
             )
     return entry
 
