@@ -8,7 +8,9 @@ import sys
 import numpy as np
 import pytest
 
+import sfumato as sf
 from command_line import typed
+from sfumato.errors import LedgerExhausted
 from sfumato.rehearsing import expected_widths
 
 N = 600
@@ -189,3 +191,22 @@ def test_wrong_uses_are_refused_in_one_line(office, done, refused):
     assert "Did you mean 'bezahlt'?" in refused("spec", "--schema", "invoices.toml", "--column", "bezalt")
     for column, family in (("Betrag netto", "BoundedMean"), ("Region", "DirichletCategorical")):
         assert f'family = "{family}"' in done("spec", "--schema", "invoices.toml", "--column", column)
+
+
+def test_the_same_in_python(office, done):
+    with_bounds(office, done)
+    schema = sf.Schema.load("bounded.toml")
+    ledger = sf.Ledger.open("budget.db")
+    ledger.register("invoices", epsilon=BUDGET, delta=1e-6, unit="customer")
+    rates = schema.only(["Region", "bezahlt"]).with_target("bezahlt")
+    data = sf.Dataset.from_table("invoices.csv", schema=rates)
+    shares = sf.families.DirichletCategorical(schema.columns["bezahlt"].levels)
+    plan = sf.plan(sf.grouped(shares, "Region", REGIONS), data.n, PRICE, 1e-7)
+    assert "groups     3 groups of 200 records on average" in str(plan)
+    release = sf.publish(plan, data, ledger, request_id="rates in Python")
+    low, high = release.interval(0.9)
+    assert low.shape == (3, 2)
+    assert (low < high).all()
+    dear = sf.plan(sf.grouped(shares, "Region", REGIONS), data.n, 2 * BUDGET, 1e-7)
+    with pytest.raises(LedgerExhausted, match="the charge does not fit"):
+        sf.publish(dear, data, ledger, request_id="dear")
