@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from sfumato._validate import visible
@@ -85,6 +86,13 @@ def clipping_in_words(release: Any) -> str:
         return clipping_of(model_from_json(release.plan["model"]), Schema.from_json(release.schema["document"]))
     except (SfumatoError, AttributeError, KeyError):
         return ""
+
+
+def number_writer(release: Any) -> Callable[[float], str]:
+    """The function that writes the released numbers: with five digits, or days as dates."""
+    from sfumato.queries.summary import shown
+
+    return partial(shown, date=date_of_release(release))
 
 
 def date_of_release(release: Any) -> Any:
