@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato._validate import visible
@@ -88,8 +87,10 @@ def clipping_in_words(release: Any) -> str:
         return ""
 
 
-def number_writer(release: Any) -> Callable[[float], str]:
+def number_writer(release: Any) -> Any:
     """The function that writes the released numbers: with five digits, or days as dates."""
+    from functools import partial
+
     from sfumato.queries.summary import shown
 
     return partial(shown, date=date_of_release(release))

@@ -168,17 +168,15 @@ def _results(release: Any) -> str:
     shown = number_writer(release)
     means = [shown(mean) for mean in release.mean().ravel()[:_MOST_LABELS]]
     more = f"<p>… and {hidden} more in the file.</p>" if hidden > 0 else ""
-    clipping = clipping_in_words(release)
-    clipped = f"<p>Clipping: {escape(clipping)}</p>" if clipping else ""
+    clipped = paragraph("Clipping", clipping_in_words(release))
     ends = intervals(release, _LEVEL)
     if isinstance(ends, str):
         rows = [[label, mean] for label, mean in zip(labels, means, strict=True)]
         return table(["", "mean"], rows) + more + clipped + f"<p>No interval: {escape(ends)}</p>"
     name = f"{_percent(_LEVEL)} interval"
     lower, middle, upper = (each[:_MOST_LABELS] for each in ends)
-    rows = [
-        [label, shown(middle[k]), f"{shown(lower[k])} to {shown(upper[k])}", means[k]] for k, label in enumerate(labels)
-    ]
+    spans = [f"{shown(low)} to {shown(high)}" for low, high in zip(lower, upper, strict=True)]
+    rows = [list(row) for row in zip(labels, map(shown, middle), spans, means, strict=True)]
     chart = svg.interval_chart(labels, lower, middle, upper, f"estimate and {name}", "Intervals")
     why = (
         "The intervals are for the population from which the records were drawn, with the privacy noise and the sampling of the "
