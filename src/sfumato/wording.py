@@ -87,15 +87,6 @@ def clipping_in_words(release: Any) -> str:
         return ""
 
 
-def number_writer(release: Any) -> Any:
-    """The function that writes the released numbers: with five digits, or days as dates."""
-    from functools import partial
-
-    from sfumato.queries.summary import shown
-
-    return partial(shown, date=date_of_release(release))
-
-
 def date_of_release(release: Any) -> Any:
     """The Date column whose mean or quantiles were released; None for other releases."""
     from sfumato.models.clipping import date_of
@@ -118,6 +109,15 @@ def missing_in_words(release: Any) -> str:
         return missing_of(model_from_json(release.plan["model"]), Schema.from_json(release.schema["document"]))
     except (SfumatoError, AttributeError, KeyError):
         return ""
+
+
+def number_writer(release: Any) -> Any:
+    """The function that writes the released numbers: with five digits, or days as dates."""
+    from functools import partial
+
+    from sfumato.queries.summary import shown
+
+    return partial(shown, date=date_of_release(release))
 
 
 def expected_in_words(plan: Mapping[str, Any]) -> str:
