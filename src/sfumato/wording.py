@@ -127,6 +127,15 @@ def missing_in_words(release: Any) -> str:
         return ""
 
 
+def number_writer(release: Any) -> Any:
+    """The function that writes the released numbers: with five digits, or days as dates."""
+    from functools import partial
+
+    from sfumato.queries.summary import shown
+
+    return partial(shown, date=date_of_release(release))
+
+
 def expected_in_words(plan: Mapping[str, Any]) -> str:
     """What the plan leads its reader to expect; nothing where the model or the numbers of its document cannot be read."""
     from sfumato.procedures import expected_of

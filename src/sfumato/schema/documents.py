@@ -195,9 +195,7 @@ def _refuse_unfinished(head: Mapping[str, Any], columns: Mapping[str, Any]) -> N
         # Many facts are named without their hints, which the draft has too.
         listed = "Write:\n  " + "\n  ".join(lines)
         if len(lines) > _LISTED:
-            listed = (
-                "Delete the columns that no release will use, and write for the others:\n  " + ";\n  ".join(named) + "."
-            )
+            listed = "Delete the columns that no release will use, and write for the others: " + "; ".join(named) + "."
         raise FormatError(
             f"the schema is not finished: {facts} must be declared, from what is known without the rows. {listed}"
         )

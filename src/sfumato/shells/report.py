@@ -18,7 +18,7 @@ from sfumato.privacy.plain_reasons import phrase
 from sfumato.shells import report_audit, report_cross, report_network, report_regression, svg
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.report_tables import paragraph, table
-from sfumato.wording import clipping_in_words, columns_read, date_of_release, expected_in_words, missing_in_words
+from sfumato.wording import clipping_in_words, columns_read, expected_in_words, missing_in_words, number_writer
 
 # No script, no request, no frame, no form: only the page's own style.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -161,7 +161,6 @@ def intervals(release: Any, level: float) -> tuple[Any, Any, Any] | str:
 
 def _results(release: Any) -> str:
     from sfumato.queries.own_units import regression_of
-    from sfumato.queries.summary import shown
 
     if regression_of(release.plan) is not None:
         return report_regression.results(release, _LEVEL, _MOST_LABELS)
@@ -170,21 +169,18 @@ def _results(release: Any) -> str:
     if report_network.is_shown(release):
         return report_network.results(release, _LEVEL, _MOST_LABELS)
     labels, hidden = release.labels[:_MOST_LABELS], len(release.labels) - _MOST_LABELS
-    date = date_of_release(release)
-    means = [shown(mean, date) for mean in release.mean().ravel()[:_MOST_LABELS]]
+    shown = number_writer(release)
+    means = [shown(mean) for mean in release.mean().ravel()[:_MOST_LABELS]]
     more = f"<p>… and {hidden} more in the file.</p>" if hidden > 0 else ""
-    clipping = clipping_in_words(release)
-    clipped = f"<p>Clipping: {escape(clipping)}</p>" if clipping else ""
+    clipped = paragraph("Clipping", clipping_in_words(release))
     ends = intervals(release, _LEVEL)
     if isinstance(ends, str):
         rows = [[label, mean] for label, mean in zip(labels, means, strict=True)]
         return table(["", "mean"], rows) + more + clipped + f"<p>No interval: {escape(ends)}</p>"
     name = f"{_percent(_LEVEL)} interval"
     lower, middle, upper = (each[:_MOST_LABELS] for each in ends)
-    rows = [
-        [label, shown(middle[k], date), f"{shown(lower[k], date)} to {shown(upper[k], date)}", means[k]]
-        for k, label in enumerate(labels)
-    ]
+    spans = [f"{shown(low)} to {shown(high)}" for low, high in zip(lower, upper, strict=True)]
+    rows = [list(row) for row in zip(labels, map(shown, middle), spans, means, strict=True)]
     chart = svg.interval_chart(labels, lower, middle, upper, f"estimate and {name}", "Intervals")
     why = (
         "The intervals are for the population from which the records were drawn, with the privacy noise and the sampling of the "
