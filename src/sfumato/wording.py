@@ -147,11 +147,15 @@ def expected_in_words(plan: Mapping[str, Any]) -> str:
 
 
 def _has_intervals(model: Mapping[str, Any]) -> bool:
-    """Whether intervals from noisy totals are implemented: not for networks with a floor, by group for bits and categories."""
-    inner = model.get("model")
-    if isinstance(inner, Mapping):
-        return inner.get("family") in ("BetaBernoulli", "DirichletCategorical", "Histogram")
-    return "parents" not in model or model.get("floor") is None
+    """Whether intervals of this model from noisy totals are implemented."""
+    from sfumato.models.reading import model_from_json
+    from sfumato.queries.statistics.table import reader_of
+
+    try:
+        reader_of(model_from_json(model))
+    except SfumatoError:
+        return False
+    return True
 
 
 def columns_read(release: Any) -> tuple[str, ...]:

@@ -27,6 +27,8 @@ from sfumato.queries.statistics.table import reader_of
 _NO_PRIOR = "prior is for families; the prior of a regression is part of its plan."
 # Level of an interval so narrow that its middle is the posterior median.
 NARROWEST = 0.01
+# Level of the interval that holds a released estimate unless noise put it where no parameter is.
+_LIKELY = 0.5
 
 
 def interval(
@@ -84,9 +86,10 @@ def estimate(
     """
     if shaped_intervals.is_shaped(plan) and prior is None:
         return shaped_intervals.estimates(draws, plan, np.eye(len(draws.labels)))
-    if plan["model"].get("family") == "Quantiles" and prior is None:
-        includes_sampling(plan, include)
-        return np.asarray(draws.values[0, 0])  # the released estimates, which lie inside their cells
+    if plan["goal"] == "estimate" and prior is None and model_from_json(plan["model"]).summed != LOSSES:
+        # The released estimate itself; noise can put it beyond the bounds, where no mean is.
+        likely = interval(draws, plan, _LIKELY, include, prior, schema)
+        return np.asarray(np.clip(draws.values[0, 0], *likely), dtype=np.float64)
     return np.asarray(interval(draws, plan, NARROWEST, include, prior, schema).mean(axis=0))
 
 

@@ -279,7 +279,8 @@ def _budget(release: Any, ledger: str | None, witness: Path | None) -> str:
 def methods(release: Any) -> str:
     """A paragraph on the method, for a paper."""
     plan, guarantee, target = release.plan, release.guarantee, _target(release)
-    numbers = ", ".join(f"{key} {value:.4g}" for key, value in plan["parameters"].items())
+    shown = {key: value for key, value in plan["parameters"].items() if key not in ("grid", "totals")}
+    numbers = ", ".join(f"{key} {value:.4g}" for key, value in shown.items())
     level = f"({target[0]:g}, {target[1]:g})-differential privacy" if target else str(guarantee.curve)
     clipping = clipping_in_words(release)
     clipped = f" {clipping[:1].upper()}{clipping[1:]}" if clipping else ""
