@@ -20,6 +20,8 @@ ONE_MOVED = math.sqrt(2) * (1 + 1e-15)
 class Counted(Family):
     """A family whose totals are numbers of records, each record adding 1 to one of them."""
 
+    groupable = True
+
     @property
     def cells(self) -> int:
         """How many counts there are."""

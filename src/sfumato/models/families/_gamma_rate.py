@@ -27,6 +27,8 @@ from sfumato.models.laws import Gamma
 class GammaRate(Family):
     """theta ~ Gamma(shape, rate), perhaps trimmed; the posterior is Gamma(shape + q n, rate + sum t)."""
 
+    groupable = True
+
     shape: float
     rate: float
     bound: float

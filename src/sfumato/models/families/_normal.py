@@ -75,6 +75,8 @@ def exact_sums(steps: NDArray[np.int64]) -> NDArray[Any]:
 class Location(Family):
     """Base of the normal families; subclasses define what is read and the coordinates in which the precisions are diagonal."""
 
+    groupable = True
+
     quantity = "mean"
 
     @property

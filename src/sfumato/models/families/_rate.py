@@ -23,6 +23,8 @@ from sfumato.models.laws import Dirichlet
 class Rate(Family):
     """theta ~ Beta(alpha, beta), each record `trials` trials with chance theta; the total is the number of successes."""
 
+    groupable = True
+
     quantity = "rate"
     alpha: float
     beta: float

@@ -32,6 +32,8 @@ class BoundedMean(Family):
     the same square (docs/proofs/groups.md). There is no posterior: the released mean is an estimate.
     """
 
+    groupable = True
+
     lower: float
     upper: float
     name = "BoundedMean"

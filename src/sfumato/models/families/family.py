@@ -49,7 +49,7 @@ class Family:
     strengthens: ClassVar[bool] = True  # whether the prior can be multiplied by a strength
     releases_totals: bool = False  # whether the noisy totals are released beside the draws made from them
     drawn: bool = True  # whether there is a posterior to draw from
-    groupable: ClassVar[bool] = True  # whether there may be one for every group
+    groupable: ClassVar[bool] = False  # whether `spans` and `reach` are right, so that there may be one for every group
     utility: ClassVar[bool] = False  # whether draws follow a utility and not a likelihood: then power 1 is not special
     highest_power: ClassVar[float] = 1.0  # largest power that is searched; 1 is the posterior itself
 

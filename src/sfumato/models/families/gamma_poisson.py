@@ -28,6 +28,8 @@ class GammaPoisson(Family):
     The sum is private and n is not: the posterior's rate is public, and its shape is what the data determine.
     """
 
+    groupable = True
+
     shape: float
     rate: float
     bound: int

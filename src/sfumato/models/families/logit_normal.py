@@ -37,6 +37,8 @@ class LogitNormal(Family):
     n is. Source: Minami et al. 2016, Example 17, priced by the sharp theorem.
     """
 
+    groupable = True
+
     precision: float
     centre: float = 0.0
     ones: float = 0.0

@@ -98,7 +98,7 @@ def read_groups(model: Grouped, released: Released) -> Ends:
 
 def group_totals(model: Grouped, released: Released) -> list[NoisyTotals]:
     """The noisy totals of each group."""
-    own, rows = model.model, rows_of(model, released)
+    own, rows = model.model, rows_by_group(model, released)
     sizes, size_noise = noisy_sizes(model, released, rows)
     squares = rows[:, 2] + sizes * _centred.middles(own)[1]
     noise = released.numbers.noise * model.sensitivity
@@ -108,7 +108,7 @@ def group_totals(model: Grouped, released: Released) -> list[NoisyTotals]:
     ]
 
 
-def rows_of(model: Grouped, released: Released) -> Array:
+def rows_by_group(model: Grouped, released: Released) -> Array:
     """The noisy totals, a row for each group; of fewer groups than there are where a release is only simulated."""
     return np.asarray(released.totals, dtype=np.float64).reshape(-1, 1 + len(model.model.units))
 

@@ -21,7 +21,7 @@ from sfumato._quadrature import Array
 from sfumato.models import _centred
 from sfumato.models.families.family import Family
 from sfumato.models.grouped import Grouped
-from sfumato.queries.statistics.bounded_means import noisy_sizes, rows_of
+from sfumato.queries.statistics.bounded_means import noisy_sizes, rows_by_group
 from sfumato.queries.statistics.groups import log_size
 from sfumato.queries.statistics.posterior import Posterior, Statistic, parameter_posterior, statistic_posterior
 from sfumato.queries.statistics.protocol import Ends, Released
@@ -36,7 +36,7 @@ _WEIGHED = 4_000
 
 def read(build: Callable[..., Statistic], model: Grouped, prior: Grouped, released: Released) -> Ends:
     """Intervals of every group's parameter."""
-    own, rows = model.model, rows_of(model, released)
+    own, rows = model.model, rows_by_group(model, released)
     noisy, noise = noisy_sizes(model, released, rows)
     groups = [
         _hidden(build, own, prior.model, released, row, likely(float(size), noise, released.n, len(model.levels)))

@@ -23,8 +23,7 @@ from sfumato._quadrature import Array
 from sfumato.queries.statistics.protocol import Ends, normal_noise
 
 # Cells of the statistic and of the parameter: about ten to a standard deviation, of which a window holds some sixteen.
-CELLS = 200
-_COARSE = 65
+CELLS, _COARSE = 200, 65
 # A window leaves out what is below e^-32 of the largest weight.
 _DEPTH = 32.0
 # A parameter is ignored if the cells of the statistic have less than this probability under it.
