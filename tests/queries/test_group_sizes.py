@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from effort import sized
 from sfumato.errors import ArgumentError
 
 F = sf.families
@@ -34,9 +35,9 @@ def release(name, seed, epsilon=1.0):
     return sf.publish(*planned(name, epsilon), randomness=sf.seeded(seed))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", sized(["means", "rates"], list(MODELS)))
 def test_the_intervals_of_sizes_hold_them_nine_times_in_ten(name):
-    runs, held, widths = 40, 0, []
+    runs, held, widths = sized(30, 200), 0, []
     for seed in range(runs):
         sizes = release(name, seed).group_sizes()
         assert sizes.what == "records"

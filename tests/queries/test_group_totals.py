@@ -167,7 +167,7 @@ FAMILIES = {
 }
 
 
-@pytest.mark.parametrize("name", sized(["events", "normal"], list(FAMILIES)))
+@pytest.mark.parametrize("name", sized(["normal"], list(FAMILIES)))
 @pytest.mark.parametrize(("n", "epsilon"), sized([(2_000, 1.0)], [(n, e) for n in (200, 2_000, 50_000) for e in NOISE]))
 def test_intervals_of_families_by_group_hold_parameters_from_the_prior(name, n, epsilon):
     own, sets, groups = FAMILIES[name], sized(24, 1_000), 2

@@ -203,7 +203,7 @@ def test_the_same_in_python(office, done):
     data = sf.Dataset.from_table("invoices.csv", schema=rates)
     shares = sf.families.DirichletCategorical(schema.columns["bezahlt"].levels)
     plan = sf.plan(sf.grouped(shares, "Region", REGIONS), data.n, PRICE, 1e-7)
-    assert "groups     3 groups of 200 records on average" in str(plan)
+    assert "groups     3 of 200 records on average" in str(plan)
     release = sf.publish(plan, data, ledger, request_id="rates in Python")
     low, high = release.interval(0.9)
     assert low.shape == (3, 2)
