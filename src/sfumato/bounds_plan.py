@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
-from sfumato.models.families._public_grid import COARSE, is_even, public_grid
+from sfumato.models.families._public_grid import COARSE, column_grid, is_even
 from sfumato.models.families.quantile import Quantile
 from sfumato.planning import plan
 from sfumato.schema import Date, Number, Schema
@@ -141,13 +141,14 @@ def outside_in_words(shares: tuple[float, float], levels: tuple[float, float]) -
 
 def bound_grid(column: Any) -> tuple[float, ...]:
     """The public candidates for a bound of a Number column, from its declared bounds alone."""
-    return public_grid(column.lower, column.upper, column.integer, COARSE)
+    return column_grid(column, COARSE)
 
 
 def _candidates(model: Any, column: Any) -> str:
     grid = model.grid
     first, last = (column.shown(end) if isinstance(column, Date) else f"{end:,.6g}" for end in (grid[0], grid[-1]))
-    spaced = "evenly spaced" if is_even(grid[0], grid[-1]) else "12 % apart"
+    even = isinstance(column, Date) or is_even(grid[0], grid[-1])
+    spaced = "evenly spaced" if even else "12 % apart"
     return f"one of {len(grid):,} public candidates from {first} to {last}, {spaced}"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ArgumentError
-from sfumato.models.families._public_grid import COARSE, FINE, public_grid
+from sfumato.models.families._public_grid import COARSE, FINE, column_grid, public_grid
 
 RANGES = [
     (0.0, 110.0), (-40.0, 60.0), (0.0, 1.0), (0.3, 0.30000001), (1e6, 2e6), (-2e6, -1e6), (0.0, 1e-5), (0.0, 250_000.0),
@@ -94,3 +94,17 @@ def test_documents_without_rounding_are_those_of_earlier_versions():
 def test_wrong_grids_and_roundings_are_refused_in_a_sentence(given):
     with pytest.raises(ArgumentError, match=r"grid must be a list|rounding must be one of"):
         sf.families.Quantile(0.5, **given)
+
+
+def test_dates_are_evenly_spaced_on_both_sides_of_1970():
+    column = sf.Date("1925-01-01", "2010-12-31")
+    for fineness, most in ((FINE, 50), (COARSE, 200)):
+        days = np.diff(column_grid(column, fineness))
+        assert days.max() <= most
+        assert len(set(days[:-1])) == 1
+    edges = np.array(sf.families.Quantiles.of(sf.Schema({"born": column}), [0.5]).cells)
+    assert set(np.diff(edges)) == {30.0, 31.0}
+    assert (edges[0], edges[-1]) == (column.lower - 0.5, column.upper + 0.5)
+    short = sf.Date("2020-01-01", "2020-03-01")
+    assert column_grid(short) == tuple(np.arange(short.lower, short.upper + 1))
+    assert set(np.diff(sf.families.Quantiles.of(sf.Schema({"born": short}), [0.5]).cells)) == {1.0}

@@ -145,6 +145,8 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrG
     if name == "Quantile" and "grid" not in facts and isinstance(declared, Number):
         # The candidates follow from the column's declared bounds; records are rounded to them.
         facts = {"grid": family.grid_of(declared), "rounding": "nearest", **facts}
+    if name == "Quantiles" and "cells" not in facts and isinstance(declared, Number):
+        facts["cells"] = family.cells_of(declared)
     numeric = {"lower", "upper", "bound"} & set(parameters)
     if numeric and (
         isinstance(declared, Category) or (name == families.Histogram.name and declared.levels is not None)

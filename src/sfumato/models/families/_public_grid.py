@@ -17,6 +17,8 @@ from fractions import Fraction
 from itertools import count
 from typing import NamedTuple
 
+from sfumato.schema import Date, Number
+
 # Largest ratio of magnitudes that is divided evenly: then a step is at most as long as the smallest magnitude.
 _EVEN_RATIO = 1000.0
 # Smallest magnitude of a wide range that includes 0, whole numbers aside: a thousandth of the unit of the column.
@@ -43,6 +45,29 @@ def public_grid(lower: float, upper: float, integer: bool = False, fineness: Fin
     else:
         inner = _geometric(lower, upper, integer, fineness.per_decade)
     return tuple(sorted({lower + 0.0, *(value for value in inner if lower < value < upper), upper + 0.0}))
+
+
+def column_grid(column: Number, fineness: Fineness = FINE) -> tuple[float, ...]:
+    """The candidates of a column from its declared bounds; those of dates are days at equal steps, on both sides of 1970."""
+    if not isinstance(column, Date):
+        return public_grid(column.lower, column.upper, column.integer, fineness)
+    width = column.upper - column.lower
+    inner = (column.lower + day for day in _even(0.0, width, True, fineness.steps))
+    return (column.lower, *inner, column.upper)
+
+
+def column_edges(column: Number, cells: int) -> tuple[float, ...] | None:
+    """Edges of cells of equal numbers of days for dates; None for other columns, whose bounds alone decide."""
+    if not isinstance(column, Date):
+        return None
+    width = column.upper - column.lower
+    return tuple(column.lower + edge for edge in _even_edges(-0.5, width + 0.5, min(cells, round(width) + 1)))
+
+
+def _even_edges(low: float, high: float, cells: int) -> list[float]:
+    """So many cells of whole numbers, each edge between two of them."""
+    step = Fraction(high - low) / cells
+    return [low + round(step * k) for k in range(cells + 1)]
 
 
 def is_even(lower: float, upper: float) -> bool:

@@ -17,7 +17,7 @@ from sfumato.errors import ArgumentError
 from sfumato.models.families._columns import only_column
 from sfumato.models.families._counts import Counted
 from sfumato.models.families._log_weights import UNITS, tempered
-from sfumato.models.families._public_grid import public_grid
+from sfumato.models.families._public_grid import column_grid
 from sfumato.models.families.family import Claim
 from sfumato.models.laws import Finite, Law
 from sfumato.schema import Number, Schema
@@ -89,7 +89,7 @@ class Quantile(Counted):
     @staticmethod
     def grid_of(column: Any) -> tuple[float, ...]:
         """The automatic candidates of a Number column: evenly spaced, or geometric on both sides of 0 if its range is wide."""
-        return public_grid(column.lower, column.upper, column.integer)
+        return column_grid(column)
 
     @staticmethod
     def geometric_grid(

@@ -16,7 +16,7 @@ from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.families import _count_tree
 from sfumato.models.families._columns import only_column
-from sfumato.models.families._public_grid import cell_edges, is_even, scaled_range
+from sfumato.models.families._public_grid import cell_edges, column_edges, is_even, scaled_range
 from sfumato.models.families.family import Array, Family
 from sfumato.schema import Number, Schema
 
@@ -82,7 +82,12 @@ class Quantiles(Family):
         """Quantiles of a Number column on the cells that its declared bounds give."""
         name = _column_of(schema, column)
         declared: Any = schema.columns[name]
-        return cls(levels, declared.lower, declared.upper, None, column, declared.integer)
+        return cls(levels, declared.lower, declared.upper, cls.cells_of(declared), column, declared.integer)
+
+    @staticmethod
+    def cells_of(column: Any) -> tuple[float, ...] | None:
+        """The edges of the cells of a Date column; None for other columns, whose bounds give them."""
+        return column_edges(column, _EVEN_CELLS)
 
     # --- what is released and what is read ---------------------------------------------------------------------------
 
