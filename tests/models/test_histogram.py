@@ -41,13 +41,13 @@ def test_a_width_is_aligned_to_its_multiples_and_cut_at_the_bounds():
 
 
 def test_whole_numbers_have_whole_edges_and_single_values_are_named_by_themselves():
-    assert H(1, 5, 5, whole=True).labels == ("1", "2", "3", "4", "5")
-    assert H(0, 120, 10, whole=True).edges == (0, 12, 24, 36, 48, 60, 72, 84, 96, 108, 120)
+    assert H(1, 5, 5, integer=True).labels == ("1", "2", "3", "4", "5")
+    assert H(0, 120, 10, integer=True).edges == (0, 12, 24, 36, 48, 60, 72, 84, 96, 108, 120)
     # Nearly equally many values in each bin.
-    sizes = np.bincount(H(0, 30, 7, whole=True).codes(np.arange(31)))
+    sizes = np.bincount(H(0, 30, 7, integer=True).codes(np.arange(31)))
     assert sizes.sum() == 31
     assert sizes.max() - sizes.min() <= 1
-    assert H(3, 8, whole=True).cells == 6
+    assert H(3, 8, integer=True).cells == 6
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_whole_numbers_have_whole_edges_and_single_values_are_named_by_themselve
         ({"width": -1}, "greater than 0"),
         ({"width": "5"}, "such as width = 5"),
         ({"bins": 5, "width": 5}, "one of bins, width and edges"),
-        ({"bins": 200, "whole": True}, "at most bins = 121"),
-        ({"width": 0.5, "whole": True}, "whole width"),
-        ({"bins": [0, 0.5, 120], "whole": True}, "whole edges"),
+        ({"bins": 200, "integer": True}, "at most bins = 121"),
+        ({"width": 0.5, "integer": True}, "whole width"),
+        ({"bins": [0, 0.5, 120], "integer": True}, "whole edges"),
         ({"bins": 4, "alpha": [1.0]}, "one per level"),
         ({"bins": 4, "alpha": "x"}, "alpha must be a number"),
     ],
@@ -147,7 +147,7 @@ def test_a_column_that_does_not_fit_is_refused():
     with pytest.raises(ArgumentError, match="holds no whole number"):
         model.columns(Schema({"x": sf.Number(0, 10, integer=True)}))
     with pytest.raises(ArgumentError, match="not declared as one"):
-        H(0, 10, whole=True).columns(Schema({"x": sf.Number(0, 10)}))
+        H(0, 10, integer=True).columns(Schema({"x": sf.Number(0, 10)}))
     assert H(0, 10, [0, 5, 10]).columns(Schema({"x": sf.Number(0, 10, integer=True)})) == ("x",)
 
 
@@ -171,7 +171,7 @@ def test_held_out_records_have_the_share_of_their_bin():
 def test_bins_of_dates_are_named_by_dates():
     column = sf.Date("2020-01-01", "2023-12-31")
     schema = sf.Schema({"day": column}, name="days")
-    plan = sf.plan(sf.families.Histogram(column.lower, column.upper, bins=2, whole=True), 50, 1.0, 1e-6)
+    plan = sf.plan(sf.families.Histogram(column.lower, column.upper, bins=2, integer=True), 50, 1.0, 1e-6)
     data = sf.Dataset.from_table({"day": ["2021-05-06"] * 50}, schema=schema)
     release = sf.publish(plan, data, randomness=sf.seeded(1))
     assert release.summary().labels == ("[2020-01-01, 2021-12-31)", "[2021-12-31, 2023-12-31]")

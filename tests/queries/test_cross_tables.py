@@ -35,7 +35,7 @@ def published(model, seed=2, **how):
 
 CROSS = published(sf.families.CrossTable.from_schema(SCHEMA, ["region", "smoker", "age"], {"age": [0, 30, 60, 90]}))
 DECLARED = sf.families.CrossTable.from_schema(SCHEMA, ["region", "smoker"], alpha=2.0)
-HISTOGRAM = published(sf.families.Histogram(0, 90, width=15, whole=True))
+HISTOGRAM = published(sf.families.Histogram(0, 90, width=15, integer=True))
 NETWORK_MODEL = sf.networks.BayesianNetwork.from_schema(
     SCHEMA, {"region": [], "smoker": ["region"], "age": ["smoker"]}, bins={"age": [0, 30, 60, 90]}
 )
@@ -203,7 +203,7 @@ def test_the_share_below_an_edge_adds_up_the_noise_of_its_bins():
 
 
 def test_a_histogram_without_noisy_counts_has_shares_alone():
-    release = published(sf.families.Histogram(0, 90, 3, whole=True), mechanism="diffused")
+    release = published(sf.families.Histogram(0, 90, 3, integer=True), mechanism="diffused")
     assert (release.histogram().bins.lower < release.histogram().bins.upper).all()
     for ask in (
         lambda: release.histogram("counts"),

@@ -136,7 +136,7 @@ def test_bins_of_dates_are_given_and_shown_as_dates(folder, schema):
 def test_a_histogram_of_dates_speaks_in_dates(folder, schema):
     column = schema.columns["interview"]
     view = released(
-        folder, schema, sf.families.Histogram(column.lower, column.upper, bins=4, whole=True), ["interview"]
+        folder, schema, sf.families.Histogram(column.lower, column.upper, bins=4, integer=True), ["interview"]
     ).histogram()
     assert view.bins.levels[0][0] == "[2021-01-01, 2021-07-02)"
     assert view.bins.levels[0][-1].endswith(", 2022-12-31]")
@@ -146,7 +146,7 @@ def test_a_histogram_of_dates_speaks_in_dates(folder, schema):
 
 
 def test_the_mean_of_years_is_shown_with_the_digits_of_its_interval(folder, schema):
-    view = released(folder, schema, sf.families.Histogram(1930, 2006, width=10, whole=True), ["born"]).histogram()
+    view = released(folder, schema, sf.families.Histogram(1930, 2006, width=10, integer=True), ["born"]).histogram()
     low, middle, high = view.mean().value
     assert f"Mean about {middle:.1f} (90 % interval {low:.1f} to {high:.1f})" in str(view.mean())
 

@@ -94,7 +94,7 @@ def _column(model: Any) -> Column | None:
     if isinstance(model, families.GammaPoisson):
         return Number(0, model.bound, integer=True)
     if isinstance(model, families.Histogram):
-        return Number(model.edges[0], model.edges[-1], integer=model.whole)
+        return Number(model.edges[0], model.edges[-1], integer=model.integer)
     if isinstance(model, families.DirichletCategorical):
         return Category(list(model.levels))
     if isinstance(model, families.Finite):

@@ -116,7 +116,7 @@ class HistogramView:
     def _middles(self) -> Array:
         """The middle of each bin; of whole numbers the middle of the values that it holds, b - 1 the last of [a, b)."""
         ends = np.array(self.model.edges[1:])
-        if self.model.whole:
+        if self.model.integer:
             ends[:-1] -= 1
         return np.asarray(0.5 * (ends + self.model.edges[:-1]))
 

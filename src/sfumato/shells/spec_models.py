@@ -189,7 +189,6 @@ def _declared(column: Any) -> dict[str, Any]:
             "lower": column.lower,
             "upper": column.upper,
             "bound": bound,
-            "whole": column.integer,
             "integer": column.integer,
         }
     return {}
