@@ -6,6 +6,27 @@ import sys
 
 from sfumato.shells.cli import main
 
+# A small hospital's schema, of which several tests of commands make a table.
+CLINIC = """\
+sfumato = "schema"
+version = 1
+name = "clinic"
+unit = "patient"
+
+[columns.ward]
+type = "category"
+levels = ["a", "b", "c"]
+
+[columns.stay]
+type = "number"
+lower = 0.0
+upper = 60.0
+integer = true
+
+[columns.cured]
+type = "boolean"
+"""
+
 
 def typed(monkeypatch, capsys, *words) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a command line."""

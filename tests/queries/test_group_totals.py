@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import sfumato as sf
+from benchmarks.group_coverage import LAWS
 from effort import sized
 from sfumato.errors import ArgumentError
 from sfumato.models import _centred
@@ -18,14 +19,6 @@ F = sf.families
 # Noise multipliers of the Gaussian mechanism at delta = 1e-6 (test_the_noise_of_these_prices_is_that_of_plans).
 NOISE = {0.1: 36.30, 1.0: 4.225, 3.0: 1.545}
 NOTHING = np.empty((0, 0))
-# Laws of values between 0 and 1, with their means; skewed, two-valued, and far narrower than the bounds.
-LAWS = {
-    "even": (lambda rng, size: rng.random(size), 0.5),
-    "skewed": (lambda rng, size: rng.beta(2, 8, size), 0.2),
-    "two values": (lambda rng, size: (rng.random(size) < 0.3) * 1.0, 0.3),
-    "low": (lambda rng, size: 0.02 + 0.02 * rng.random(size), 0.03),
-    "narrow": (lambda rng, size: 0.4 + 0.05 * rng.random(size), 0.425),
-}
 
 
 def test_the_noise_of_these_prices_is_that_of_plans():

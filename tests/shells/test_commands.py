@@ -10,27 +10,9 @@ import sys
 import numpy as np
 import pytest
 
+from command_line import CLINIC as SCHEMA
 from command_line import typed as typed
 
-SCHEMA = """\
-sfumato = "schema"
-version = 1
-name = "clinic"
-unit = "patient"
-
-[columns.ward]
-type = "category"
-levels = ["a", "b", "c"]
-
-[columns.stay]
-type = "number"
-lower = 0.0
-upper = 60.0
-integer = true
-
-[columns.cured]
-type = "boolean"
-"""
 SPEC = """\
 [data]
 file = "clinic.csv"

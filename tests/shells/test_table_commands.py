@@ -8,27 +8,9 @@ import re
 import numpy as np
 import pytest
 
+from command_line import CLINIC as SCHEMA
 from command_line import typed
 
-SCHEMA = """\
-sfumato = "schema"
-version = 1
-name = "clinic"
-unit = "patient"
-
-[columns.ward]
-type = "category"
-levels = ["a", "b", "c"]
-
-[columns.stay]
-type = "number"
-lower = 0.0
-upper = 60.0
-integer = true
-
-[columns.cured]
-type = "boolean"
-"""
 PRICE = '[data]\nfile = "clinic.csv"\nschema = "clinic.toml"\n\n[price]\nepsilon = 2.0\ndelta = 1e-6\n'
 
 

@@ -20,7 +20,7 @@ from sfumato.errors import ArgumentError
 from sfumato.models import families
 from sfumato.models.families._bins import labels_in
 from sfumato.models.families.cross_table import CrossTable
-from sfumato.queries.shares_by_level import Shares, aligned, place_of
+from sfumato.queries.shares_by_level import Shares, aligned, named_columns, place_of
 from sfumato.queries.statistics import cell_counts, count_laws
 from sfumato.queries.statistics.cell_counts import Counted
 from sfumato.queries.statistics.count_laws import REFERENCE, ShareLaw
@@ -95,7 +95,7 @@ def read(draws: Draws, plan: Mapping[str, Any], schema: Schema | None = None) ->
 
 def marginal(table: Crossed, columns: str | Sequence[str], interval: float | None = None) -> Shares:
     """Joint shares of some columns, the others summed out."""
-    names = _named(table, (columns,) if isinstance(columns, str) else tuple(columns))
+    names = named_columns("cross table", table.names, columns)
     if interval is None:
         return Shares(names, _levels(table, names), _summed(table, names))
     return _estimated(table, names, (), _validate.between("interval", interval, 0.0, 1.0), SHARES)
@@ -105,8 +105,8 @@ def conditional(
     table: Crossed, column: str, given: str | Sequence[str] | Mapping[str, Any], interval: float | None = None
 ) -> Shares:
     """Shares of a column given others: given levels, one share per level; given names, one row per combination of theirs."""
-    names = _named(table, (given,) if isinstance(given, str) else tuple(given))
-    (wanted,) = _named(table, (column,))
+    names = named_columns("cross table", table.names, given if isinstance(given, str) else tuple(given))
+    (wanted,) = named_columns("cross table", table.names, (column,))
     if wanted in names:
         raise ArgumentError(f"column {wanted!r} cannot be given to itself.")
     if interval is None:
@@ -184,7 +184,7 @@ def cross_table(table: Crossed, columns: Sequence[str], of: str = SHARES, level:
     """The table of these columns (all of them by default) with intervals; the last one runs across."""
     _validate.one_of("of", of, (SHARES, COUNTS, BY_ROW, BY_COLUMN))
     share = _validate.between("level", level, 0.0, 1.0)
-    names = _named(table, tuple(columns) or table.names)
+    names = named_columns("cross table", table.names, tuple(columns) or table.names)
     if len(names) < 2:
         raise ArgumentError(f"a cross table shows at least two columns; got {names[0]!r}. Use marginal({names[0]!r}).")
     given = {BY_ROW: names[:-1], BY_COLUMN: names[-1:]}.get(of, ())
@@ -228,15 +228,6 @@ def _summed(table: Crossed, names: tuple[str, ...]) -> Array:
 
 def _levels(table: Crossed, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
     return tuple(table.levels[name] for name in names)
-
-
-def _named(table: Crossed, names: tuple[str, ...]) -> tuple[str, ...]:
-    if not names or len(set(names)) != len(names):
-        raise ArgumentError(f"name at least one column, none twice; got {list(names)!r}.")
-    for name in names:
-        if name not in table.names:
-            raise ArgumentError(f"the cross table has the columns {', '.join(table.names)}; got {name!r}.")
-    return names
 
 
 def _cell(shares: Shares, index: tuple[int, ...]) -> str:

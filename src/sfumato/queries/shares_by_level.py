@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,17 @@ from sfumato.errors import ArgumentError
 from sfumato.queries.convert import needed
 
 Array = NDArray[np.float64]
+
+
+def named_columns(what: str, known: Iterable[str], columns: str | Sequence[str]) -> tuple[str, ...]:
+    """The columns that a question names: one or several, none twice, all of them known; `what` is what has these columns."""
+    wanted, listed = (columns,) if isinstance(columns, str) else tuple(columns), tuple(known)
+    if not wanted or len(set(wanted)) != len(wanted):
+        raise ArgumentError(f"name at least one column, none twice; got {columns!r}.")
+    for name in wanted:
+        if name not in listed:
+            raise ArgumentError(f"the {what} has the columns {', '.join(listed)}; got {name!r}.")
+    return wanted
 
 
 @dataclass(frozen=True, eq=False)

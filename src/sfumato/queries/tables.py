@@ -23,7 +23,7 @@ from sfumato.models.networks._elimination import joint
 from sfumato.models.networks._tables import Factor, Tables
 from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.queries.convert import needed
-from sfumato.queries.shares_by_level import Shares, place_of
+from sfumato.queries.shares_by_level import Shares, named_columns, place_of
 from sfumato.queries.statistics import cell_counts, network_tables
 from sfumato.queries.statistics.cell_counts import Counted
 from sfumato.queries.statistics.protocol import numbers_of
@@ -95,7 +95,7 @@ def _levels(model: Tables, schema: Schema, name: str) -> tuple[Any, ...]:
 
 def marginal(network: Network, columns: str | Sequence[str], interval: float | None = None) -> Shares:
     """Joint shares of some columns; with `interval`, a level such as 0.9, from the noisy counts, with intervals."""
-    wanted = _named(network, columns)
+    wanted = named_columns("network", network.levels, columns)
     levels = tuple(network.levels[name] for name in wanted)
     if interval is None:
         return Shares(wanted, levels, joint(network.factors, wanted))
@@ -113,8 +113,8 @@ def conditional(
     A combination that the tables make impossible has no conditional: its row is not a number. With `interval`, a level such as
     0.9, the shares are estimated from the noisy counts and have intervals.
     """
-    (wanted,) = _named(network, column)
-    names = _named(network, list(given) if isinstance(given, Mapping) else given)
+    (wanted,) = named_columns("network", network.levels, column)
+    names = named_columns("network", network.levels, list(given) if isinstance(given, Mapping) else given)
     if wanted in names:
         raise ArgumentError(f"column {wanted!r} cannot be given to itself.")
     axes = (*names, wanted)
@@ -161,16 +161,6 @@ def _given(network: Network, wanted: str, names: tuple[str, ...]) -> Array:
     together = joint(network.factors, (*names, wanted))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(together / together.sum(axis=-1, keepdims=True), dtype=np.float64)
-
-
-def _named(network: Network, columns: str | Sequence[str]) -> tuple[str, ...]:
-    wanted = (columns,) if isinstance(columns, str) else tuple(columns)
-    if not wanted or len(set(wanted)) != len(wanted):
-        raise ArgumentError(f"name at least one column, none twice; got {columns!r}.")
-    for name in wanted:
-        if name not in network.levels:
-            raise ArgumentError(f"the network has the columns {', '.join(network.levels)}; got {name!r}.")
-    return wanted
 
 
 def to_pgmpy(network: Network) -> Any:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
 from sfumato.queries.statistics.groups import CountLaw
+from sfumato.queries.statistics.whole_runs import whole_runs
 
 # The reference prior of one share when it alone is of interest (Berger and Bernardo 1992, for the multinomial).
 REFERENCE = (0.5, 0.5)
@@ -122,7 +123,7 @@ def _counts_of(seen: Noisy, n: int, prior: tuple[float, float]) -> CountLaw:
     deviation = math.sqrt(seen.variance)
     low, high = _window(seen.count, deviation, n, _WINDOW)
     for _ in range(_WIDENINGS):
-        k, width = _runs(low, high, deviation, _RUNS)
+        k, width = whole_runs(low, high, deviation / _RUNS, _NEAR)
         logs = _log_counts(k, n - k, prior) + np.log(width) - 0.5 * ((k - seen.count) / deviation) ** 2
         weights = _weights(logs)
         step = _WINDOW * deviation
@@ -149,7 +150,9 @@ def row_law(
     deviations = np.sqrt(np.diag(spread))
     ends = [_window(float(at), float(d), n, _WINDOW_2) for at, d in zip((k0, l0), deviations, strict=True)]
     for _ in range(_WIDENINGS):
-        (k, wide_k), (m, wide_m) = (_runs(*end, float(d), _RUNS_2) for end, d in zip(ends, deviations, strict=True))
+        (k, wide_k), (m, wide_m) = (
+            whole_runs(*end, float(d) / _RUNS_2, _NEAR) for end, d in zip(ends, deviations, strict=True)
+        )
         first, second = np.meshgrid(k, m, indexing="ij")
         logs = _log_counts(first, second, prior) + _log_size(first + second, n, row)
         logs += np.log(wide_k)[:, None] + np.log(wide_m)
@@ -237,18 +240,6 @@ def _wider(ends: tuple[float, float], edge: tuple[float, float], deviation: floa
     if edge[1] > _EDGE and high < n:
         high = min(high + step, float(n))
     return low, high
-
-
-def _runs(low: float, high: float, deviation: float, parts: int) -> tuple[Array, Array]:
-    """Middles and lengths of runs of whole numbers, short beside the noise and beside how far they are from 0."""
-    longest = max(1, math.floor(deviation / parts))
-    first, last = math.floor(low), math.ceil(high)
-    starts = [first]
-    while (following := starts[-1] + min(longest, max(1, starts[-1] // _NEAR))) <= last:
-        starts.append(following)
-    begin = np.array(starts, dtype=np.float64)
-    end = np.append(begin[1:] - 1, float(last))
-    return 0.5 * (begin + end), end - begin + 1
 
 
 def _weights(logs: Array) -> Array:

@@ -28,6 +28,7 @@ from sfumato.queries.statistics.cell_masses import beta_below_inside, log_beta_i
 from sfumato.queries.statistics.posterior import Statistic, likelihood
 from sfumato.queries.statistics.protocol import Ends, Numbers, Released
 from sfumato.queries.statistics.rates import count_statistic, mean_above_floor
+from sfumato.queries.statistics.whole_runs import whole_runs
 
 # Deviations of the noise to each side of a noisy count; runs to a deviation, and to the count itself.
 _WINDOW, _RUNS = 7.0, 6
@@ -145,7 +146,7 @@ def noisy_law(
     low, high = np.clip(centre - _WINDOW * noise, 0, n), np.clip(noisy + _WINDOW * noise, 1, n)
     for _ in range(_WIDENINGS):
         # A prior that contradicts the counts can hold its mass outside the first window.
-        (k, wide_k), (m, wide_m) = (_runs(low[i], high[i], noise[i]) for i in (0, 1))
+        (k, wide_k), (m, wide_m) = (whole_runs(low[i], high[i], noise[i] / _RUNS, _RUNS) for i in (0, 1))
         own, rest = np.meshgrid(k, m, indexing="ij")
         logs = _log_counts(own, rest, prior, floor) + log_size(own + rest, n, groups)
         logs += np.log(wide_k)[:, None] + np.log(wide_m)
@@ -195,21 +196,6 @@ def likely_sizes(n: int, groups: int, draws: int) -> list[int]:
 def _mixture(own: Array, rest: Array, weights: Array, prior: tuple[float, float], floor: float) -> CountLaw:
     kept = weights > _NOTHING
     return CountLaw(own[kept], rest[kept], weights[kept] / weights[kept].sum(), prior, floor)
-
-
-def _runs(low: float, high: float, noise: float) -> tuple[Array, Array]:
-    """Middles and lengths of runs of whole numbers: short beside the noise, and beside how far they are from nothing.
-
-    Next to zero, where a prior may concentrate and a group may be as small as a run, counts are taken one by one.
-    """
-    longest = max(1, math.floor(noise / _RUNS))
-    first, last = math.floor(low), math.ceil(high)
-    starts = [first]
-    while (following := starts[-1] + min(longest, max(1, starts[-1] // _RUNS))) <= last:
-        starts.append(following)
-    begin = np.array(starts, dtype=np.float64)
-    end = np.append(begin[1:] - 1, float(last))
-    return 0.5 * (begin + end), end - begin + 1
 
 
 def log_size(size: Array, n: int, groups: int) -> Array:
