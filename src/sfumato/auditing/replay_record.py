@@ -13,7 +13,7 @@ from sfumato.auditing.replay_samplers import Diverged, Recorder, watched
 from sfumato.draws import Draws
 from sfumato.procedures.protocol import Procedure, Task
 
-# How a run that an error ended is told of.
+# What is recorded of a run that an error ended.
 ENDED = "it ended with"
 
 

@@ -65,7 +65,8 @@ class Expected:
         return {"id": self.id, "value": self.value, "without_privacy": self.without_privacy}
 
     def __str__(self) -> str:
-        bare = "" if self.without_privacy is None else f"; without privacy {self.without_privacy:.4g}"
+        # An error that privacy alone makes is 0 without it, which says nothing.
+        bare = f"; without privacy {self.without_privacy:.4g}" if self.without_privacy else ""
         unit = f" {self.unit}" if self.unit else ""
         return f"{self.quantity} {self.value:.4g}{unit}{bare} ({self.how})"
 

@@ -23,7 +23,7 @@ from sfumato.models.families.bounded_mean import BoundedMean
 from sfumato.models.grouped import Grouped
 from sfumato.queries.statistics.protocol import Ends, Released
 
-# Means between the bounds that are tried: an end is then found to within 1/4000 of the range, and refined by bisection.
+# Means between the bounds that are tried: an end is then known to within 1/4000 of the range, and refined by bisection.
 _TRIED, _HALVINGS = 4001, 30
 
 
