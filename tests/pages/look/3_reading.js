@@ -1,5 +1,7 @@
 // HTML text: colours and sizes of letters, generated text (::before, ::after) included.
 
+const onWhite = () => luminance(ground(document.body).slice(0, 3)) >= settings.whitePaper;
+
 const judgeHtmlText = (el, style, what) => {
   const behind = papered(el), back = ground(el), ink = colour(style.color);
   const seen = over(ink, back, ink[3] * opacity(el)), ratio = contrast(seen, back);
@@ -7,7 +9,7 @@ const judgeHtmlText = (el, style, what) => {
   else if (ratio < settings.textContrast) say('contrast', `${what} has contrast ${ratio.toFixed(2)}`);
   const size = parseFloat(style.fontSize);
   if (size < settings.smallestHtml) say('small', `${what} has letters of ${size.toFixed(1)} px`);
-  if (settings.print && luminance(back.slice(0, 3)) < settings.paleGround)
+  if (settings.print && onWhite() && luminance(back.slice(0, 3)) < settings.paleGround)
     say('print', `${what} would be printed on a dark ground`);
 };
 
@@ -24,7 +26,7 @@ const lookAtHtmlText = texts => {
 
 const lookAtPaper = () => {
   if (!settings.print) return;
-  if (luminance(ground(document.body).slice(0, 3)) < settings.whitePaper) say('print', 'the paper is not white in print');
+  if (!onWhite()) say('print', 'the paper is not white in print');
   for (const details of all('details')) for (const child of details.children)
     if (child.tagName !== 'SUMMARY' && child.textContent.trim() && getComputedStyle(child).display !== 'none') {
       const box = child.getBoundingClientRect();

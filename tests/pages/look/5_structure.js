@@ -34,10 +34,10 @@ const lookAtTables = () => {
   for (const table of visible('table')) {
     const heads = [...table.querySelectorAll('th')];
     if (!table.tHead || !table.tHead.querySelector('th')) say('table', `the table ${named(table)} has no <thead> with header cells`);
-    for (const head of heads) {
-      if (!head.hasAttribute('scope')) say('table', `the header ${named(head)} of the table ${named(table)} has no scope`);
-      if (!head.textContent.trim() && !head.hasAttribute('aria-label')) say('table', `the table ${named(table)} has an empty header`);
-    }
+    const loose = heads.filter(head => !head.hasAttribute('scope'));
+    if (loose.length) say('table', `headers of the table ${named(table)} have no scope: ${loose.map(named).join(', ')}`);
+    if (heads.some(head => !head.textContent.trim() && !head.hasAttribute('aria-label')))
+      say('table', `the table ${named(table)} has an empty header`);
     // Its own name, or a heading with no other table between.
     const before = marks.filter(el => el.compareDocumentPosition(table) & Node.DOCUMENT_POSITION_FOLLOWING
       && !el.contains(table)).at(-1);
