@@ -27,6 +27,7 @@ PLANTED = [
     ("crossed", "is crossed by <circle.mark>", 'cx="150" cy="90"', 'cx="200" cy="80"'),
     ("crossed", "is crossed by <path.curve>", CURVE, f'<path class="curve" d="M60 130 C 150 60 250 60 325 20"/>{CURVE}'),
     ("crossed", '"node" of the picture', '<rect class="node"', '<rect class="node" style="fill:none"'),
+    ("crossed", "is crossed by <path.grid>", CURVE, f'<path class="grid" d="M100 84 H150 M290 84 H330"/>{CURVE}'),
     ("crossed", "is covered by <rect.node>", "</svg>", '<rect class="node" x="150" y="60" width="180" height="40"/></svg>'),
     ("contrast", "<code>", "</style>", "code { color:#888; background:#777; }</style>"),
     ("contrast", "<code>", "</style>", "code { opacity:.4; }</style>"),
@@ -91,5 +92,6 @@ ALLOWED = [
     ("a picture with a title", ' aria-label="A curve that falls from 1 to 0">', "><title>A curve</title>"),
     ("another sign of focus", "</style>", "a { outline:none; } a:focus { box-shadow:0 0 0 3px; }</style>"),
     ("a pale area behind marks", CURVE, f'<rect class="wash" style="fill:#8883" x="60" y="30" width="20" height="60"/>{CURVE}'),
+    ("two strokes of one path", CURVE, f'<path class="grid" d="M100 84 H150 M310 84 H330"/>{CURVE}'),
     ("a halo", CURVE, f'<rect class="halo" style="fill:var(--paper)" x="160" y="66" width="150" height="30"/>{CURVE}'),
 ]  # fmt: skip

@@ -31,20 +31,21 @@ const inkOf = el => {
   });
 };
 
-// The outline of a shape as a chain of points in screen pixels.
+// The outline of a shape as a chain of points in screen pixels; between two points further apart than `jump` a path was lifted.
 const outline = el => {
   const matrix = el.getScreenCTM(), number = name => el[name].baseVal.value, tag = el.tagName;
-  let points = [];
+  let points = [], jump = Infinity;
   if (tag === 'line') points = [[number('x1'), number('y1')], [number('x2'), number('y2')]];
   else if (tag === 'polyline' || tag === 'polygon') points = [...el.points].map(p => [p.x, p.y]);
   else {
     // A step of three screen pixels; a character is wider than that.
     const length = el.getTotalLength(), scale = Math.sqrt(Math.abs(matrix.a * matrix.d - matrix.b * matrix.c)) || 1;
     const steps = Math.max(4, Math.ceil(length * scale / 3));
+    jump = 1.5 * length * scale / steps + 0.01;
     for (let k = 0; k <= steps; k++) { const p = el.getPointAtLength(length * k / steps); points.push([p.x, p.y]); }
   }
   if (tag === 'polygon' && points.length) points.push(points[0]);
-  return points.map(([x, y]) => mapped(matrix, x, y));
+  return {points: points.map(([x, y]) => mapped(matrix, x, y)), jump};
 };
 
 // The middle of the part of a stretch inside a box, or null (Liang and Barsky's clipping).
@@ -70,8 +71,8 @@ const shapeOf = (el, order) => {
   const width = parseFloat(style.strokeWidth) * scale;
   const stroke = width > 0 ? paint(style.stroke, parseFloat(style.strokeOpacity)) : [0, 0, 0, 0];
   const fill = el.tagName === 'line' ? [0, 0, 0, 0] : paint(style.fill, parseFloat(style.fillOpacity));
-  const points = outline(el);
-  return {el, order, stroke, fill, half: stroke[3] > 0 ? width / 2 : 0, points, box: span(points), inverse: matrix.inverse()};
+  const {points, jump} = outline(el);
+  return {el, order, stroke, fill, half: stroke[3] > 0 ? width / 2 : 0, points, jump, box: span(points), inverse: matrix.inverse()};
 };
 const covers = (shape, x, y) => {
   if (!shape.fill[3] || x < shape.box.l || x > shape.box.r || y < shape.box.t || y > shape.box.b) return false;
@@ -114,8 +115,8 @@ const lookAtCrossing = (svg, box, shape, shapes, order, what) => {
   const reach = {l: box.l - shape.half, r: box.r + shape.half, t: box.t - shape.half, b: box.b + shape.half};
   if (shape.box.r < reach.l || shape.box.l > reach.r || shape.box.b < reach.t || shape.box.t > reach.b) return;
   for (let k = 0; k + 1 < shape.points.length; k++) {
-    const at = within(shape.points[k], shape.points[k + 1], reach);
-    if (!at) continue;
+    const [p, q] = [shape.points[k], shape.points[k + 1]], at = within(p, q, reach);
+    if (!at || Math.hypot(q.x - p.x, q.y - p.y) > shape.jump) continue;
     const back = backdrop(svg, shapes, shape.order, at.x, at.y), paint = shape.half ? shape.stroke : shape.fill;
     if (contrast(over(paint, back), back) < 1.05) continue;  // as good as invisible
     if (shapes.some(other => other.order > shape.order && other.order < order && other.fill[3] > 0.95 && covers(other, at.x, at.y)))
@@ -127,7 +128,8 @@ const lookAtCrossing = (svg, box, shape, shapes, order, what) => {
 
 const lookAtMark = (svg, shape, shapes) => {
   if (DECORATION.some(name => shape.el.closest('.' + name)) || !shape.points.length) return;
-  const ratio = Math.max(...[0.1, 0.5, 0.9].map(share => {
+  // It must be seen at one of these places at least: lines may run over other marks.
+  const ratio = Math.max(...[0.02, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.98].map(share => {
     const p = shape.points[Math.round(share * (shape.points.length - 1))], back = backdrop(svg, shapes, shape.order, p.x, p.y);
     return Math.max(contrast(over(shape.stroke, back), back), contrast(over(shape.fill, back), back));
   }));
