@@ -1,4 +1,4 @@
-// Pictures: letters inside their picture, off each other and off every mark; marks and letters that can be told from the ground.
+// Pictures: letters inside their picture, off each other and off every mark; marks and letters that stand out from the ground.
 
 const SHAPES = 'line, polyline, polygon, path, rect, circle, ellipse';
 // Classes of what may be pale because nothing is read from it: grid lines, shaded areas, the ground behind a label.
