@@ -4,6 +4,7 @@ H2 = "<h2>Results"
 GRID = '<line class="grid" x1="50" x2="330" y1="140" y2="140"/>'
 LONGER = GRID.replace('x1="50"', 'x1="30"')
 CURVE = '<polyline class="curve"'
+BAR = '<rect class="mark" x="60" y="100" width="30" height="30"/><circle class="dot mark" cx="75" cy="115" r="4"/>'
 HIDE = "overflow:hidden;white-space:nowrap"
 TABLE = '<table style="min-width:30rem"><thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead></table>'
 TWO = f'<h2>Two</h2><div class="wide" tabindex="0" role="region" aria-label="Two">{TABLE}</div>'
@@ -38,6 +39,7 @@ PLANTED = [
     ("contrast", 'the text "pale" put before <code>', "</style>", "code::before { content:'pale'; color:#aaa; }</style>"),
     ("contrast", '<p> "Hypotheses."', "</style>", "details p { color:#8885; }</style>"),
     ("mark", "<circle.mark>", ".mark { fill:var(--accent);", ".mark { fill:var(--line);"),
+    ("mark", "<circle.dot.mark>", "</svg>", f"{BAR}</svg>"),
     ("mark", "<polyline.curve>", ".curve { stroke:var(--accent);", ".curve { stroke:#8888;"),
     ("small", "<code> \"code\" has letters of 10.0 px", "</style>", "code { font-size:10px; }</style>"),
     ("alt", 'has no role "img"', ' role="img"', ""),
@@ -93,5 +95,6 @@ ALLOWED = [
     ("another sign of focus", "</style>", "a { outline:none; } a:focus { box-shadow:0 0 0 3px; }</style>"),
     ("a pale area behind marks", CURVE, f'<rect class="wash" style="fill:#8883" x="60" y="30" width="20" height="60"/>{CURVE}'),
     ("two strokes of one path", CURVE, f'<path class="grid" d="M100 84 H150 M310 84 H330"/>{CURVE}'),
+    ("two dots of one series", CURVE, f'<circle class="mark" cx="150" cy="90" r="4"/>{CURVE}'),
     ("a halo", CURVE, f'<rect class="halo" style="fill:var(--paper)" x="160" y="66" width="150" height="30"/>{CURVE}'),
 ]  # fmt: skip

@@ -128,9 +128,12 @@ const lookAtCrossing = (svg, box, shape, shapes, order, what) => {
 
 const lookAtMark = (svg, shape, shapes) => {
   if (DECORATION.some(name => shape.el.closest('.' + name)) || !shape.points.length) return;
+  // Dots of one series may lie on each other.
+  const twin = other => other.el.tagName === shape.el.tagName && other.el.getAttribute('class') === shape.el.getAttribute('class');
+  const others = shapes.filter(other => !twin(other));
   // It must be seen at one of these places at least: lines may run over other marks.
   const ratio = Math.max(...[0.02, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.98].map(share => {
-    const p = shape.points[Math.round(share * (shape.points.length - 1))], back = backdrop(svg, shapes, shape.order, p.x, p.y);
+    const p = shape.points[Math.round(share * (shape.points.length - 1))], back = backdrop(svg, others, shape.order, p.x, p.y);
     return Math.max(contrast(over(shape.stroke, back), back), contrast(over(shape.fill, back), back));
   }));
   if (ratio < settings.markContrast) say('mark', `${named(shape.el)} of the picture ${pictureName(svg)} has contrast ${ratio.toFixed(2)}`);
