@@ -151,7 +151,7 @@ def histogram(folder: Path) -> Path:
 def means(folder: Path) -> Path:
     """Means by group, with bounds; one group is tiny."""
     rng = np.random.default_rng(11)
-    rows = {"region": rng.choice(REGIONS, 2_000, p=[0.5, 0.3, 0.005, 0.195]), "income": rng.lognormal(8, 0.5, 2_000)}
+    rows = {"region": rng.choice(REGIONS, 2_000, p=[0.5, 0.3, 0.0005, 0.1995]), "income": rng.lognormal(8, 0.5, 2_000)}
     model = sf.grouped(sf.families.BoundedMean(0, 20_000), by="region", levels=REGIONS)
     columns = {"region": sf.Category(REGIONS), "income": sf.Number(0, 20_000)}
     return _of(model, columns, rows, folder / "means.html", goal="estimate")

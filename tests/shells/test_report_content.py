@@ -73,7 +73,7 @@ def test_groups_are_sorted_by_their_estimates_and_have_sizes(means):
 
 
 def test_little_known_stands_beside_its_number(means):
-    """The third region holds about ten people: its mean is as good as unknown, and its own row says so."""
+    """The third region holds about one person: its mean is as good as unknown, and its own row says so."""
     rows = Tables(means).rows
     start = rows.index(["region", "estimate", "90 % interval", "size"])
     named = [row[0] for row in rows[start + 1 : start + 5] if LITTLE in row[0]]
