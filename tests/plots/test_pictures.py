@@ -13,8 +13,8 @@ from scipy.stats import norm
 
 import sfumato as sf
 from sfumato.errors import ArgumentError
+from sfumato.pictures.privacy_curve import sampled
 from sfumato.plots import _drawing
-from sfumato.plots.privacy_curves import sampled
 from sfumato.theorems import metric
 
 LEVELS = ["north", "south", "east", "a name that is much too long for the margin of a figure", "$5 and $6", "_low"]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.mechanisms.plan import Plan
+from sfumato.pictures.promises import change, named, promises
 from sfumato.plots import _drawing
-from sfumato.plots._promises import change, named, promises
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.renyi import Renyi
 

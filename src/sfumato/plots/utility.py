@@ -6,9 +6,9 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ArgumentError
+from sfumato.pictures.promises import named
 from sfumato.planning import PriceList
 from sfumato.plots import _drawing
-from sfumato.plots._promises import named
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
