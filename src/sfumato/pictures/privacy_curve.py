@@ -39,7 +39,7 @@ def of_release(release: Any) -> Chart:
     low = 10.0 ** math.floor(math.log10(min(seen))) if seen else _FLOOR
     title = f"Privacy curve: {change(release.guarantee, None)}"
     if not release.private:
-        title = f"NOT PRIVATE, made with a seeded stream. {title} by a secret one"
+        title = "NOT PRIVATE: made with a seeded stream. Curve of its plan"
     # A line that stays at 1 still needs an axis.
     return _chart(title, [Line(tuple(points))], [] if asked is None else [asked], right, (min(low, 0.1), 1.0))
 
