@@ -7,43 +7,26 @@ page has no script and makes no request, and no password of a URL reaches it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from sfumato._version import __version__
 from sfumato.errors import ArgumentError, LedgerDamaged
 from sfumato.ledger.account import Account, shown, shown_down
-from sfumato.ledger.records import Entry
+from sfumato.ledger.url_and_witness import Location
+from sfumato.pictures.svg import figure
 from sfumato.shells import ledger_report_html as html
 from sfumato.shells import ledger_report_left as left
 from sfumato.shells.ledger_places import open_existing
-from sfumato.shells.ledger_report_checks import Check, of_file, of_ledger, seeded
-from sfumato.shells.ledger_report_releases import MOST_SHOWN, Sealed, looked_at
-from sfumato.shells.ledger_report_state import Budget, Charge, minute, read, shown_place
+from sfumato.shells.ledger_report_checks import Check
+from sfumato.shells.ledger_report_releases import Sealed
+from sfumato.shells.ledger_report_state import Budget, Charge, minute, shown_place
+from sfumato.shells.ledger_report_timeline import bar, limits, timeline
+from sfumato.shells.ledger_report_view import View, looked
 from sfumato.shells.printing import redacted
 
 # Rows of a table that are read without unfolding it.
 MOST_ROWS = 60
-
-
-@dataclass(frozen=True)
-class View:
-    """All that a page shows: the ledger's name, its budgets with their releases, the rows about itself, and the checks."""
-
-    place: str
-    budgets: tuple[tuple[Budget, tuple[Sealed, ...]], ...]
-    events: tuple[Entry, ...]
-    checks: tuple[Check, ...]
-    not_private: tuple[str, ...]
-    witness: str
-    last: Entry | None
-
-    @property
-    def failed(self) -> tuple[Check, ...]:
-        """The checks that failed."""
-        return tuple(check for check in self.checks if not check.passed)
 
 
 def write(
@@ -62,37 +45,14 @@ def write(
     try:
         ledger = open_existing(place, witness)
     except LedgerDamaged as error:
-        check = Check(redacted(place), "chain of hashes and witness", redacted(str(error)))
+        where = shown_place(Location.of(place, witness).url)
+        check = Check(where, "chain of hashes and witness", redacted(str(error)))
         output.write_text(damaged(check), encoding="utf-8")
         return (check,)
     with ledger:
         view = looked(ledger, files, name, public_key)
     output.write_text(page(view), encoding="utf-8")
     return view.failed
-
-
-def looked(ledger: Any, files: Sequence[Path] = (), name: str | None = None, public_key: Path | None = None) -> View:
-    """Read the ledger, verify every sealed release, and compare the files with them."""
-    place = shown_place(ledger.url)
-    checks = of_ledger(ledger, place)
-    names = ledger.names() if name is None else [ledger.spent(name).name]
-    budgets = tuple(_budget(ledger, each) for each in names)
-    for _, releases in budgets:
-        checks += [check for each in releases for check in each.checks]
-    checks += [check for file in files for check in of_file(file, ledger, public_key)]
-    events = tuple(ledger.events())
-    rows = [*events, *(row for each, _ in budgets for row in each.rows)]
-    warned = tuple(file.name for file in files if seeded(file))
-    newest = max(rows, key=lambda row: row.seq, default=None)
-    return View(place, budgets, events, tuple(checks), warned, ledger.witness.name, newest)
-
-
-def _budget(ledger: Any, name: str) -> tuple[Budget, tuple[Sealed, ...]]:
-    """A budget and its releases, newest last; only the newest are shown with their estimates."""
-    budget = read(ledger, name)
-    sealed = [charge for charge in budget.charges if charge.sealed]
-    first = len(sealed) - MOST_SHOWN
-    return budget, tuple(looked_at(ledger, name, charge, k >= first) for k, charge in enumerate(sealed))
 
 
 # --- the page -------------------------------------------------------------------------------------------------------------
@@ -138,8 +98,8 @@ def _verdict(view: View) -> str:
     """One sentence on all checks, in red where one failed; and the files that protect nobody."""
     count, failed = len(view.checks), view.failed
     if failed:
-        reasons = [f"{check.subject}, {check.what}: {check.reason}" for check in failed[:MOST_ROWS]]
-        parts = [html.alarm(f"FAILED: {len(failed)} of {count} checks. {' '.join(reasons)}")]
+        reasons = [f"{check.subject}: {check.reason}" for check in failed[:MOST_ROWS]]
+        parts = [html.alarm(f"FAILED: {len(failed)} of {count} checks.", reasons)]
     else:
         parts = [html.paragraph(f"Verification: all {count} checks passed.")]
     parts += [
@@ -180,7 +140,16 @@ def _promised(budget: Budget) -> str:
         f"charge{'s' * (number != 1)}: {share(budget)} of the budget. "
         f"Left: epsilon {shown_down(account.epsilon_left())} at delta {terms.delta:g}."
     )
-    return html.boxed(promise(account)) + html.paragraph(spent)
+    pictures = [_limit(what, part) for what, part in limits(account)]
+    if budget.charges:
+        pictures.append(figure(timeline(budget)))
+    return html.boxed(promise(account)) + html.paragraph(spent) + "".join(pictures)
+
+
+def _limit(what: str, spent: float) -> str:
+    """A bar of one sum that the budget limits, and its two shares as text: spent is rounded up, left is rounded down."""
+    text = f"Counted in {what}: {shown(100 * spent)} % spent, {shown_down(100 * (1 - spent))} % left."
+    return bar(text, spent) + html.lead(text)
 
 
 def share(budget: Budget) -> str:
@@ -193,7 +162,7 @@ def _charges(budget: Budget, made: dict[int, Sealed]) -> str:
     if not budget.charges:
         return html.paragraph("Nothing was charged yet.")
     delta = budget.account.terms.delta
-    head = ["no.", "time (UTC)", "request", "what was released", "epsilon", "total", "state"]
+    head = ["no., time (UTC)", "request and what was released", "epsilon", "total", "state"]
     rows = [_row(charge, made) for charge in budget.charges]
     said = html.paragraph(
         f"Epsilon is the price of each charge alone, total that of all charges so far, both at delta {delta:g}. Epsilons do "
@@ -206,14 +175,12 @@ def _charges(budget: Budget, made: dict[int, Sealed]) -> str:
 
 def _row(charge: Charge, made: dict[int, Sealed]) -> list[str]:
     release = made.get(charge.number)
-    title = release.title if release is not None else f"not sealed: {charge.receipt.request_id}"
-    state = "sealed" if charge.sealed else "charged, unfinished"
+    what = release.title if release is not None else "nothing was sealed: the charge stands, the release is unfinished"
+    state = "sealed" if release is not None else "charged"
     if release is not None and not all(check.passed for check in release.checks):
         state = "FAILED"
-    what = title if release is not None else "nothing yet"
-    return [
-        str(charge.number), minute(charge.time), charge.entry.request_id, what, shown(charge.alone), shown(charge.total), state,
-    ]  # fmt: skip
+    when = f"{charge.number}\n{charge.time:%Y-%m-%d}\n{charge.time:%H:%M}"
+    return [when, f"{charge.entry.request_id}\n{what}", shown(charge.alone), shown(charge.total), state]
 
 
 def _release(release: Sealed) -> str:
@@ -221,7 +188,8 @@ def _release(release: Sealed) -> str:
     charge = release.charge
     records = f", {release.n:,} records" if release.n is not None else ""
     lead = f"Request {charge.entry.request_id}, charge {charge.number} of {minute(charge.time)} UTC{records}."
-    checks = "".join(html.paragraph(f"Verified: {check.what}.") for check in release.checks if check.passed)
+    passed = "; ".join(check.what for check in release.checks if check.passed)
+    checks = html.paragraph(f"Verified: {passed}.") if passed else ""
     failed = "".join(
         html.alarm(f"FAILED: {check.what}: {check.reason}") for check in release.checks if not check.passed
     )
@@ -242,7 +210,7 @@ def _left(budget: Budget, releases: Sequence[Sealed], made: dict[int, Sealed]) -
             "Nothing more fits: none of the examples of this page can be paid for with what is left."
         )
     if examples:
-        rows = [[each.what, each.whole, each.part or "does not fit"] for each in examples]
+        rows = [[each.what, each.whole, each.part or "too little"] for each in examples]
         said += html.paragraph(
             f"One more release of {n:,} records ({why}) would have 90 % intervals of these half-widths, on average over data "
             f"from a flat prior: with all that is left, or with a part of {left.PART}."
@@ -263,14 +231,17 @@ def _named(charge: Charge, made: dict[int, Sealed]) -> str:
 
 
 def _verification(view: View) -> str:
-    """Every check in a table."""
-    rows = [
-        [check.subject, check.what, "passed" if check.passed else f"FAILED: {check.reason}"] for check in view.checks
-    ]
+    """The checks of each subject in one row, and every failed one in a row of its own."""
+    rows: list[list[str]] = []
+    for subject in dict.fromkeys(check.subject for check in view.checks):
+        own = [check for check in view.checks if check.subject == subject]
+        rows += [[subject, check.what, f"FAILED: {check.reason}"] for check in own if not check.passed]
+        passed = "; ".join(check.what for check in own if check.passed)
+        rows += [[subject, passed, "passed"]] if passed else []
     head = ["of", "what was checked", "result"]
     first, rest = rows[:MOST_ROWS], rows[MOST_ROWS:]
-    folded = html.folded(f"{len(rest):,} more checks", html.table(head, rest, numbers=False)) if rest else ""
-    return html.table(head, first, numbers=False) + folded
+    folded = html.folded(f"{len(rest):,} more", html.table(head, rest)) if rest else ""
+    return html.table(head, first) + folded
 
 
 def _explained(view: View) -> str:

@@ -25,6 +25,8 @@ CELLS = 10
 PART = 10
 # The level of the intervals, that of `Release.interval` by default.
 LEVEL = 0.9
+# An interval whose half-width is this part of an average share, or more, is worth no charge.
+USELESS = 0.5
 # Plans whose repetitions are counted: the newest ones.
 PLANS = 5
 
@@ -43,20 +45,24 @@ def examples(account: Account, n: int) -> list[Example]:
     if account.units >= UNITS:
         return []
     models = (
-        ("one rate, such as the share of a yes", BetaBernoulli(alpha=1.0, beta=1.0)),
-        (f"a histogram of {CELLS} cells: each share", DirichletCategorical([str(cell) for cell in range(CELLS)])),
+        ("one rate, such as the share of a yes", BetaBernoulli(alpha=1.0, beta=1.0), 2),
+        (
+            f"a histogram of {CELLS} cells: each share",
+            DirichletCategorical([str(cell) for cell in range(CELLS)]),
+            CELLS,
+        ),
     )
     whole = account.remaining()
     part = share(whole, PART)[0]
     made = [
-        Example(what, _half_width(model, n, whole, account), _half_width(model, n, part, account))
-        for what, model in models
+        Example(what, *(_half_width(model, n, cells, curve, account) for curve in (whole, part)))
+        for what, model, cells in models
     ]
     return [each for each in made if each.whole]
 
 
-def _half_width(model: Any, n: int, target: Curve, account: Account) -> str:
-    """The expected half-width of the intervals of a plan for this target; "" unless the account admits its charge."""
+def _half_width(model: Any, n: int, cells: int, target: Curve, account: Account) -> str:
+    """The expected half-width of the intervals of a plan for this target; "" where it is useless or not admitted."""
     try:
         planned = plan(model, n, target=target, mechanism="noisy-statistics")
         price = account.price(replace(planned.guarantee, unit=account.terms.unit))
@@ -65,8 +71,10 @@ def _half_width(model: Any, n: int, target: Curve, account: Account) -> str:
     if not account.admits(price):
         return ""
     # Rounded up: no release is advertised as more accurate than it is expected to be.
-    half = Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(expected_width(planned, LEVEL) / 2))
-    return f"± {float(half):g}"
+    half = expected_width(planned, LEVEL) / 2
+    if half >= USELESS / cells:
+        return ""
+    return f"± {float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(half))):g}"
 
 
 def times_left(account: Account, price: Price) -> int:

@@ -7,10 +7,12 @@ from html import escape
 from typing import Any
 
 from sfumato.errors import SfumatoError
+from sfumato.queries.own_units import regression_of
 from sfumato.release import Release
 from sfumato.shells import report
 from sfumato.shells.ledger_report_checks import DAMAGED, Check, attempt, is_release, of_sealed
 from sfumato.shells.ledger_report_state import Charge
+from sfumato.shells.report_regression import _narrow as narrow
 from sfumato.shells.report_tables import table
 from sfumato.wording import notice, number_writer, shown_labels
 
@@ -73,6 +75,8 @@ def contents(release: Release) -> str:
 
 def _estimates(release: Release) -> str:
     """The estimates with their intervals; of many, the largest."""
+    if regression_of(release.plan) is not None:
+        return _coefficients(release)
     try:
         lower, upper = (each.ravel() for each in release.interval(_LEVEL))
         middle = release.estimate().ravel()
@@ -88,6 +92,16 @@ def _estimates(release: Release) -> str:
         rows = [[labels[k], write(middle[k]), f"{write(lower[k])} to {write(upper[k])}"] for k in kept]
         head = ["", "estimate", f"{100 * _LEVEL:g} % interval"]
     return table(head, rows) + left_out(len(middle) - len(kept))
+
+
+def _coefficients(release: Release) -> str:
+    """The coefficients of a regression in the columns' own units; of many, the largest."""
+    summary = release.summary(_LEVEL)
+    head, *rows = summary.coefficients.rows()
+    names, texts = narrow(head, rows, None, _LEVEL)[0]
+    kept = sorted(sorted(range(len(texts)), key=lambda k: -abs(float(texts[k][1])))[:MOST_ROWS])
+    said = f"<p>Coefficients of the {escape(dict(summary.facts)['link'])}.</p>"
+    return said + table(names, [texts[k] for k in kept]) + left_out(len(texts) - len(kept))
 
 
 def left_out(count: int) -> str:

@@ -73,12 +73,15 @@ def budget(account: Account, rows: Sequence[Entry]) -> Budget:
     sealed = {row.request_id for row in rows if row.kind == "seal"}
     state = empty
     charges: list[Charge] = []
+    # Equal prices are common, and an epsilon takes a search.
+    prices: dict[Price, float] = {}
     for row in rows:
         if row.receipt is None:
             continue
         price = empty.price_again({"amount": row.receipt.amount, "delta0": row.receipt.delta0, "tv": row.receipt.tv})
         state = state.plus(price)
-        alone = empty.plus(price).epsilon()
+        alone = prices.setdefault(price, 0.0) or empty.plus(price).epsilon()
+        prices[price] = alone
         charges.append(
             Charge(len(charges) + 1, row, row.receipt, price, alone, state, state.epsilon(), row.request_id in sealed)
         )
