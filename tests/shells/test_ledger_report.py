@@ -201,10 +201,10 @@ def test_five_hundred_charges_stay_readable_and_small(ledger):
     budget = budget_at(ledger, [START + timedelta(hours=7 * k) for k in range(500)])
     text = ledger_report.page(View("budget.db", ((budget, ()),), (), (), (), "budget.db.witness", None))
     assert len(text.encode()) < 2_000_000
-    assert text.count("nothing was sealed") == 500
+    assert text.count("charged; nothing was sealed") == 500
     shown, _, folded = text.partition("<summary>The 440 earlier charges</summary>")
-    assert shown.count("nothing was sealed") == 60
-    assert folded.count("nothing was sealed") == 440
+    assert shown.count("charged; nothing was sealed") == 60
+    assert folded.count("charged; nothing was sealed") == 440
 
 
 # --- checks ----------------------------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def test_the_command_writes_the_page_and_compares_the_files(ledger, tmp_path, mo
     assert f"wrote {tmp_path / 'x.html'}" in out
     text = (tmp_path / "x.html").read_text()
     assert "FAILED" not in text
-    assert "ill.sfumato</td><td>every part" in text
+    assert "ill.sfumato</th><td>every part" in text
     assert "all 7 checks passed" in text
     assert "<h3>rate of ill</h3>" in text
     assert typed(monkeypatch, capsys, *words)[0] == 2, "a page is not written over without --force"
@@ -240,7 +240,7 @@ def test_a_file_that_differs_is_shown_as_failed_at_the_top(ledger, tmp_path, mon
     top = text[: text.index("<h2>")]
     assert "FAILED: 1 of 7 checks." in top
     assert "it was edited afterwards" in top
-    assert '<span class="failed">FAILED: the file differs' in text
+    assert '<div class="alarm">FAILED: the file differs' in text
 
 
 def test_a_file_that_is_no_whole_release_fails_and_one_that_is_seeded_is_warned_of(ledger, tmp_path):
@@ -278,7 +278,7 @@ def test_a_sealed_release_that_fails_is_named_with_its_reason(ledger, edits, rea
     assert any(reason in check.reason for check in failed)
     assert ("FAILED" in seen.title) == bool(edits)
     assert "FAILED: " in ledger_report._release(seen)
-    assert ledger_report._row(charge, {1: seen})[-1] == "FAILED"
+    assert ledger_report._row(charge, {1: seen})[1].endswith("\nFAILED")
 
 
 def test_other_sealed_bytes_are_named_and_not_shown(ledger):
@@ -286,6 +286,20 @@ def test_other_sealed_bytes_are_named_and_not_shown(ledger):
     text = text_of(ledger)
     assert "22 bytes are sealed that are no release of Sfumato" in text
     assert "made elsewhere" not in text
+
+
+def test_of_many_estimates_the_largest_are_shown_and_the_others_counted(ledger):
+    levels = [f"ward {k}" for k in range(20)]
+    schema = sf.Schema({"ward": sf.Category(levels)}, name="survey", unit="row")
+    # Ward k has 5 + 15 k records: far apart for the noise at epsilon 2.
+    rows = [name for k, name in enumerate(levels) for _ in range(5 + 15 * k)]
+    data = sf.Dataset.from_table({"ward": rows}, schema=schema)
+    plan = sf.plan(sf.families.DirichletCategorical(levels), len(rows), 2.0, 1e-7, mechanism="noisy-statistics")
+    shown = ledger_report_releases.contents(sf.publish(plan, data, randomness=sf.seeded(3)))
+    assert ">ward 19<" in shown
+    assert ">ward 0<" not in shown
+    assert "The 12 largest are shown; 8 more are in the release's own report" in shown
+    assert "NOT PRIVATE" in shown
 
 
 def test_a_damaged_ledger_gives_a_page_that_shows_the_damage_alone(ledger, tmp_path, monkeypatch, capsys):

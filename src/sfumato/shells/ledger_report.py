@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from sfumato._version import __version__
 from sfumato.errors import ArgumentError, LedgerDamaged
 from sfumato.ledger.account import Account, shown, shown_down
 from sfumato.ledger.url_and_witness import Location
 from sfumato.pictures.svg import figure
+from sfumato.shells import html_page
 from sfumato.shells import ledger_report_html as html
 from sfumato.shells import ledger_report_left as left
+from sfumato.shells.html_page import folded, section
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.ledger_report_checks import Check
 from sfumato.shells.ledger_report_releases import Sealed
@@ -67,11 +68,9 @@ def page(view: View) -> str:
         body.append(html.code(f"sfumato ledger register {view.place} NAME --epsilon 2 --delta 1e-6 --unit person"))
     for budget, releases in view.budgets:
         body += _sections(budget, releases, several=len(view.budgets) > 1)
-    body.append(html.section("Verification", _verification(view)))
-    body.append(html.folded("How the ledger counts, and how to verify it yourself", _explained(view)))
-    return html.page(
-        title, "\n".join(body), f"Made by Sfumato {__version__} from {view.place} alone: no record was read."
-    )
+    body.append(section("Verification", _verification(view)))
+    body.append(folded("How the ledger counts, and how to verify it yourself", _explained(view)))
+    return html_page.page(title, "\n".join(body), f"from {escape(view.place)} alone: no record was read.")
 
 
 def damaged(check: Check) -> str:
@@ -79,7 +78,7 @@ def damaged(check: Check) -> str:
     title = "Privacy budget: the ledger FAILED its verification"
     said = "No budget, charge or release is shown, because none of them can be trusted."
     body = [f"<h1>{escape(title)}</h1>", html.alarm(f"FAILED: {check.reason}"), html.paragraph(said)]
-    return html.page(title, "\n".join(body), f"Made by Sfumato {__version__}.")
+    return html_page.page(title, "\n".join(body), f"from {escape(check.subject)} alone.")
 
 
 def _title(view: View) -> str:
@@ -111,14 +110,14 @@ def _verdict(view: View) -> str:
 
 def _sections(budget: Budget, releases: Sequence[Sealed], several: bool) -> list[str]:
     """The sections of one data set."""
-    head = f"{budget.name}: " if several else ""
     made = {each.charge.number: each for each in releases}
-    return [
-        html.section(f"{head}what is promised and spent", _promised(budget)),
-        html.section(f"{head}who asked what", _charges(budget, made)),
-        html.section(f"{head}all releases", "".join(map(_release, reversed(releases)))),
-        html.section(f"{head}what is left, and what it would buy", _left(budget, releases, made)),
-    ]
+    parts = {
+        "What is promised and spent": _promised(budget),
+        "Who asked what": _charges(budget, made),
+        "All releases": "".join(map(_release, reversed(releases))),
+        "What is left, and what it would buy": _left(budget, releases, made),
+    }
+    return [section(f"{budget.name}: {title.lower()}" if several else title, inner) for title, inner in parts.items()]
 
 
 def promise(account: Account) -> str:
@@ -162,25 +161,25 @@ def _charges(budget: Budget, made: dict[int, Sealed]) -> str:
     if not budget.charges:
         return html.paragraph("Nothing was charged yet.")
     delta = budget.account.terms.delta
-    head = ["no., time (UTC)", "request and what was released", "epsilon", "total", "state"]
+    head = ["no., time (UTC)", "request and what was released", "epsilon", "total"]
     rows = [_row(charge, made) for charge in budget.charges]
     said = html.paragraph(
         f"Epsilon is the price of each charge alone, total that of all charges so far, both at delta {delta:g}. Epsilons do "
-        "not add up: the total is composed by the ledger, and each is rounded up."
+        "not add up: the total is composed by the ledger. Both are rounded up. A charge under which nothing was sealed stands: its "
+        "program stopped, or it was made by hand."
     )
     older, newer = rows[:-MOST_ROWS], rows[-MOST_ROWS:]
-    folded = html.folded(f"The {len(older):,} earlier charges", html.table(head, older)) if older else ""
-    return said + html.table(head, newer) + folded
+    earlier = folded(f"The {len(older):,} earlier charges", html.table(head, older)) if older else ""
+    return said + html.table(head, newer) + earlier
 
 
 def _row(charge: Charge, made: dict[int, Sealed]) -> list[str]:
     release = made.get(charge.number)
-    what = release.title if release is not None else "nothing was sealed: the charge stands, the release is unfinished"
-    state = "sealed" if release is not None else "charged"
+    what = "charged; nothing was sealed" if release is None else f"{release.title}; sealed"
     if release is not None and not all(check.passed for check in release.checks):
-        state = "FAILED"
-    when = f"{charge.number}\n{charge.time:%Y-%m-%d}\n{charge.time:%H:%M}"
-    return [when, f"{charge.entry.request_id}\n{what}", shown(charge.alone), shown(charge.total), state]
+        what += "\nFAILED"
+    when = f"{charge.number}\n{minute(charge.time)}"
+    return [when, f"{charge.entry.request_id}\n{what}", shown(charge.alone), shown(charge.total)]
 
 
 def _release(release: Sealed) -> str:
@@ -213,9 +212,9 @@ def _left(budget: Budget, releases: Sequence[Sealed], made: dict[int, Sealed]) -
         rows = [[each.what, each.whole, each.part or "too little"] for each in examples]
         said += html.paragraph(
             f"One more release of {n:,} records ({why}) would have 90 % intervals of these half-widths, on average over data "
-            f"from a flat prior: with all that is left, or with a part of {left.PART}."
+            "from a flat prior: with all that is left, or with a tenth of it."
         )
-        said += html.table(["release", "all that is left", f"one part of {left.PART}"], rows)
+        said += html.table(["release", "all that is left", "a tenth of it"], rows)
     if again:
         rows = [[_named(charge, made), "not once" if times == 0 else f"{times:,}"] for charge, times in again]
         said += html.paragraph(
@@ -240,8 +239,8 @@ def _verification(view: View) -> str:
         rows += [[subject, passed, "passed"]] if passed else []
     head = ["of", "what was checked", "result"]
     first, rest = rows[:MOST_ROWS], rows[MOST_ROWS:]
-    folded = html.folded(f"{len(rest):,} more", html.table(head, rest)) if rest else ""
-    return html.table(head, first) + folded
+    more = folded(f"{len(rest):,} more", html.table(head, rest)) if rest else ""
+    return html.table(head, first) + more
 
 
 def _explained(view: View) -> str:

@@ -1,58 +1,42 @@
-"""The HTML pieces of a ledger's report; every text is escaped here."""
+"""The HTML pieces of a ledger's report that `html_page` does not have; every text is escaped here."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
 
-from sfumato.pictures import look, svg
-from sfumato.shells import report
-
-# Colours come from `pictures.look`, which has them for light and for dark paper.
-_STYLE = """
-.soft { color:var(--soft); } .failed { color:var(--alarm); font-weight:bold; } .warning { color:var(--alarm); }
-h3 { margin:1.8rem 0 .2rem; } details { margin:1.4rem 0; } summary { cursor:pointer; }
-"""
+# Lines of a cell up to this length, such as a date and a time, are not broken.
+_SHORT = 16
 
 
-def page(title: str, body: str, footer: str) -> str:
-    """A whole page with the content security policy and the style of reports."""
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(report._POLICY)}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{report._STYLE}{look.COLOUR_STYLE}{look.SVG_STYLE}{svg.CHOICE_STYLE}{_STYLE}</style></head><body><main>\n{body}\n"
-        f"<footer>{escape(footer)}</footer></main></body></html>\n"
-    )
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of texts that fits a phone; the first column names the rows.
 
-
-def section(title: str, inner: str) -> str:
-    """A heading and what stands under it; nothing where nothing does."""
-    return f"<h2>{escape(title[:1].upper() + title[1:])}</h2>\n{inner}" if inner else ""
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """A table of texts. Lines of a cell are separated by line ends, and all but the first are quiet; FAILED is red."""
+    Lines of a cell are separated by line ends; all but the first are quiet, and those that begin with FAILED are red.
+    """
     top = "".join(f'<th scope="col">{escape(each)}</th>' for each in head)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+    body = "".join(_row(first, others) for first, *others in rows)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cell(text: str) -> str:
+def _row(first: str, others: Sequence[str]) -> str:
+    cells = "".join(f"<td>{_lines(cell)}</td>" for cell in others)
+    return f'<tr><th scope="row">{_lines(first)}</th>{cells}</tr>'
+
+
+def _lines(text: str) -> str:
     first, *more = text.split("\n")
-    quiet = "".join(f'<div class="{_tone(line) or "soft"}">{escape(line)}</div>' for line in more)
-    tone = _tone(first)
-    inner = f'<span class="{tone}">{escape(first)}</span>' if tone else escape(first)
-    return f"<td>{inner}{quiet}</td>"
+    return _line(first, "") + "".join(_line(line, "second" if len(line) <= _SHORT else "beside") for line in more)
 
 
-def _tone(line: str) -> str:
-    return "failed" if line.startswith("FAILED") else ""
-
-
-def folded(summary: str, inner: str) -> str:
-    """What is shown when the summary is opened."""
-    return f"<details><summary>{escape(summary)}</summary>{inner}</details>"
+def _line(line: str, style: str) -> str:
+    """A line of a cell: text alone, or in an element of its own with this class."""
+    if line.startswith("FAILED"):
+        style = "alarm"
+    if not style:
+        return escape(line)
+    element = "span" if style == "second" else "div"
+    return f' <{element} class="{style}">{escape(line)}</{element}>'
 
 
 def paragraph(text: str) -> str:
@@ -72,7 +56,8 @@ def boxed(text: str) -> str:
 
 def alarm(text: str, items: Sequence[str] = ()) -> str:
     """Red paragraphs in a box with a red edge."""
-    return f'<div class="promise warning">{"".join(map(paragraph, (text, *items)))}</div>'
+    inner = "".join(f'<p class="alarm">{escape(each)}</p>' for each in (text, *items))
+    return f'<div class="promise warning">{inner}</div>'
 
 
 def code(text: str) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.errors import SfumatoError
-from sfumato.queries.own_units import regression_of
+from sfumato.pictures.description import Row, Rows
+from sfumato.pictures.of_release import pictures
+from sfumato.pictures.svg import figure
 from sfumato.release import Release
+from sfumato.shells import ledger_report_html as html
 from sfumato.shells import report
 from sfumato.shells.ledger_report_checks import DAMAGED, Check, attempt, is_release, of_sealed
 from sfumato.shells.ledger_report_state import Charge
-from sfumato.shells.report_regression import _narrow as narrow
-from sfumato.shells.report_tables import table
-from sfumato.wording import notice, number_writer, shown_labels
+from sfumato.wording import notice
 
 # The level of `Release.interval` by default.
 _LEVEL = 0.9
@@ -66,48 +67,32 @@ def title_of(release: Release) -> str:
 
 
 def contents(release: Release) -> str:
-    """The warning of a seeded release, the largest estimates and the promise."""
+    """The warning of a seeded release, its picture, the sentence on attackers and the promise."""
     warned = notice(release)
-    head = f'<div class="promise warning">{escape(warned)}</div>' if warned else ""
-    said = "" if warned else f"<p>{escape(release.attacker().sentence)}</p>"
-    return f"{head}{_estimates(release)}{said}<p>{escape(release.promise)}</p>"
+    first = html.alarm(warned) if warned else ""
+    attacked = "" if warned else html.paragraph(release.attacker().sentence)
+    return f"{first}{_picture(release)}{attacked}{html.paragraph(release.promise)}"
 
 
-def _estimates(release: Release) -> str:
-    """The estimates with their intervals; of many, the largest."""
-    if regression_of(release.plan) is not None:
-        return _coefficients(release)
+def _picture(release: Release) -> str:
+    """The picture that shows the result; of many rows the largest estimates, and how to see the others."""
     try:
-        lower, upper = (each.ravel() for each in release.interval(_LEVEL))
-        middle = release.estimate().ravel()
-    except (SfumatoError, *DAMAGED):
-        lower = upper = None
-        middle = release.mean().ravel()
-    write, labels = number_writer(release), shown_labels(release)
-    order = sorted(range(len(middle)), key=lambda k: -abs(middle[k]))[:MOST_ROWS]
-    kept = sorted(order)
-    if lower is None or upper is None:
-        rows, head = [[labels[k], write(middle[k])] for k in kept], ["", "mean"]
-    else:
-        rows = [[labels[k], write(middle[k]), f"{write(lower[k])} to {write(upper[k])}"] for k in kept]
-        head = ["", "estimate", f"{100 * _LEVEL:g} % interval"]
-    return table(head, rows) + left_out(len(middle) - len(kept))
+        picture = pictures(release, _LEVEL)[0]
+    except (SfumatoError, *DAMAGED) as error:
+        return html.paragraph(f"No picture: {error}")
+    if not isinstance(picture, Rows) or len(picture.rows) <= MOST_ROWS:
+        return figure(picture)
+    return figure(replace(picture, rows=largest(picture.rows))) + left_out(len(picture.rows) - MOST_ROWS)
 
 
-def _coefficients(release: Release) -> str:
-    """The coefficients of a regression in the columns' own units; of many, the largest."""
-    summary = release.summary(_LEVEL)
-    head, *rows = summary.coefficients.rows()
-    names, texts = narrow(head, rows, None, _LEVEL)[0]
-    kept = sorted(sorted(range(len(texts)), key=lambda k: -abs(float(texts[k][1])))[:MOST_ROWS])
-    said = f"<p>Coefficients of the {escape(dict(summary.facts)['link'])}.</p>"
-    return said + table(names, [texts[k] for k in kept]) + left_out(len(texts) - len(kept))
+def largest(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows with the largest estimates, in their order."""
+    places = sorted(range(len(rows)), key=lambda k: -abs(rows[k].middle))[:MOST_ROWS]
+    return tuple(rows[k] for k in sorted(places))
 
 
 def left_out(count: int) -> str:
     """How to see the estimates that are not shown."""
-    if count <= 0:
-        return ""
     return (
         f"<p>The {MOST_ROWS} largest are shown; {count:,} more are in the release's own report "
         "(<code>sfumato report FILE -o page.html</code>).</p>"
