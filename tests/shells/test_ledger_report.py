@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
@@ -161,6 +162,11 @@ def test_each_data_set_has_its_own_promise_and_numbers(ledger):
     assert "is (1, 1e-06)-differentially private together, for every employee" in staff
     assert f"Spent: epsilon {ledger.spent('staff').epsilon:.3g}" in staff
     assert "is (3, 1e-06)-differentially private together, for every row" in survey
+    spent = ledger.spent("survey").epsilon
+    row = re.search(
+        r'<th scope="row">survey</th><td>\(3, 1e-06\) for every row</td><td>([0-9.]+)</td>', ledger_report.page(view)
+    )
+    assert spent <= float(row[1]) <= spent * 1.001
     only = text_of(ledger, name="staff")
     assert "pay" in only
     assert "r2" not in only
@@ -220,7 +226,7 @@ def test_the_command_writes_the_page_and_compares_the_files(ledger, tmp_path, mo
     assert "FAILED" not in text
     assert "ill.sfumato</th><td>every part" in text
     assert "all 7 checks passed" in text
-    assert "<h3>rate of ill</h3>" in text
+    assert '<h3>ill in 2026</h3><p class="lead">Rate of ill; charge 4 of ' in text
     assert typed(monkeypatch, capsys, *words)[0] == 2, "a page is not written over without --force"
 
 

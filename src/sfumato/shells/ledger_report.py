@@ -66,11 +66,23 @@ def page(view: View) -> str:
     if not view.budgets:
         body.append(html.paragraph("No data set is registered yet, so nothing can be charged and nothing is promised."))
         body.append(html.code(f"sfumato ledger register {view.place} NAME --epsilon 2 --delta 1e-6 --unit person"))
+    if len(view.budgets) > 1:
+        body.append(_overview(view))
     for budget, releases in view.budgets:
         body += _sections(budget, releases, several=len(view.budgets) > 1)
     body.append(section("Verification", _verification(view)))
     body.append(folded("How the ledger counts, and how to verify it yourself", _explained(view)))
-    return html_page.page(title, "\n".join(body), f"from {escape(view.place)} alone: no record was read.")
+    return html_page.page(title, "\n".join(body), f"from the ledger {escape(view.place)}: no record was read.")
+
+
+def _overview(view: View) -> str:
+    """The promise of each of several data sets, and what is spent and left of it, in one table."""
+    rows = []
+    for budget, _ in view.budgets:
+        terms = budget.account.terms
+        promised = f"({terms.epsilon:g}, {terms.delta:g}) for every {terms.unit}"
+        rows.append([budget.name, promised, shown(budget.spent), shown_down(budget.account.epsilon_left())])
+    return html.table(["data set", "promise (epsilon, delta)", "epsilon spent", "epsilon left"], rows)
 
 
 def damaged(check: Check) -> str:
@@ -78,7 +90,7 @@ def damaged(check: Check) -> str:
     title = "Privacy budget: the ledger FAILED its verification"
     said = "No budget, charge or release is shown, because none of them can be trusted."
     body = [f"<h1>{escape(title)}</h1>", html.alarm(f"FAILED: {check.reason}"), html.paragraph(said)]
-    return html_page.page(title, "\n".join(body), f"from {escape(check.subject)} alone.")
+    return html_page.page(title, "\n".join(body), f"from the ledger {escape(check.subject)}.")
 
 
 def _title(view: View) -> str:
@@ -185,14 +197,19 @@ def _row(charge: Charge, made: dict[int, Sealed]) -> list[str]:
 def _release(release: Sealed) -> str:
     """One release: its title, who asked, its contents and its checks."""
     charge = release.charge
+    delta = charge.after.terms.delta
     records = f", {release.n:,} records" if release.n is not None else ""
-    lead = f"Request {charge.entry.request_id}, charge {charge.number} of {minute(charge.time)} UTC{records}."
+    lead = (
+        f"{release.title}; charge {charge.number} of {minute(charge.time)} UTC{records}, epsilon {shown(charge.alone)} at delta "
+        f"{delta:g}."
+    )
     passed = "; ".join(check.what for check in release.checks if check.passed)
     checks = html.paragraph(f"Verified: {passed}.") if passed else ""
     failed = "".join(
         html.alarm(f"FAILED: {check.what}: {check.reason}") for check in release.checks if not check.passed
     )
-    return f"<h3>{escape(release.title)}</h3>{html.lead(lead)}{failed}{release.contents}{checks}"
+    head = f"<h3>{escape(charge.entry.request_id)}</h3>{html.lead(lead[:1].upper() + lead[1:])}"
+    return f"{head}{failed}{release.contents}{checks}"
 
 
 def _left(budget: Budget, releases: Sequence[Sealed], made: dict[int, Sealed]) -> str:
