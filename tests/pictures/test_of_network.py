@@ -195,7 +195,8 @@ def test_the_shares_of_all_columns_are_sorted_with_one_row_for_yes_and_no() -> N
 
 def test_a_network_without_noisy_counts_is_a_graph_with_equal_arrows() -> None:
     release = released("exact")
-    (graph,) = of_network.pictures(release, LEVEL)
+    graph, dots = of_network.pictures(release, LEVEL)
+    assert len(dots.rows) == 3 + 3 + 2 * 3 + 2 * 6 + 2 * 2 + 2
     assert {(edge.strength, edge.faint) for edge in graph.edges} == {(0.5, False)}
     assert "was not estimated" in graph.alt
     assert all(row.lower is None for row in of_network.shares(release, LEVEL).rows)

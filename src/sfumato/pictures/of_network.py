@@ -15,6 +15,8 @@ from sfumato.models.reading import model_from_json
 from sfumato.pictures import axes
 from sfumato.pictures._dependence import Dependence, dependence
 from sfumato.pictures.description import Edge, Graph, Node, Picture, Row, Rows
+from sfumato.pictures.dot_plots import from_results
+from sfumato.pictures.results import LITTLE, of_family
 from sfumato.queries import tables
 from sfumato.queries.shares_by_level import Shares
 from sfumato.queries.statistics.network_tables import unreadable
@@ -44,7 +46,9 @@ class Shown:
 
 
 def pictures(release: Any, level: float = 0.9) -> list[Picture]:
-    """The graph, then the strongest tables; without noisy counts the graph alone, with equal arrows."""
+    """The graph, then the strongest tables; without noisy counts a graph with equal arrows, then all tables in one picture."""
+    if unreadable(_model(release), release.draws.totals is not None):
+        return [graph(release, level), from_results(of_family(release, level), None, release.private)]
     return [graph(release, level), *(shown.picture for shown in strongest(release, level))]
 
 
@@ -58,7 +62,7 @@ def graph(release: Any, level: float = 0.9) -> Graph:
     if not known:
         edges = tuple(Edge(names.index(a), names.index(b)) for a, b in links)
         alt = f"{_arrows_in_words(links)} All arrows are equally thick: how strong a dependence is was not estimated."
-        return Graph("The columns of the network and their parents", nodes, edges, alt)
+        return Graph(_titled(release, "Columns of the network and their parents"), nodes, edges, alt)
     top = max(_FULL, *(each.strength for each in known.values()))
     edges = tuple(
         Edge(names.index(a), names.index(b), known[a, b].strength / top, faint=not known[a, b].clear) for a, b in links
@@ -69,7 +73,8 @@ def graph(release: Any, level: float = 0.9) -> Graph:
     alone = [name for name in names if not any(name in link for link in links)]
     apart = f" Without arrows: {', '.join(alone)}." if alone else ""
     alt = f"Arrows with the strength of their dependence from 0 to 1: {'; '.join(listed)}{more}.{apart}"
-    return Graph("Columns of the network; thicker arrows are stronger dependences", nodes, edges, alt)
+    title = _titled(release, "Columns of the network; thicker arrows are stronger dependences")
+    return Graph(title, nodes, edges, alt)
 
 
 def strengths(release: Any, level: float = 0.9) -> dict[tuple[str, str], Dependence]:
@@ -119,7 +124,7 @@ def shares(release: Any, level: float = 0.9, columns: Sequence[str] | None = Non
     ends = f", with {100 * level:g} % intervals" if any(row.lower is not None for row in rows) else ""
     listed = (f"{row.group + ' = ' if row.group else ''}{row.label} {row.detail}" for row in rows[:_LISTED])
     alt = f"Shares of all records: {'; '.join(listed)}{'; and others' if len(rows) > _LISTED else ''}."
-    return Rows(f"Shares of all records{ends}", _axis("share of records", rows), rows, alt)
+    return Rows(_titled(release, f"Shares of all records{ends}"), _axis("share of records", rows), rows, alt)
 
 
 def column_shares(release: Any, column: str, level: float) -> Shares:
@@ -134,6 +139,11 @@ def word(level: Any) -> str:
     if isinstance(level, bool | np.bool_):
         return "yes" if level else "no"
     return str(level)
+
+
+def in_words(names: Sequence[str], levels: Sequence[Any]) -> str:
+    """The levels of some columns: smoker = yes and active = no."""
+    return _and([f"{name} = {word(level)}" for name, level in zip(names, levels, strict=True)])
 
 
 def with_details(rows: Iterable[Row]) -> tuple[Row, ...]:
@@ -169,11 +179,11 @@ def _shown(release: Any, counted: Any, strength: float, level: float) -> Shown:
         rows += [
             (combination, row) for row in _column_rows(answer, level, ordered=True) if not yes_no or row.label == "yes"
         ]
-    texts = [_given(parents, combination) for combination, _ in rows]
+    texts = [in_words(parents, combination) for combination, _ in rows]
     if yes_no:
         *before, last = parents
         listed = [
-            replace(row, label=f"{last} = {word(combo[-1])}", group=_given(before, combo[:-1])) for combo, row in rows
+            replace(row, label=f"{last} = {word(combo[-1])}", group=in_words(before, combo[:-1])) for combo, row in rows
         ]
     else:
         listed = [replace(row, group=text) for text, (_, row) in zip(texts, rows, strict=True)]
@@ -184,7 +194,7 @@ def _shown(release: Any, counted: Any, strength: float, level: float) -> Shown:
     title = f"Shares of {what}, given {_and(parents)}{part}, with {100 * level:g} % intervals"
     alt = f"{reading} {len(pictured)} rows with intervals."
     axis = _axis(f"share with {what}" if yes_no else f"share of each level of {column}", pictured)
-    return Shown(column, strength, Rows(title, axis, pictured, alt), reading)
+    return Shown(column, strength, Rows(_titled(release, title), axis, pictured, alt), reading)
 
 
 def _reading(column: str, yes_no: bool, own: Shares, rows: Sequence[Row], texts: Sequence[str]) -> str:
@@ -219,6 +229,10 @@ def _column_rows(answer: Shares, level: float, ordered: bool = False) -> list[Ro
     return rows if keeps else sorted(rows, key=lambda row: -row.middle)
 
 
+def _titled(release: Any, title: str) -> str:
+    return title if release.private else f"NOT PRIVATE: {title}"
+
+
 def _model(release: Any) -> Any:
     return model_from_json(release.plan["model"])
 
@@ -239,11 +253,6 @@ def _is_yes_no(levels: Sequence[Any]) -> bool:
     return len(levels) == 2 and all(isinstance(level, bool | np.bool_) for level in levels)
 
 
-def _given(names: Sequence[str], levels: Sequence[Any]) -> str:
-    """The levels of some columns: smoker = yes and active = no."""
-    return _and([f"{name} = {word(level)}" for name, level in zip(names, levels, strict=True)])
-
-
 def _and(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
@@ -251,7 +260,7 @@ def _and(parts: Sequence[str]) -> str:
 def _detail(row: Row, write: Callable[[float], str]) -> str:
     if row.lower is None or row.upper is None:
         return write(row.middle)
-    return f"{write(row.middle)} ({write(row.lower)} to {write(row.upper)})"
+    return f"{write(row.middle)} ({write(row.lower)} to {write(row.upper)}){f', {LITTLE}' if row.faint else ''}"
 
 
 def _axis(name: str, rows: Sequence[Row]) -> Any:

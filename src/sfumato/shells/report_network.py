@@ -14,7 +14,7 @@ from sfumato.models.reading import model_from_json
 from sfumato.pictures import of_network, svg
 from sfumato.queries.shares_by_level import Shares
 from sfumato.queries.statistics.network_tables import unreadable
-from sfumato.shells.report_tables import table
+from sfumato.shells.html_page import folded, table
 
 # Rows of shares that are shown at once; the columns after them are folded.
 _SHARES = 60
@@ -82,9 +82,7 @@ def _all_shares(release: Any, model: Any, level: float) -> list[str]:
     rest = [name for name in model.sizes if name not in shown]
     parts = [svg.figure(of_network.shares(release, level, shown))]
     if rest:
-        parts.append(
-            _folded(f"Shares of {len(rest)} more columns", svg.figure(of_network.shares(release, level, rest)))
-        )
+        parts.append(folded(f"Shares of {len(rest)} more columns", svg.figure(of_network.shares(release, level, rest))))
     return parts
 
 
@@ -93,7 +91,7 @@ def _column(release: Any, model: Any, name: str, level: float, most: int) -> str
     inner = _numbers(release.marginal(name, interval=level))
     above = model.above[name]
     if not above:
-        return _folded(name, inner)
+        return folded(name, inner)
     inner += f"<p>Given {escape(' and '.join(above))}:</p>"
     if math.prod(model.sizes[each] for each in (name, *above)) > most:
         given = " ".join(f"--given {shlex.quote(each)}" for each in above)
@@ -101,23 +99,19 @@ def _column(release: Any, model: Any, name: str, level: float, most: int) -> str
         inner += f"<p>More lines than fit here; they are printed by <code>{escape(asked)}</code>.</p>"
     else:
         inner += _numbers(release.conditional(name, list(above), interval=level))
-    return _folded(f"{name}, given {' and '.join(above)}", inner)
+    return folded(f"{name}, given {' and '.join(above)}", inner)
 
 
 def _numbers(shares: Shares) -> str:
-    """Shares with their intervals, a line for each combination of levels, all with the same decimals."""
+    """The shares of a column with their intervals, all with the same decimals; a heading for each combination of parents."""
     if shares.lower is None or shares.upper is None:
         return ""
     write = of_network.decimals(((shares.upper - shares.lower) / 2).ravel().tolist())
-    head = [*shares.columns, "share", f"{100 * (shares.level or 0):g} % interval"]
-    rows = []
+    *above, column = shares.columns
+    rows, groups = [], []
     for index in np.ndindex(*shares.values.shape):
-        named = [of_network.word(levels[k]) for levels, k in zip(shares.levels, index, strict=True)]
+        *given, level = (levels[k] for levels, k in zip(shares.levels, index, strict=True))
         ends = f"{write(float(shares.lower[index]))} to {write(float(shares.upper[index]))}"
-        rows.append([*named, write(float(shares.values[index])), ends])
-    return table(head, rows)
-
-
-def _folded(summary: str, inner: str) -> str:
-    """What only some readers want: it opens with a click or a key."""
-    return f"<details><summary>{escape(summary)}</summary>{inner}</details>"
+        rows.append([of_network.word(level), write(float(shares.values[index])), ends])
+        groups.append(of_network.in_words(above, given))
+    return table([column, "share", f"{100 * (shares.level or 0):g} % interval"], rows, groups=groups if above else ())
