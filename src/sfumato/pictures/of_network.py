@@ -22,7 +22,7 @@ from sfumato.queries.shares_by_level import Shares
 from sfumato.queries.statistics.network_tables import unreadable
 
 # Tables that are drawn, and rows of a picture that still fit a screen or two.
-STRONGEST, MOST_ROWS = 4, 40
+STRONGEST, MOST_ROWS = 4, 24
 # The strength at which an arrow is thickest, where no dependence is stronger: a "large" effect of one degree of freedom is 0.5
 # and a "medium" one 0.3 (Cohen, Statistical Power Analysis, 1988).
 _FULL = 0.3
@@ -260,7 +260,10 @@ def _and(parts: Sequence[str]) -> str:
 def _detail(row: Row, write: Callable[[float], str]) -> str:
     if row.lower is None or row.upper is None:
         return write(row.middle)
-    return f"{write(row.middle)} ({write(row.lower)} to {write(row.upper)}){f', {LITTLE}' if row.faint else ''}"
+    if row.faint:
+        # The ends are in the picture and in the table; beside them there would be no room for the words.
+        return f"{write(row.middle)}, {LITTLE}"
+    return f"{write(row.middle)} ({write(row.lower)} to {write(row.upper)})"
 
 
 def _axis(name: str, rows: Sequence[Row]) -> Any:
