@@ -32,8 +32,8 @@ _FULL = 0.3
 _VARIATION = 1 / 3
 # Levels with an order of their own: numbers, dates, bins.
 _ORDERED = re.compile(r"^[\[(<>≤≥]?\s*-?\d")
-# Pixels of a heading that leave room for rows and numbers beside it, and of the shortest name in it.
-_HEADING, _LEAST_NAME = 215.0, 30.0
+# Pixels of a heading in bold letters on a narrow screen, a tenth less than it is wide, and of the shortest name in it.
+_HEADING, _LEAST_NAME = 320.0, 30.0
 # Arrows that a text for readers without the picture lists.
 _LISTED = 12
 
@@ -259,9 +259,13 @@ def _is_yes_no(levels: Sequence[Any]) -> bool:
 def _heading(names: Sequence[str], levels: Sequence[Any]) -> str:
     """The levels of some columns, whose names are shortened so that the levels, in which headings differ, stay whole."""
     ends = [f" = {word(level)}" for level in levels]
-    room = (_HEADING - sum(width(end) for end in ends) - width(", ") * (len(names) - 1)) / max(len(names), 1)
-    shorter = [fitted(name, max(room, _LEAST_NAME)) for name in names]
-    return ", ".join(name + end for name, end in zip(shorter, ends, strict=True))
+    left = _HEADING - sum(map(width, ends)) - width(", ") * (len(names) - 1)
+    shorter = {}
+    # The shortest names first: what they do not need goes to the longer ones.
+    for place, name in enumerate(sorted(names, key=width)):
+        shorter[name] = fitted(name, max(left / (len(names) - place), _LEAST_NAME))
+        left -= width(shorter[name])
+    return ", ".join(shorter[name] + end for name, end in zip(names, ends, strict=True))
 
 
 def _and(parts: Sequence[str]) -> str:
