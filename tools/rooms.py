@@ -28,7 +28,7 @@ LAYERS = [
     ("planning", "comparing", "wording", "release_file"),
     ("verifying",),
     ("release",),
-    ("publishing",),
+    ("publishing", "pictures"),
     ("auditing", "bounds_plan"),
     ("bounds_proposal", "estimators", "plots"),
     ("shells",),

@@ -1,0 +1,1 @@
+"""What pictures show, in data units, and how they are drawn as SVG; `sfumato.plots` draws the same descriptions with matplotlib."""

@@ -1,0 +1,79 @@
+"""Axes with round numbers, and numbers that are written evenly: all with the same decimals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from sfumato.pictures.description import Axis
+
+# Decimals beyond which a number is written with a power of ten.
+_MOST_DECIMALS = 6
+
+
+def linear(name: str, low: float, high: float, count: int = 5) -> Axis:
+    """An axis from `low` to `high` with about `count` round numbers; equal ends are moved apart."""
+    if not high > low:
+        low, high = low - (abs(low) * 0.05 or 0.5), high + (abs(high) * 0.05 or 0.5)
+    values = ticks(low, high, count)
+    return Axis(name, low, high, tuple(zip(values, even(values), strict=True)))
+
+
+def logarithmic(name: str, low: float, high: float, most: int = 8) -> Axis:
+    """A logarithmic axis between two positive ends."""
+    values = log_ticks(low, high, most)
+    return Axis(name, low, high, tuple((value, number(value)) for value in values), log=True)
+
+
+def around(values: Iterable[float], room: float = 0.04) -> tuple[float, float]:
+    """Ends that hold all values, with a little room on both sides."""
+    kept = [value for value in values if math.isfinite(value)]
+    low, high = min(kept, default=0.0), max(kept, default=1.0)
+    extra = room * (high - low) or max(abs(high), 1.0) * 0.05
+    return low - extra, high + extra
+
+
+def ticks(left: float, right: float, count: int = 5) -> list[float]:
+    """About `count` round numbers between two ends."""
+    width = (right - left) / count
+    step = 10.0 ** math.floor(math.log10(width))
+    step *= next(factor for factor in (1, 2, 5, 10) if factor * step >= width)
+    first = math.ceil(left / step - 1e-9)
+    digits = max(0, 1 - math.floor(math.log10(step)))
+    # Adding 0 turns -0.0 into 0.
+    return [round(k * step, digits) + 0.0 for k in range(first, math.floor(right / step + 1e-9) + 1)]
+
+
+def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
+    """Round numbers between two positive ends, evenly spaced in the logarithm as far as they can be, at most `most`."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    for digits in ((1, 2, 5), (1, 3), (1,)):
+        candidates = [float(f"{digit}e{power}") for power in range(first, last + 1) for digit in digits]
+        inside = [value for value in candidates if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+        if len(inside) <= most:
+            return inside
+    # Too many powers of ten: keep every second, third, ... counted from the largest.
+    every = math.ceil(len(inside) / most)
+    return inside[::-1][::every][::-1]
+
+
+def even(values: Sequence[float]) -> list[str]:
+    """Numbers of one axis or column with the same decimals, as few as show all of them exactly to six significant digits."""
+    if any(value != 0 and not 1e-4 <= abs(value) < 1e9 for value in values):
+        return [number(value) for value in values]
+    needed = max((_decimals(value) for value in values), default=0)
+    return [f"{value:,.{needed}f}" for value in values]
+
+
+def _decimals(value: float) -> int:
+    """Decimals that a value needs at six significant digits."""
+    text = f"{float(f'{value:.6g}'):.{_MOST_DECIMALS}f}".rstrip("0")
+    return len(text.partition(".")[2])
+
+
+def number(value: float) -> str:
+    """A number in its usual notation: 0.05, 300, 1e-6."""
+    if value != 0 and not 1e-3 <= abs(value) < 1e5:
+        mantissa, power = f"{value:.2e}".split("e")
+        return f"{float(mantissa):g}e{int(power)}"
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
