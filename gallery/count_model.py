@@ -1,7 +1,7 @@
 """A count model: how often patients of made-up practices see a doctor in a year, as rate ratios.
 
-Look at the factor per year of age and per chronic illness: a ratio of 1.3 means 30 % more visits. More than 20 visits count
-as 20, the bound of the schema.
+Look at the side of 1 on which an interval lies: a ratio of 1.5 means half as many visits again, 0.6 means 40 % fewer. More than
+20 visits count as 20, the bound of the schema.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A histogram of a number: how old the members of a made-up library are.
 
-Look for the two humps (pupils, and people about 65). Bins of single small counts would be lost in the noise: the whiskers
-are as long for a low bar as for a high one.
+Look for the three humps: pupils, adults and pensioners. The privacy noise is the same in every bin, so the bins with few
+members are known worst in relation to what they hold.
 """
 
 from __future__ import annotations

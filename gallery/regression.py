@@ -1,6 +1,7 @@
 """A logistic regression: who has hypertension in a made-up survey, with odds ratios.
 
-Look at which intervals leave out 1 (an odds ratio of no effect), and at "region": a level with few people is known worst.
+Look at which intervals leave out 1, the odds ratio of no effect. The picture compares the two bounds of a number (18 and 90
+years), the printed summary one unit.
 """
 
 from __future__ import annotations
