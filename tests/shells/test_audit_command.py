@@ -142,7 +142,8 @@ def test_a_report_shows_the_audit_of_its_plan(released, sfumato):
     assert "How it was attacked" in page
     section = page[page.index("How it was attacked") :]
     document = json.loads((released / "audit.json").read_text())
-    assert section.count('class="attack"') == len(document["points"])
+    # Each point in both forms of the picture, and one in each form's legend.
+    assert section.count('class="d1"') == 2 * (len(document["points"]) + 1)
     assert "60 on each of the two data sets" in section
     assert "sfumato audit SPEC --runs 60 --seed" in section
     assert "from the release and the audit in audit.json" in page

@@ -13,14 +13,17 @@ import pytest
 import sfumato as sf
 from command_line import typed
 from forging import forge, stored
-from sfumato.errors import FormatError, SfumatoError
-from sfumato.shells import report, svg
+from sfumato.errors import ArgumentError, FormatError, SfumatoError
+from sfumato.pictures import axes, svg
+from sfumato.pictures.description import Chart, Dots, Edge, Graph, Line, Node, Row, Rows
+from sfumato.shells import report, report_protection
 from sfumato.wording import columns_read
 
 MARKUP = "<script src=//x></script>\"><img src=x onerror=alert(1)></title></style><a href='javascript:alert(1)'>"
 TAGS = {
     "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "div", "table", "thead", "tbody", "tr", "th",
-    "td", "svg", "line", "text", "tspan", "polyline", "circle", "footer", "strong", "pre",
+    "td", "svg", "line", "text", "path", "rect", "circle", "footer", "pre", "figure", "figcaption", "caption", "details",
+    "summary", "span", "h3",
 }  # fmt: skip
 FORBIDDEN = {"src", "href", "action", "style", "xlink:href"}
 
@@ -85,20 +88,27 @@ TEXTS = {
 }
 
 
+def _refused(reason):
+    def interval(*_args, **_options):
+        raise ArgumentError(reason)
+
+    return interval
+
+
 @pytest.mark.parametrize("field", list(TEXTS))
 def test_markup_in_a_text_never_reaches_a_page(field, monkeypatch):
     """`page` itself does not verify: even for a release that was forged in memory every text is escaped."""
     path, shown = TEXTS[field]
     if path.startswith("plan.mechanism"):
         # No query knows such a mechanism; without intervals the rest of the page is still made of its texts.
-        monkeypatch.setattr(report, "intervals", lambda *_: "no such mechanism")
+        monkeypatch.setattr(sf.Release, "interval", _refused("no such mechanism"))
     text = report.page(sf.Release.from_bytes(forge("charged in gdp", {path: MARKUP}, remake=())))
     assert harmless(text)
     assert (html.escape(MARKUP) in text) == shown
 
 
 def test_markup_in_a_name_of_a_parameter_never_reaches_a_page(monkeypatch):
-    monkeypatch.setattr(report, "intervals", lambda *_: MARKUP)
+    monkeypatch.setattr(sf.Release, "interval", _refused(MARKUP))
     data = forge("charged in gdp", {"plan.parameters": lambda found: {**found, MARKUP: 1.0}}, remake=())
     text = report.page(sf.Release.from_bytes(data))
     assert harmless(text)
@@ -124,12 +134,18 @@ def test_markup_that_a_schema_may_hold_is_escaped_everywhere(tmp_path, monkeypat
 
 
 def test_pictures_escape_their_texts():
-    line = svg.line_chart([(0.0, 0.1), (1.0, 0.01)], MARKUP, MARKUP, MARKUP, (0.5, 0.05))
-    rows = svg.interval_chart([MARKUP], [0.0], [0.5], [1.0], MARKUP, MARKUP)
-    for text in (line, rows):
-        seen = Seen(text)
-        assert set(seen.tags) <= TAGS
-        assert not seen.attributes & FORBIDDEN
+    across, up = axes.linear(MARKUP, 0.0, 1.0), axes.logarithmic(MARKUP, 1e-3, 1.0)
+    line = Chart(
+        MARKUP, across, up, (Line(((0.0, 0.1), (1.0, 0.01)), 0, MARKUP), Dots(((0.5, 0.05),), 1, MARKUP)), MARKUP
+    )
+    rows = Rows(MARKUP, across, (Row(MARKUP, 0.5, 0.0, 1.0, MARKUP, MARKUP),), MARKUP, None, MARKUP)
+    graph = Graph(MARKUP, (Node(MARKUP, 0, 0), Node("b" + MARKUP, 1, 0)), (Edge(0, 1, 0.5, MARKUP),), MARKUP)
+    for picture in (line, rows, graph):
+        for text in (svg.figure(picture), svg.standalone(picture)):
+            seen = Seen(text)
+            assert set(seen.tags) <= TAGS | {"g"}
+            assert not seen.attributes & FORBIDDEN
+            assert "<script" not in text
 
 
 def test_a_page_forbids_scripts_and_requests():
@@ -168,14 +184,12 @@ def test_a_forged_digest_reaches_no_page(tmp_path):
 # --- what a report must say ----------------------------------------------------------------------------------------------
 
 
-def test_the_curve_is_drawn_with_the_slack_of_the_sampler(monkeypatch):
+def test_the_curve_is_drawn_with_the_slack_of_the_sampler():
     """A sampler that fails with a small probability has a delta at every epsilon: the line must not end at the range."""
-    drawn = []
-    monkeypatch.setattr(svg, "line_chart", lambda points, *rest: drawn.extend(points) or "")
     release = sf.Release.from_bytes(stored("lattice by trials"))
     slack = release.guarantee.slack
     assert slack > 0
-    report.page(release)
+    drawn = report_protection.curve(release, None).marks[0].points
     assert len(drawn) == 61
     assert all(delta >= (1 + math.exp(epsilon)) * slack for epsilon, delta in drawn)
     assert release.guarantee.curve.delta(drawn[-1][0]) == 0, "the curve alone would have ended before"
@@ -198,7 +212,7 @@ def test_the_methods_paragraph_says_how_far_the_guarantee_may_be_trusted(name, t
 
 def test_a_seeded_release_has_a_banner_and_no_promise():
     text = report.page(sf.Release.from_bytes(stored("rate seeded")))
-    assert '<div class="promise warning">NOT PRIVATE.' in text
+    assert '<div class="promise warning"><p>NOT PRIVATE.' in text
     assert "guesses this one right" not in text
     private = report.page(sf.Release.from_bytes(stored("rate noisy")))
     assert "NOT PRIVATE" not in private
@@ -238,9 +252,9 @@ def test_the_point_that_was_asked_for_is_that_of_the_plan(target, point):
 
 
 @pytest.mark.parametrize(
-    ("marked", "drawn"),
-    [(None, False), ((0.5, 1e-3), True), ((5.0, 1e-3), False), ((0.5, 1e-9), False), ((-1.0, 1e-3), False)],
+    ("asked", "drawn"),
+    [(None, False), ((0.5, 1e-3), True), ((0.5, 1e-13), False)],
 )
-def test_a_mark_is_drawn_only_inside_the_axes(marked, drawn):
-    points = [(0.0, 0.1), (0.4, 1e-2), (1.0, 1e-4)]
-    assert ('class="mark"' in svg.line_chart(points, "epsilon", "delta", "a curve", marked)) == drawn
+def test_the_point_that_was_asked_for_is_drawn_only_inside_the_axes(asked, drawn):
+    chart = report_protection.curve(sf.Release.from_bytes(stored("rate noisy")), asked)
+    assert any(isinstance(mark, Dots) for mark in chart.marks) == drawn

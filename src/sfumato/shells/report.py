@@ -12,48 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from sfumato._version import __version__
-from sfumato.errors import ArgumentError, SfumatoError
+from sfumato.errors import ArgumentError
 from sfumato.models.model import LOSSES
-from sfumato.privacy.plain_reasons import phrase
-from sfumato.shells import report_audit, report_cross, report_network, report_regression, svg
+from sfumato.shells import html_page, report_audit, report_protection, report_results
+from sfumato.shells.html_page import section
 from sfumato.shells.ledger_places import open_existing
-from sfumato.shells.report_tables import paragraph, table
-from sfumato.wording import clipping_in_words, columns_read, expected_in_words, missing_in_words, number_writer
+from sfumato.wording import clipping_in_words, columns_read, expected_in_words
 
-# No script, no request, no frame, no form: only the page's own style.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 # The level of `Release.interval` by default.
 _LEVEL = 0.9
-# Rows that still fit a page; the file holds the others.
-_MOST_LABELS = 40
-# Fonts of every system, light and dark colours; wide tables scroll, long names break.
-_STYLE = """
-:root { --paper:#fbfaf7; --ink:#22252b; --soft:#5d636e; --line:#dcd8ce; --accent:#7a4b26; --box:#f1ede4; }
-@media (prefers-color-scheme: dark) {
-  :root { --paper:#17191d; --ink:#e6e3dc; --soft:#a2a7b0; --line:#3a3e46; --accent:#d9a066; --box:#21242a; }
-}
-* { box-sizing: border-box; }
-body { margin:0; background:var(--paper); color:var(--ink); font:17px/1.55 Georgia, "Times New Roman", serif; }
-main { max-width:44rem; margin:0 auto; padding:2rem 1rem 4rem; }
-h1 { font-size:1.7rem; line-height:1.2; margin:.2rem 0 .4rem; overflow-wrap:anywhere; }
-h2 { font-size:1.15rem; margin:2.2rem 0 .5rem; border-bottom:1px solid var(--line); padding-bottom:.2rem; }
-p, li { overflow-wrap:anywhere; } td, th { overflow-wrap:break-word; }
-.lead { color:var(--soft); margin:0; }
-.promise { background:var(--box); border-left:4px solid var(--accent); padding:.8rem 1rem; margin:1.2rem 0; }
-.warning { border-left-color:#b3261e; font-weight:bold; }
-.wide { overflow-x:auto; }
-table { border-collapse:collapse; width:100%; font-size:.92rem; font-variant-numeric:tabular-nums; }
-th, td { text-align:left; padding:.3rem .8rem .3rem 0; border-bottom:1px solid var(--line); vertical-align:top; }
-td.number, th.number { text-align:right; white-space:nowrap; }
-svg { display:block; width:100%; max-width:34rem; height:auto; margin:.6rem 0; font:12px system-ui, sans-serif; fill:var(--ink); }
-svg text { paint-order:stroke; stroke:var(--paper); stroke-width:3px; }
-svg .grid { stroke:var(--line); } svg .zero { stroke:var(--soft); stroke-dasharray:3 3; }
-svg .curve { stroke:var(--accent); stroke-width:2.2; fill:none; } svg .mark { fill:var(--accent); }
-svg .attack { fill:var(--ink); stroke:var(--paper); }
-code, pre { font:.85rem/1.5 ui-monospace, Menlo, Consolas, monospace; }
-pre { background:var(--box); padding:.8rem; white-space:pre-wrap; overflow-wrap:anywhere; }
-footer { margin-top:3rem; color:var(--soft); font-size:.85rem; }
-"""
 
 
 def write_report(
@@ -86,34 +53,19 @@ def page(
         f"<h1>{escape(title)}</h1>",
         f'<p class="lead">{escape(_lead(release))}</p>',
         _promise(release),
-        _section("What came out", _results(release) + paragraph("Missing values", missing_in_words(release))),
-        _section("What it protects, and how far", _protection(release)),
-        _section("Why this holds", _theorem(release)),
-        _section("How it was attacked", "" if audit is None else report_audit.section(release, audit)),
-        _section("How accurate it is", _accuracy(release, test)),
-        _section("What is left of the budget", _budget(release, ledger, witness)),
-        _section("A paragraph for a methods section", f"<p>{escape(methods(release))}</p>"),
-        _section("How to cite", f"<p>{escape(_citation(release))}</p>"),
+        section("What came out", report_results.results(release, _LEVEL)),
+        section("What it protects, and how far", report_protection.protection(release, _target(release))),
+        section("Why this holds", report_protection.theorem(release)),
+        section("How it was attacked", "" if audit is None else report_audit.section(release, audit)),
+        section("How accurate it is", _accuracy(release, test)),
+        section("What is left of the budget", _budget(release, ledger, witness)),
+        section("A paragraph for a methods section", f"<p>{escape(methods(release))}</p>"),
+        section("How to cite", f"<p>{escape(_citation(release))}</p>"),
     ]
     body = "\n".join(part for part in parts if part)
     sources = "the release alone" if audit is None else f"the release and the audit in {audit.name}"
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>\n{body}\n"
-        f"<footer>Made by Sfumato {__version__} from {escape(sources)}: no record was read. "
-        f"Plan {escape(release.plan_digest[:16])}."
-        "</footer></main></body></html>\n"
-    )
-
-
-def _section(title: str, inner: str) -> str:
-    return f"<h2>{escape(title)}</h2>\n{inner}" if inner else ""
-
-
-def _percent(share: float, digits: int = 0) -> str:
-    return f"{100 * share:.{digits}f} %"
+    footer = f"from {escape(sources)}: no record was read. Plan {escape(release.plan_digest[:16])}."
+    return html_page.page(title, body, footer)
 
 
 def _what(release: Any) -> str:
@@ -146,90 +98,14 @@ def _lead(release: Any) -> str:
 def _promise(release: Any) -> str:
     """The promise, or a red warning that there is none."""
     if not release.private:
-        return f'<div class="promise warning">NOT PRIVATE. {escape(release.promise)}</div>'
+        return f'<div class="promise warning"><p>NOT PRIVATE. {escape(release.promise)}</p></div>'
     return f'<div class="promise"><p>{escape(release.attacker().sentence)}</p><p>{escape(release.promise)}</p></div>'
-
-
-def intervals(release: Any, level: float) -> tuple[Any, Any, Any] | str:
-    """Lower ends, estimates and upper ends, the privacy noise included, or the reason why there are none."""
-    try:
-        lower, upper = release.interval(level)
-        return lower.ravel(), release.estimate().ravel(), upper.ravel()
-    except SfumatoError as error:
-        return str(error)
-
-
-def _results(release: Any) -> str:
-    from sfumato.queries.own_units import regression_of
-
-    if regression_of(release.plan) is not None:
-        return report_regression.results(release, _LEVEL, _MOST_LABELS)
-    if report_cross.is_shown(release):
-        return report_cross.results(release, _LEVEL, _MOST_LABELS)
-    if report_network.is_shown(release):
-        return report_network.results(release, _LEVEL, _MOST_LABELS)
-    labels, hidden = release.labels[:_MOST_LABELS], len(release.labels) - _MOST_LABELS
-    shown = number_writer(release)
-    means = [shown(mean) for mean in release.mean().ravel()[:_MOST_LABELS]]
-    more = f"<p>… and {hidden} more in the file.</p>" if hidden > 0 else ""
-    clipped = paragraph("Clipping", clipping_in_words(release))
-    ends = intervals(release, _LEVEL)
-    if isinstance(ends, str):
-        rows = [[label, mean] for label, mean in zip(labels, means, strict=True)]
-        return table(["", "mean"], rows) + more + clipped + f"<p>No interval: {escape(ends)}</p>"
-    name = f"{_percent(_LEVEL)} interval"
-    lower, middle, upper = (each[:_MOST_LABELS] for each in ends)
-    spans = [f"{shown(low)} to {shown(high)}" for low, high in zip(lower, upper, strict=True)]
-    rows = [list(row) for row in zip(labels, map(shown, middle), spans, means, strict=True)]
-    chart = svg.interval_chart(labels, lower, middle, upper, f"estimate and {name}", "Intervals")
-    why = (
-        "The intervals are for the population from which the records were drawn, with the privacy noise and the sampling of the "
-        "records both counted. One draw is enough for an interval, because the law by which it was drawn is public."
-    )
-    head = ["", "estimate", name, "mean of the draws"]
-    # The average of a path is not centred at the posterior: beside the estimate it would only confuse.
-    if release.kind == "estimate":
-        head, rows = head[:3], [row[:3] for row in rows]
-    return chart + table(head, rows) + more + clipped + f"<p>{why}</p>"
 
 
 def _target(release: Any) -> tuple[float, float] | None:
     """(epsilon, delta) of the plan's target, where it has both."""
     target = release.plan["target"] or {}
     return (target["epsilon"], target["delta"]) if target.get("epsilon") and target.get("delta") else None
-
-
-def _protection(release: Any) -> str:
-    """The privacy curve, and the errors of a test for one record."""
-    guarantee, target = release.guarantee, _target(release)
-    # Twice the promised epsilon shows how the curve goes on; 3 where little is promised.
-    top = max(3.0, 2.0 * (target[0] if target else 1.0))
-    points = [(epsilon, float(guarantee.delta(epsilon))) for epsilon in (top * k / 60 for k in range(61))]
-    # Below 1e-12 a delta protects against everything; the axis would only grow.
-    kept = [point for point in points if point[1] > 1e-12]
-    chart = svg.line_chart(kept, "epsilon", "delta", "The privacy curve: delta at every epsilon", target)
-    rows = [[_percent(level), _percent(miss, 1)] for level, miss in release.attacker().trade_off]
-    text = (
-        f"<p>Two data sets that differ in one {escape(release.schema['unit'])} give this release with nearly the same "
-        "probabilities. The curve shows how nearly: at every epsilon the delta that is left; the point is what was asked for.</p>"
-    )
-    second = (
-        "<p>Somebody who wants to tell whether a given record was used, and accuses wrongly as often as the first column says, "
-        "overlooks the record at least as often as the second.</p>"
-    )
-    return text + chart + second + table(["wrong accusations", "records overlooked, at least"], rows)
-
-
-def _theorem(release: Any) -> str:
-    guarantee = release.guarantee
-    rows = [[a.name, a.symbol, str(a.value), a.origin] for a in guarantee.assumptions]
-    plain = phrase(guarantee.theorem)
-    said = f"{plain[0].upper()}{plain[1:]}. " if plain else ""
-    named = (
-        f"Theorem: {escape(guarantee.theorem)}. Source: {escape(guarantee.source)}. Trust: {escape(guarantee.trust)}."
-    )
-    head = f"<p>{said}{named}</p>"
-    return head + (table(["hypothesis", "symbol", "value", "from"], rows, numbers=False) if rows else "")
 
 
 def _accuracy(release: Any, test: str | Path | None) -> str:

@@ -1,33 +1,48 @@
-"""The results of a cross table in the report: shares, and shares within rows, as tables with intervals."""
+"""A cross table in the report: a picture of the shares within rows, then shares and counts as tables with intervals."""
 
 from __future__ import annotations
 
 from html import escape
 from typing import Any
 
-from sfumato.queries import cross_tables
+from sfumato.pictures import of_cross, svg
+from sfumato.pictures.of_cross import is_shown
 from sfumato.queries.cross_tables import BY_ROW, COUNTS, SHARES
-from sfumato.shells.report_tables import table
+from sfumato.shells.html_page import folded, table
 
+__all__ = ["is_shown", "results"]
 # Headings of the tables that a report shows.
-_SHOWN = {SHARES: "Shares of all records", COUNTS: "Records in the data", BY_ROW: "Shares within each row"}
-
-
-def is_shown(release: Any) -> bool:
-    """Whether a release is of a cross table with noisy counts, from which all of its tables are computed."""
-    return cross_tables.is_cross(release.plan) and release.draws.totals is not None
+_SHOWN = {BY_ROW: "Shares within each row", SHARES: "Shares of all records", COUNTS: "Records in the data"}
 
 
 def results(release: Any, level: float, most: int) -> str:
-    """A table for shares, counts and row shares; of more rows than fit a page the first ones."""
-    parts = []
+    """The picture, and a table for row shares, shares and counts; long ones are folded."""
+    parts = [svg.figure(of_cross.picture(release, level))]
     for of, heading in _SHOWN.items():
         view = release.cross_table(of=of, level=level)
-        head, *rows = view.grid()
-        more = f"<p>… and {len(rows) - most} more rows in the file.</p>" if len(rows) > most else ""
-        parts.append(f"<h3>{escape(heading)}</h3>{table(head, rows[:most])}{more}<p>{escape(view.note)}</p>")
+        made = f"{_both(view, heading)}<p>{escape(view.note)}</p>"
+        long = view.cells.values.size > most or of != BY_ROW
+        parts.append(folded(heading, made) if long else f"<h3>{escape(heading)}</h3>{made}")
     noise = (
         "An estimate is followed by its interval in brackets. The noise of the cells that are summed adds up: a margin is known "
         "less exactly than one cell."
     )
     return "".join(parts) + f"<p>{noise}</p>"
+
+
+def _both(view: Any, heading: str) -> str:
+    """The table as a grid for a wide screen, and with one line a cell for a narrow one."""
+    head, *rows = view.grid()
+    first = len(view.cells.columns) - 1
+    spaced = [[*row[:first], *(_split(cell) for cell in row[first:])] for row in rows]
+    long_head, *long_rows = view.cells.grid()
+    groups = [", ".join(row[:first]) for row in long_rows]
+    lines = [row[first:] for row in long_rows]
+    wide, narrow = table(head, spaced, caption=heading), table(long_head[first:], lines, groups=groups, caption=heading)
+    return f'<div class="for-wide">{wide}</div><div class="for-narrow">{narrow}</div>'
+
+
+def _split(cell: str) -> tuple[str, str]:
+    """An estimate and its interval in brackets as two texts, so that the second may go under the first."""
+    main, gap, ends = cell.partition(" [")
+    return main, f"[{ends}" if gap else ""

@@ -10,7 +10,7 @@ from typing import Any
 from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.models.reading import model_from_json
 from sfumato.queries.statistics.network_tables import unreadable
-from sfumato.shells.report_tables import table
+from sfumato.shells.html_page import table
 
 
 def is_shown(release: Any) -> bool:

@@ -1,0 +1,79 @@
+"""The picture of a family: a dot plot of its rows, by group with the groups' sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.pictures import axes
+from sfumato.pictures.description import Axis, Row, Rows
+from sfumato.pictures.results import LITTLE, Result, Results, of_family
+from sfumato.wording import date_of_release
+
+# Rows that an alternative text names from each end.
+_NAMED = 2
+# Days of a year: tick marks of dates are moved to the nearest day.
+_TICKS = 4
+
+
+def picture(release: Any, level: float = 0.9) -> Rows:
+    """Estimates with their intervals, the largest first where the labels have no order of their own."""
+    return from_results(of_family(release, level), date_of_release(release), release.private)
+
+
+def from_results(results: Results, date: Any = None, private: bool = True) -> Rows:
+    """The dot plot of some results; numbers of a `date` column are days."""
+    ends = [end for row in results.rows for end in (row.lower, row.upper, row.estimate) if end is not None]
+    low, high = axes.around(ends)
+    axis = axes.linear(results.quantity, low, high) if date is None else dates(results.quantity, low, high, date)
+    # A share or a rate that comes close to 0 is read against 0.
+    if date is None and 0 <= min(ends) < 0.35 * max(ends):
+        axis = axes.linear(results.quantity, 0.0, high)
+    largest = max((row.size or 0.0 for row in results.rows), default=0.0)
+    rows = tuple(
+        Row(
+            row.label,
+            row.estimate,
+            row.lower,
+            row.upper,
+            row.group,
+            _detail(row, results),
+            None if row.size is None or not largest else row.size / largest,
+            row.little,
+        )
+        for row in results.rows
+    )
+    sized = any(row.size is not None for row in results.rows)
+    title = f"{results.quantity[:1].upper()}{results.quantity[1:]}"
+    title += results.with_intervals
+    if not private:
+        title = f"NOT PRIVATE: {title}"
+    reference = 0.0 if low < 0 < high else None
+    return Rows(title, axis, rows, alt(results), reference, f"size of the group ({results.unit}s)" if sized else "")
+
+
+def alt(results: Results) -> str:
+    """The picture in words: how many rows, the largest and the smallest."""
+    ranked = sorted(results.rows, key=lambda row: -row.estimate)
+    shown = ranked if len(ranked) <= 2 * _NAMED else [*ranked[:_NAMED], *ranked[-_NAMED:]]
+    listed = "; ".join(
+        f"{row.group} {row.label} {results.shown(row.estimate)}".strip() + _ends(row, results) for row in shown
+    )
+    between = "" if len(shown) == len(ranked) else f" The largest and the smallest {_NAMED} of {len(ranked)}:"
+    return f"Dot plot of {results.quantity}.{between} {listed}."
+
+
+def _ends(row: Result, results: Results) -> str:
+    return f" ({results.ends(row)})" if row.lower is not None else ""
+
+
+def _detail(row: Result, results: Results) -> str:
+    """The text at the end of a row: the size of its group, and that little is known."""
+    parts = [f"{row.size:,.0f}" if row.size is not None else "", LITTLE if row.little else ""]
+    return ", ".join(part for part in parts if part)
+
+
+def dates(name: str, low: float, high: float, date: Any) -> Axis:
+    """An axis of days with dates at its ticks."""
+    count = min(_TICKS, max(int(high - low), 1))
+    values = sorted({round(low + (high - low) * (k + 0.5) / count) for k in range(count)})
+    return Axis(name, low, high, tuple((float(value), date.shown(float(value))) for value in values))

@@ -1,0 +1,122 @@
+"""The picture of a regression: a forest plot of effects that fit one axis, as ratios where the link has them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.pictures import axes
+from sfumato.pictures.description import Axis, Row, Rows
+from sfumato.pictures.results import LITTLE, even_decimals
+from sfumato.queries.own_units import is_intercept
+from sfumato.queries.range_effects import range_effects
+from sfumato.schema import Category, Schema
+from sfumato.schema.coding import chosen_reference
+
+# Logarithms of ratios beyond which the axis does not go: nobody reads an odds ratio of a million.
+_FARTHEST = math.log(1e4)
+
+
+def picture(release: Any, level: float = 0.9) -> Rows:
+    """Effects of whole columns with intervals: a number from its lower bound to its upper, a level against its reference.
+
+    Coefficients in own units do not fit one axis; these effects do. Where no such effects exist (rows without named columns,
+    several classes) the coefficients themselves are drawn, with intervals where the release has them.
+    """
+    table = release.coefficients(level)
+    effects = range_effects(release.plan, release.schema, release.labels) if table.intervals is not None else {}
+    schema = Schema.from_json(release.schema["document"])
+    if effects:
+        contrasts = {label: release.contrast(weights, level) for label, weights in effects.items()}
+        rows = [
+            _placed(
+                schema, label, (each.estimate, each.lower, each.upper), not set(each.weights).isdisjoint(table.little)
+            )
+            for label, each in contrasts.items()
+        ]
+    else:
+        rows = [
+            Row(label, float(value), *_ends(table.intervals, k), faint=label in table.little)
+            for k, (label, value) in enumerate(zip(table.labels, table.estimates, strict=True))
+            if not is_intercept(label)
+        ] or [Row(label, float(value)) for label, value in zip(table.labels, table.estimates, strict=True)]
+    rows = _sorted(rows) if effects else rows
+    target = dict(release.summary(level).facts)["link"]
+    ratio = table.ratio if effects else None
+    axis, shown = _axis(rows, ratio, target)
+    spelled = tuple(_in_ratios(row) if ratio else row for row in rows)
+    write = _writer(rows, ratio)
+    detailed = tuple(replace(row, detail=_detail(row, write)) for row in spelled)
+    what = f"{ratio[:1].upper()}{ratio[1:]}s" if ratio else "Effects" if effects else "Coefficients"
+    title = f"{what} for {target.partition(' of ')[2] or target}"
+    title += f", with {100 * level:g} % intervals" if table.intervals is not None else ""
+    head = title if release.private else f"NOT PRIVATE: {title}"
+    return Rows(head, axis, detailed, _alt(detailed, head), 1.0 if ratio else 0.0, shown)
+
+
+def _sorted(rows: Sequence[Row]) -> list[Row]:
+    """Single effects first, the largest before the others; then the levels of each category, from the largest down."""
+    single = sorted((row for row in rows if not row.group), key=lambda row: -abs(row.middle))
+    order = list(dict.fromkeys(row.group for row in rows if row.group))
+    return [*single, *sorted((row for row in rows if row.group), key=lambda row: (order.index(row.group), -row.middle))]
+
+
+def _ends(intervals: Any, place: int) -> tuple[float | None, float | None]:
+    return (None, None) if intervals is None else (float(intervals[0, place]), float(intervals[1, place]))
+
+
+def _placed(schema: Schema, label: str, values: tuple[float, float, float], faint: bool) -> Row:
+    """A row under the heading of its column, if that is a category; the label of a truth value is "yes against no"."""
+    for name, column in schema.columns.items():
+        if isinstance(column, Category) and label.removeprefix(f"{name}=") in map(str, column.levels):
+            base = chosen_reference(name, column, None)
+            against = "the mean of its levels" if base is None else str(column.levels[base])
+            return Row(label.removeprefix(f"{name}="), *values, f"{name}, against {against}", faint=faint)
+    return Row(label if ", " in label else f"{label}, yes against no", *values, faint=faint)
+
+
+def _in_ratios(row: Row) -> Row:
+    def power(value: float | None) -> float | None:
+        return None if value is None else math.exp(min(max(value, -_FARTHEST), _FARTHEST))
+
+    return replace(row, middle=power(row.middle) or 0.0, lower=power(row.lower), upper=power(row.upper))
+
+
+def _axis(rows: Sequence[Row], ratio: str | None, link: str) -> tuple[Axis, str]:
+    """The axis, and the heading of the texts at the end of the rows."""
+    values = [each for row in rows for each in (row.lower, row.upper, row.middle) if each is not None]
+    if not ratio:
+        low, high = axes.around([*values, 0.0])
+        return axes.linear(f"effect on the {link}", low, high), "estimate (interval)"
+    reach = [min(max(value, -_FARTHEST), _FARTHEST) for value in values]
+    low, high = axes.around([*reach, 0.0])
+    if high - low < math.log(1.5):
+        ticks = axes.linear("", math.exp(low), math.exp(high)).ticks
+        return Axis(
+            f"{ratio} (logarithmic axis)", math.exp(low), math.exp(high), ticks, log=True
+        ), f"{ratio} (interval)"
+    return axes.logarithmic(f"{ratio} (logarithmic axis)", math.exp(low), math.exp(high)), f"{ratio} (interval)"
+
+
+def _writer(rows: Sequence[Row], ratio: str | None) -> Any:
+    """Ratios with two decimals, three digits where they are large; effects with even decimals."""
+    if ratio:
+        return lambda value: f"{value:.2f}" if value < 100 else f"{value:,.0f}"
+    halves = [(row.upper - row.lower) / 2 for row in rows if row.lower is not None and row.upper is not None]
+    return even_decimals(halves, [row.middle for row in rows])
+
+
+def _detail(row: Row, write: Any) -> str:
+    ends = "" if row.lower is None or row.upper is None else f" ({write(row.lower)} to {write(row.upper)})"
+    return f"{write(row.middle)}{ends}{f', {LITTLE}' if row.faint else ''}"
+
+
+def _alt(rows: Sequence[Row], title: str) -> str:
+    order = np.argsort([-abs(math.log(row.middle)) if row.middle > 0 else 0.0 for row in rows])
+    listed = "; ".join(f"{rows[k].group} {rows[k].label}: {rows[k].detail}".strip() for k in order[:4])
+    more = f" The largest of {len(rows)}:" if len(rows) > 4 else ""
+    return f"Forest plot. {title}.{more} {listed}."

@@ -1,0 +1,1 @@
+"""Pages that Sfumato writes, looked at in a real browser."""
