@@ -20,14 +20,14 @@ def write_table(path: str) -> None:
     pupils, adults, retired = rng.normal(14, 4, 1_100), rng.normal(41, 11, 1_700), rng.normal(67, 7, 1_200)
     ages = np.clip(np.concatenate([pupils, adults, retired]), 6, 99).astype(int)
     with open(path, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([["age"], *([age] for age in rng.permutation(ages))])
+        csv.writer(file).writerows([["age in years"], *([age] for age in rng.permutation(ages))])
 
 
 def main(picture: str) -> None:
     """Publish the share of members in bins of five years, ask two questions, and draw the bins."""
     write_table("members.csv")
     # Bounds and bins are public: the library lends to children from 5 on, and nobody is counted as older than 95.
-    schema = sf.Schema({"age": sf.Number(5, 95, integer=True)}, name="members", unit="member")
+    schema = sf.Schema({"age in years": sf.Number(5, 95, integer=True)}, name="members", unit="member")
     data = sf.Dataset.from_table("members.csv", schema=schema)
     ledger = sf.Ledger.open("budget.db")
     ledger.register("members", epsilon=1.0, delta=1e-6, unit="member")

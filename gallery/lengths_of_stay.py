@@ -20,14 +20,14 @@ def write_table(path: str) -> None:
     rng = np.random.default_rng(4)
     days = np.where(rng.random(5_000) < 0.8, rng.gamma(2.0, 2.2, 5_000), rng.gamma(3.0, 6.0, 5_000))
     with open(path, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([["days"], *([f"{day:.1f}"] for day in days)])
+        csv.writer(file).writerows([["stay in days"], *([f"{day:.1f}"] for day in days)])
 
 
 def main(picture: str) -> None:
     """Publish quantiles of the stays, ask two questions, and draw them."""
     write_table("stays.csv")
     # After 60 days a patient is moved to another house, by the hospital's own rules.
-    schema = sf.Schema({"days": sf.Number(0, 60)}, name="stays", unit="patient")
+    schema = sf.Schema({"stay in days": sf.Number(0, 60)}, name="stays", unit="patient")
     data = sf.Dataset.from_table("stays.csv", schema=schema)
     ledger = sf.Ledger.open("budget.db")
     ledger.register("stays", epsilon=2.0, delta=1e-6, unit="patient")

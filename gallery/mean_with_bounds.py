@@ -26,7 +26,7 @@ def write_table(path: str) -> None:
     rng = np.random.default_rng(3)
     with open(path, "w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
-        rows.writerow(["type", "income"])
+        rows.writerow(["type", "income in euros"])
         for kind, (middle, size) in TYPES.items():
             rows.writerows([kind, round(income)] for income in middle * rng.lognormal(0, 0.5, size))
 
@@ -36,7 +36,9 @@ def main(picture: str) -> None:
     write_table("households.csv")
     # Far too wide on purpose: anything from 0 to a billion. A missing income counts as 0.
     wide = sf.Schema(
-        {"type": sf.Category(list(TYPES)), "income": sf.Number(0, 1e9, missing=0)}, name="households", unit="household"
+        {"type": sf.Category(list(TYPES)), "income in euros": sf.Number(0, 1e9, missing=0)},
+        name="households",
+        unit="household",
     )
     data = sf.Dataset.from_table("households.csv", schema=wide)
     ledger = sf.Ledger.open("budget.db")
@@ -46,7 +48,7 @@ def main(picture: str) -> None:
     proposed = sf.private_bounds(data, epsilon=0.5, ledger=ledger)
     print(proposed, end="\n\n")
     data = sf.Dataset.from_table("households.csv", schema=proposed.schema)
-    income = proposed.schema.columns["income"]
+    income = proposed.schema.columns["income in euros"]
     means = sf.grouped(sf.families.BoundedMean(income.lower, income.upper), by="type", levels=list(TYPES))
     plan = sf.plan(means, data.n, epsilon=1.0, delta=1e-7, goal="estimate")
     print(plan, end="\n\n")

@@ -24,9 +24,9 @@ PROMISE = "differential privacy. It holds for every"
 # What each script prints beside its promise, and words that stand in its picture.
 SAID = {
     "rates_by_region": (["region   records  90 % interval", "of 2 at delta 1e-06 in 1 charge"], ["capital", "islands"]),
-    "histogram": (["[90, 95]", "0.5-quantile about", "Mean about"], ["age", "20", "80"]),
-    "mean_with_bounds": (["values are clipped to [", "type=lone parent", "in 3 charges"], ["lone parent", "income"]),
-    "lengths_of_stay": (["50 % quantile", "99 % quantile", "guesses this one right"], ["50 %", "95 %", "days"]),
+    "histogram": (["[90, 95]", "0.5-quantile about", "Mean about"], ["age in years", "20", "80"]),
+    "mean_with_bounds": (["values are clipped to [", "type=lone parent", "in 3 charges"], ["lone parent", "income in euros"]),
+    "lengths_of_stay": (["50 % quantile", "99 % quantile", "guesses this one right"], ["50 %", "95 %", "stay in days"]),
     "regression": (["odds ratio", "10 age:", "1 region=south -1 region=west"], ["smoker", "bmi", "odds ratio"]),
     "count_model": (["rate ratio", "expected visits a year"], ["chronic", "rate ratio"]),
     "network": (["bus    share   90 % interval", "village  True"], ["quarter", "rents", "bus"]),
