@@ -63,4 +63,119 @@ def audited(folder: Path) -> Path:
     return _written(_rate(), folder / "audited.html", audit=attack)
 
 
-PAGES: dict[str, Callable[[Path], Path]] = {"share": share, "fit": fit, "bare": bare, "audited": audited}
+def _of(model: Any, columns: dict[str, Any], rows: dict[str, Any], path: Path, **options: Any) -> Path:
+    """The report of a model of a made-up table."""
+    n = len(next(iter(rows.values())))
+    schema = sf.Schema(columns, name="survey", unit="person")
+    plan = sf.plan(model, n, 1.0, 1e-6, **options)
+    return _written(sf.publish(plan, sf.Dataset.from_table(rows, schema=schema)), path)
+
+
+def many_rates(folder: Path) -> Path:
+    """Rates of 200 districts, some of them small."""
+    rng = np.random.default_rng(6)
+    names = [f"District {k:03d} of the province" for k in range(200)]
+    where = rng.choice(200, 8_000, p=rng.dirichlet(np.full(200, 2.0)))
+    rows = {"district": np.array(names)[where], "ill": rng.random(8_000) < 0.05 + 0.4 * (where % 7) / 7}
+    model = sf.grouped(sf.families.BetaBernoulli(), by="district", levels=names)
+    return _of(
+        model,
+        {"district": sf.Category(names), "ill": sf.Boolean()},
+        rows,
+        folder / "rates.html",
+        mechanism="noisy-statistics",
+    )
+
+
+def many_coefficients(folder: Path) -> Path:
+    """A logistic regression with 60 coefficients."""
+    rng = np.random.default_rng(7)
+    n, levels = 4_000, [f"sector {k}" for k in range(30)]
+    rows: dict[str, Any] = {f"score_{k}": rng.uniform(0, 10, n) for k in range(20)}
+    rows |= {f"owns_{k}": rng.random(n) < 0.4 for k in range(10)}
+    rows |= {"sector": rng.choice(levels, n)}
+    rows["ill"] = rng.random(n) < 1 / (1 + np.exp(2 - 0.3 * rows["score_0"]))
+    columns: dict[str, Any] = {name: sf.Number(0, 10) for name in rows if name.startswith("score")}
+    columns |= {name: sf.Boolean() for name in rows if name.startswith("owns")}
+    columns |= {"sector": sf.Category(levels), "ill": sf.Boolean()}
+    schema = sf.Schema(columns, target="ill", name="survey", unit="person")
+    plan = sf.plan(sf.regression("logistic", schema), n, 3.0, 1e-6)
+    return _written(sf.publish(plan, sf.Dataset.from_table(rows, schema=schema)), folder / "coefficients.html")
+
+
+def network(folder: Path) -> Path:
+    """A network of six columns, one arrow skipping a level."""
+    rng = np.random.default_rng(8)
+    n = 5_000
+    rows = {
+        "region": rng.choice(REGIONS, n),
+        "smoker": rng.random(n) < 0.3,
+        "age_class": rng.choice(["young", "old"], n),
+    }
+    rows["active"] = rng.random(n) < np.where(rows["smoker"], 0.3, 0.6)
+    rows["ill"] = rng.random(n) < np.where(rows["active"], 0.1, 0.4) + 0.2 * rows["smoker"]
+    rows["insured"] = rng.random(n) < 0.9
+    columns = {name: sf.Boolean() for name in ("smoker", "active", "ill", "insured")}
+    columns |= {"region": sf.Category(REGIONS), "age_class": sf.Category(["young", "old"])}
+    parents = {
+        "region": [],
+        "smoker": ["region"],
+        "active": ["smoker"],
+        "ill": ["smoker", "active"],
+        "age_class": [],
+        "insured": [],
+    }
+    schema = sf.Schema(columns, name="survey", unit="person")
+    model = sf.networks.BayesianNetwork.from_schema(schema, parents)
+    plan = sf.plan(model, n, 1.0, 1e-6, mechanism="noisy-statistics")
+    return _written(sf.publish(plan, sf.Dataset.from_table(rows, schema=schema)), folder / "network.html")
+
+
+def cross(folder: Path) -> Path:
+    """A cross table of a region by five classes."""
+    rng = np.random.default_rng(9)
+    classes = ["none", "primary", "secondary", "tertiary", "doctorate"]
+    rows = {"region": rng.choice(REGIONS, 3_000), "education": rng.choice(classes, 3_000)}
+    columns = {"region": sf.Category(REGIONS), "education": sf.Category(classes)}
+    model = sf.families.CrossTable.from_schema(sf.Schema(columns, name="survey"), ["region", "education"])
+    return _of(model, columns, rows, folder / "cross.html", mechanism="noisy-statistics")
+
+
+def histogram(folder: Path) -> Path:
+    """A histogram of incomes with bins of different widths."""
+    rows = {"income": np.random.default_rng(10).lognormal(10, 0.6, 3_000)}
+    model = sf.families.Histogram(0, 200_000, edges=[0, 10_000, 20_000, 30_000, 50_000, 80_000, 120_000, 200_000])
+    return _of(model, {"income": sf.Number(0, 200_000)}, rows, folder / "histogram.html")
+
+
+def means(folder: Path) -> Path:
+    """Means by group, with bounds; one group is tiny."""
+    rng = np.random.default_rng(11)
+    rows = {"region": rng.choice(REGIONS, 2_000, p=[0.5, 0.3, 0.0005, 0.1995]), "income": rng.lognormal(8, 0.5, 2_000)}
+    model = sf.grouped(sf.families.BoundedMean(0, 20_000), by="region", levels=REGIONS)
+    columns = {"region": sf.Category(REGIONS), "income": sf.Number(0, 20_000)}
+    return _of(model, columns, rows, folder / "means.html", goal="estimate")
+
+
+def steps(folder: Path) -> Path:
+    """A Markov chain."""
+    states = ["well", "ill", "recovering"]
+    rng = np.random.default_rng(12)
+    rows = {"before": rng.choice(states, 2_000), "after": rng.choice(states, 2_000)}
+    columns = {"before": sf.Category(states), "after": sf.Category(states)}
+    return _of(sf.networks.MarkovChain(states), columns, rows, folder / "steps.html")
+
+
+PAGES: dict[str, Callable[[Path], Path]] = {
+    "share": share,
+    "fit": fit,
+    "bare": bare,
+    "audited": audited,
+    "many rates": many_rates,
+    "many coefficients": many_coefficients,
+    "network": network,
+    "cross": cross,
+    "histogram": histogram,
+    "means": means,
+    "steps": steps,
+}

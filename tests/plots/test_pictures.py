@@ -13,8 +13,9 @@ from scipy.stats import norm
 
 import sfumato as sf
 from sfumato.errors import ArgumentError
+from sfumato.pictures import axes, look
+from sfumato.pictures.privacy_curve import sampled
 from sfumato.plots import _drawing
-from sfumato.plots.privacy_curves import sampled
 from sfumato.theorems import metric
 
 LEVELS = ["north", "south", "east", "a name that is much too long for the margin of a figure", "$5 and $6", "_low"]
@@ -120,22 +121,20 @@ def test_without_matplotlib_the_message_says_what_to_install(chain, monkeypatch)
 
 
 def test_lines_are_told_apart_by_more_than_colour():
-    styles = [_drawing.line_style(place) for place in range(_drawing.MOST)]
-    assert (
-        len({style["color"] for style in styles}) == len({str(style["linestyle"]) for style in styles}) == _drawing.MOST
-    )
+    styles = [_drawing.line_style(place) for place in range(look.MOST)]
+    assert len({style["color"] for style in styles}) == len({str(style["linestyle"]) for style in styles}) == look.MOST
 
 
 def test_log_ticks_are_round_few_and_inside():
     for low, high in [(0.1, 10.0), (1e-9, 1.0), (0.02, 0.7), (1e-300, 1.0), (0.9, 40.0)]:
-        found = _drawing.log_ticks(low, high)
+        found = axes.log_ticks(low, high)
         assert 2 <= len(found) <= 8
         assert all(low * (1 - 1e-6) <= value <= high * (1 + 1e-6) for value in found)
         assert all(f"{value:.6e}"[0] in "1235" and f"{value:.6e}"[1:8] == ".000000" for value in found)
 
 
 def test_numbers_are_written_as_one_would():
-    shown = [_drawing.number(value) for value in (0.0, 0.05, 1e-6, 1.0, 1234.0, 2.5e7, 0.2367)]
+    shown = [axes.number(value) for value in (0.0, 0.05, 1e-6, 1.0, 1234.0, 2.5e7, 0.2367)]
     assert shown == ["0", "0.05", "1e-6", "1", "1,234", "2.5e7", "0.237"]
 
 

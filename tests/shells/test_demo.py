@@ -10,7 +10,9 @@ from sfumato.errors import ArgumentError
 from sfumato.shells import cli, demo
 
 
-@pytest.mark.parametrize("command", [*demo._PUBLISH, *demo._ASK, *demo._REPORT, "ledger show budget.db"])
+@pytest.mark.parametrize(
+    "command", [*demo._PUBLISH, *demo._ASK, *demo._REPORT, demo._LEDGER_REPORT, "ledger show budget.db"]
+)
 def test_every_command_of_the_tour_has_words_that_the_command_line_takes(command, capsys):
     # Arguments are parsed before the help is printed: an unknown command or option raises.
     cli.app([*shlex.split(command), "--help"], standalone_mode=False)
@@ -43,7 +45,7 @@ def test_the_tour_says_where_it_is_and_what_to_open(tmp_path, monkeypatch, capsy
     first, *_, last = capsys.readouterr().out.splitlines()
     assert first.startswith("A made-up survey of")
     assert first.endswith(str(tmp_path / "tour"))
-    assert last.startswith(f"open {tmp_path / 'tour' / 'hypertension.html'}")
+    assert last.startswith(f"open {tmp_path / 'tour' / 'budget.html'}")
 
 
 def test_the_tour_writes_its_table_its_schema_and_every_spec(tmp_path, monkeypatch):

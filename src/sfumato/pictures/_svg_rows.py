@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from itertools import pairwise
 
-from sfumato.pictures._svg_text import fitted, width, wrapped, written
+from sfumato.pictures._svg_text import BOLD, fitted, width, wrapped, written
 from sfumato.pictures.description import Axis, Row, Rows
 
 # Pixels: a row, a heading, a row whose label stands above its line, and the numbers with the name of the axis.
@@ -26,7 +26,7 @@ def drawn(picture: Rows, across: int) -> tuple[float, list[str]]:
     details = max((width(row.detail) for row in picture.rows), default=0.0)
     details = max(details, width(picture.detail)) if picture.detail or details else 0.0
     labels = max((width(row.label) + (_GAP if row.group else 0) for row in picture.rows), default=0.0)
-    labels = max([labels, *(width(row.group) for row in picture.rows)])
+    labels = max([labels, *(BOLD * width(row.group) for row in picture.rows)])
     left = min(labels, _LABELS * across)
     right = min(details, _DETAILS * across)
     if across - left - right - 2 * _GAP >= max(_LEAST_PLOT, 0.4 * across) and labels <= _LABELS * across:
@@ -44,7 +44,9 @@ def _beside(picture: Rows, across: int, left: float, right: float) -> tuple[floa
         if row.group != group:
             group = row.group
             down += _HEADING if group else 0.0
-            texts += [written(fitted(group, left - _GAP), 0, down - 8, "start", "strong", group)] if group else []
+            texts += (
+                [written(fitted(group, (left - _GAP) / BOLD), 0, down - 8, "start", "strong", group)] if group else []
+            )
         middle = down + _ROW / 2
         inset = _GAP if row.group else 0
         texts.append(
@@ -81,7 +83,7 @@ def _above(picture: Rows, across: int) -> tuple[float, list[str]]:
     for row in picture.rows:
         if row.group != group:
             group = row.group
-            texts += [written(fitted(group, across), 0, down + 18, "start", "strong", group)] if group else []
+            texts += [written(fitted(group, across / BOLD), 0, down + 18, "start", "strong", group)] if group else []
             down += _HEADING - 4 if group else 0
         room = across - (width(row.detail) + _GAP if row.detail else 0)
         # A text that leaves too little room for the label goes on a line of its own.

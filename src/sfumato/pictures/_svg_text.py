@@ -9,6 +9,8 @@ from sfumato.pictures.look import LETTER
 # Widths in units of the letter size: an upper estimate for the sans-serif fonts of common systems (DejaVu Sans, the widest of
 # them, has a mean of 0.60 over English text and 0.64 for digits).
 _NARROW, _PLAIN, _WIDE = 0.36, 0.64, 0.98
+# How much wider bold letters are than plain ones.
+BOLD = 1.12
 _NARROW_LETTERS = frozenset("iljtfrI.,:;'|!()[] -/")
 _WIDE_LETTERS = frozenset("mwMW@%—…")
 

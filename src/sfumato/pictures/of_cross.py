@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.pictures.description import Rows
-from sfumato.pictures.of_family import from_results
+from sfumato.pictures.dot_plots import from_results
 from sfumato.pictures.results import Result, Results, even_writer
 from sfumato.queries import cross_tables
 from sfumato.queries.cross_tables import BY_ROW

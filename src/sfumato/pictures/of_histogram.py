@@ -10,18 +10,17 @@ from sfumato.models.families.histogram import Histogram
 from sfumato.models.reading import model_from_json
 from sfumato.pictures import axes
 from sfumato.pictures.description import Bars, Chart, Whiskers
-from sfumato.pictures.of_family import alt, dates
-from sfumato.pictures.results import of_family
+from sfumato.pictures.dot_plots import alt, dates
+from sfumato.pictures.results import Results
 from sfumato.schema import Date, Schema
 
 
-def picture(release: Any, level: float = 0.9) -> Chart:
+def picture(release: Any, results: Results) -> Chart:
     """Shares as bars; where bins differ in width, shares for one unit of it, so that areas are shares."""
     model: Histogram = model_from_json(release.plan["model"])
     schema = Schema.from_json(json.loads(release.schema["document"]))
     name = model.columns(schema)[0]
     column = schema.columns[name]
-    results = of_family(release, level)
     edges = [float(edge) for edge in model.edges]
     widths = [right - left for left, right in pairwise(edges)]
     unequal = max(widths) > 1.01 * min(widths)

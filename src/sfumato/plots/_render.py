@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.pictures import look
-from sfumato.pictures.description import Axis, Band, Bars, Chart, Dots, Graph, Line, Mark, Panels, Picture, Rows, Rule
+from sfumato.pictures.description import (
+    Axis,
+    Band,
+    Bars,
+    Chart,
+    Dots,
+    Graph,
+    Line,
+    Mark,
+    Panels,
+    Picture,
+    Row,
+    Rows,
+    Rule,
+)
 from sfumato.plots import _drawing
 
 if TYPE_CHECKING:
@@ -14,8 +29,8 @@ if TYPE_CHECKING:
 
 # Inches of a row and of a level of a graph, and of the title and axis around them.
 _ROW, _AROUND, _LEVEL = 0.26, 1.3, 0.8
-# Areas of dots in square points: without weights, and between the lightest and the heaviest.
-_DOT, _LEAST_DOT, _MOST_DOT = 36.0, 20.0, 140.0
+# Points across a dot without weight; square points of the lightest and the heaviest dot.
+_DOT, _LEAST_DOT, _MOST_DOT = 6.0, 20.0, 140.0
 # Characters of an axis's name in one line.
 _ACROSS, _UP = 62, 40
 
@@ -28,8 +43,9 @@ def figure(picture: Picture) -> Figure:
         return _graph(picture)
     charts = picture.charts if isinstance(picture, Panels) else (picture,)
     made, axes = _drawing.figure(picture.title, panels=len(charts))
-    for axis, chart in zip(axes, charts, strict=True):
-        lines, names = _chart(axis, chart)
+    for place, (axis, chart) in enumerate(zip(axes, charts, strict=True)):
+        # Panels share their vertical axis: its name stands once.
+        lines, names = _chart(axis, chart if place == 0 else replace(chart, y=replace(chart.y, name="")))
         if isinstance(picture, Panels):
             _drawing.plain(axis.set_title(chart.title, fontsize=look.PLAIN))
         elif names:
@@ -135,14 +151,8 @@ def _rows(picture: Rows) -> Figure:
                 linewidth=2.2,
                 linestyle=(0, (3, 1.5)) if faint else "solid",
             )
-        axis.scatter(
-            [row.middle for _, row in kept],
-            [at for at, _ in kept],
-            s=[_area(row.weight) for _, row in kept],
-            color="white" if faint else colour,
-            edgecolors="black" if faint else colour,
-            zorder=3,
-        )
+        if kept:
+            _dots(axis, kept, "white" if faint else colour, "black" if faint else colour)
     if picture.reference is not None and picture.x.low < picture.reference < picture.x.high:
         axis.axvline(picture.reference, **_drawing.DOTTED)
     texts = [(at, _drawing.shortened(row.label)) for at, row in zip(places, picture.rows, strict=True)]
@@ -175,8 +185,14 @@ def _details(axis: Any, picture: Rows, places: list[float]) -> None:
         _drawing.plain(axis.set_title(picture.detail, loc="right", fontsize=look.SMALL, color=look.GREY))
 
 
-def _area(weight: float | None) -> float:
-    return _DOT if weight is None else _LEAST_DOT + weight * (_MOST_DOT - _LEAST_DOT)
+def _dots(axis: Any, kept: list[tuple[float, Row]], inside: str, edge: str) -> None:
+    """The estimates of rows; their areas are the weights, where rows have them."""
+    middles, places = [row.middle for _, row in kept], [at for at, _ in kept]
+    if all(row.weight is None for _, row in kept):
+        axis.plot(middles, places, "o", color=edge, markerfacecolor=inside, markersize=_DOT, zorder=3)
+        return
+    areas = [_LEAST_DOT + (row.weight or 0.0) * (_MOST_DOT - _LEAST_DOT) for _, row in kept]
+    axis.scatter(middles, places, s=areas, color=inside, edgecolors=edge, zorder=3)
 
 
 def _graph(picture: Graph) -> Figure:

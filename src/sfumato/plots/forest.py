@@ -12,7 +12,9 @@ from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.model import LOSSES
 from sfumato.models.reading import FamilyOrGibbs, model_from_json
-from sfumato.plots import _drawing
+from sfumato.pictures import axes
+from sfumato.pictures.description import Row, Rows
+from sfumato.plots import _drawing, _render
 from sfumato.release import Release
 from sfumato.schema import Schema
 
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 # Labels that fit one page, and characters that fit under the axis.
 MOST, _LONGEST = 40, 50
 _BOTH = "privacy and sampling"
-# Inches of a row, and of the title and axis above and below the rows.
-_ROW, _AROUND = 0.26, 1.3
+# Estimates that the words for readers who do not see the picture give.
+_SAID = 5
 
 
 def intervals(
@@ -37,26 +39,24 @@ def intervals(
     if not isinstance(release, Release):
         raise ArgumentError(f"release must come from sf.publish(...) or sf.load(...); got {type(release).__name__}.")
     share = _validate.between("level", level, 0.0, 1.0)
-    places = _places(release.labels, only)
-    ends = np.asarray(release.interval(share, include, prior)).reshape(2, -1)[:, places]
+    return _render.figure(_picture(release, share, include, _places(release.labels, only), prior))
+
+
+def _picture(release: Release, level: float, include: str, places: list[int], prior: Any) -> Rows:
+    """A row for each label: its median and its interval."""
+    ends = np.asarray(release.interval(level, include, prior)).reshape(2, -1)[:, places]
     middle = np.asarray(release.estimate(include, prior)).reshape(-1)[places]
-    rows = np.arange(len(places))
-    head = f"{100 * share:g} % intervals ({include}): {release.schema['name']}"
+    rows = tuple(
+        Row(release.labels[k], float(at), float(low), float(high))
+        for k, at, low, high in zip(places, middle, ends[0], ends[1], strict=True)
+    )
+    head = f"{100 * level:g} % intervals ({include}): {release.schema['name']}"
     title = head if release.private else f"NOT PRIVATE: made with a seeded stream\n{head}"
-    made, (axis,) = _drawing.figure(title, max(_drawing.HEIGHT, _ROW * len(rows) + _AROUND))
-    colour = _drawing.COLOURS[0]
-    axis.hlines(rows, ends[0], ends[1], color=colour, linewidth=2.2)
-    axis.plot(middle, rows, "o", color=colour, markersize=6)
-    if ends.min() < 0 < ends.max():
-        axis.axvline(0, color=_drawing.GREY, linestyle=":", linewidth=1.5)
-    axis.set_yticks(rows, [_drawing.shortened(release.labels[k]) for k in places])
-    for text in axis.get_yticklabels():
-        _drawing.plain(text)
-    axis.set_ylim(len(rows) - 0.4, -0.6)
-    axis.tick_params(axis="y", length=0)
-    axis.locator_params(axis="x", nbins=6)
-    _drawing.name_axes(axis, _measured(release), "")
-    return made
+    shown = [f"{row.label} {axes.number(row.middle)}" for row in rows[:_SAID]]
+    more = f" and {len(rows) - _SAID} more" if len(rows) > _SAID else ""
+    alt = f"Estimates with {100 * level:g} % intervals: {', '.join(shown)}{more}."
+    x = axes.linear(_measured(release), *axes.around(ends.ravel().tolist()), 6)
+    return Rows(title, x, rows, alt, reference=0.0)
 
 
 def _places(labels: Sequence[str], only: Sequence[str] | None) -> list[int]:

@@ -13,7 +13,9 @@ import numpy as np
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
-from sfumato.plots import _drawing
+from sfumato.pictures import axes
+from sfumato.pictures.description import Chart, Dots, Line, Mark, Panels
+from sfumato.plots import _render
 from sfumato.theorems import metric_finite
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 _MOST_STEPS, _MOST_RATES = 3, 2
 # Finer grids look like a curve and only take longer.
 _FINEST = 5e-4
+# Widths of the mass and of its bound.
+_THICK, _THIN = 2.6, 1.2
+_MASS = "prior mass of l(theta) ≤ L"
 
 
 def theta_mass(steps: Sequence[float] = (0.2, 0.05), *, rates: Sequence[float] = (0.0, 1.0)) -> Figure:
@@ -34,23 +39,24 @@ def theta_mass(steps: Sequence[float] = (0.2, 0.05), *, rates: Sequence[float] =
     """
     grids = [_validate.between("steps", step, _FINEST, 0.5) for step in _several("steps", steps, _MOST_STEPS)]
     speeds = [_validate.non_negative("rates", rate) for rate in _several("rates", rates, _MOST_RATES)]
-    made, axes = _drawing.figure("Prior mass of parameters with a smooth likelihood", panels=len(speeds))
-    constants = [_constants(step) for step in grids]
+    return _render.figure(_picture(grids, speeds))
+
+
+def _picture(steps: list[float], rates: list[float]) -> Panels:
+    """A panel for each prior, with three marks for each grid."""
+    constants = [_constants(step) for step in steps]
     right = 1.1 * max(float(grid.max()) for grid in constants)
-    lines: list[Any] = []
-    for axis, rate in zip(axes, speeds, strict=True):
-        lines = [line for k, grid in enumerate(constants) for line in _family(axis, k, grid, rate, right)]
-        axis.set_xlim(0, right)
-        axis.set_ylim(0, 1.05)
-        prior = "uniform prior" if rate == 0 else f"prior ∝ exp(-{'' if rate == 1 else _drawing.number(rate) + ' '}l)"
-        _drawing.plain(axis.set_title(prior, fontsize=_drawing.PLAIN))
-        _drawing.name_axes(axis, "L (nats per bit changed)", "")
-    _drawing.plain(axes[0].set_ylabel("prior mass of l(theta) ≤ L", fontsize=_drawing.PLAIN))
-    names = [f"{what}, Δ = {_drawing.number(step)}" for step in grids for what in ("mass", "bound", "largest l")]
-    style = {"fontsize": _drawing.SMALL, "handlelength": 2.4, "frameon": False}
-    for text in made.legend(lines, names, loc="outside lower center", ncols=len(grids), **style).get_texts():
-        _drawing.plain(text)
-    return made
+    charts = []
+    for rate in rates:
+        marks = [m for k, grid in enumerate(constants) for m in _family(k, steps[k], grid, rate, right)]
+        prior = "uniform prior" if rate == 0 else f"prior ∝ exp(-{'' if rate == 1 else axes.number(rate) + ' '}l)"
+        x, y = axes.linear("L (nats per bit changed)", 0.0, right), axes.linear(_MASS, 0.0, 1.05)
+        charts.append(Chart(prior, x, y, tuple(marks), f"Steps that rise to 1, and their bound below them, {prior}."))
+    largest = ", ".join(
+        f"{axes.number(float(g.max()))} for step {axes.number(s)}" for s, g in zip(steps, constants, strict=True)
+    )
+    alt = f"The prior mass of parameters with l(theta) at most L rises to 1 at the largest l: {largest}."
+    return Panels("Prior mass of parameters with a smooth likelihood", tuple(charts), alt)
 
 
 def _several(name: str, given: Any, most: int) -> list[Any]:
@@ -66,17 +72,20 @@ def _constants(step: float) -> Any:
     return metric_finite.lipschitz_constants(log_likelihood=table, distances=[[0, 1], [1, 0]])
 
 
-def _family(axis: Any, place: int, constants: Any, rate: float, right: float) -> list[Any]:
+def _family(place: int, step: float, constants: Any, rate: float, right: float) -> list[Mark]:
     """The mass as a step function, its bound, and a mark where all of the mass is reached."""
     prior = metric_finite.smooth_prior(constants=constants, rate=rate)
-    jumps = np.unique(constants)
-    levels = np.concatenate([[0.0], jumps, [right]])
-    mass = [metric_finite.smooth_mass(constants=constants, lipschitz=float(level), prior=prior) for level in levels]
-    style = _drawing.line_style(place)
-    (steps,) = axis.step(levels, mass, where="post", **{**style, "linewidth": 2.6})
+    stairs = [(0.0, metric_finite.smooth_mass(constants=constants, lipschitz=0.0, prior=prior))]
+    for level in np.unique(constants).tolist():
+        reached = metric_finite.smooth_mass(constants=constants, lipschitz=level, prior=prior)
+        stairs += [(level, stairs[-1][1]), (level, reached)]
+    stairs.append((right, stairs[-1][1]))
     c, start = metric_finite.best_concentration(constants=constants, prior=prior, offset=float(constants.min()))
     beyond = np.linspace(start, right, 200)
-    (bound,) = axis.plot(beyond, -np.expm1(-c * (beyond - start)), **{**style, "linewidth": 1.2})
-    marker = {"color": style["color"], "markersize": 7, "clip_on": False, "zorder": 3}
-    (mark,) = axis.plot([float(constants.max())], [1.0], _drawing.MARKERS[place], **marker)
-    return [steps, bound, mark]
+    bound = tuple(zip(beyond.tolist(), (-np.expm1(-c * (beyond - start))).tolist(), strict=True))
+    grid = f"Δ = {axes.number(step)}"
+    return [
+        Line(tuple(stairs), place, f"mass, {grid}", _THICK),
+        Line(bound, place, f"bound, {grid}", _THIN),
+        Dots(((float(constants.max()), 1.0),), place, f"largest l, {grid}"),
+    ]

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.mechanisms.plan import Plan
-from sfumato.plots import _drawing
-from sfumato.plots._promises import change, named, promises
+from sfumato.pictures import axes
+from sfumato.pictures.description import Chart, Dots, Line, Mark, Rule
+from sfumato.pictures.promises import Promise, change, named, promises
+from sfumato.plots import _render
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.renyi import Renyi
 
@@ -48,28 +50,38 @@ def renyi_curve(
     # A curve known at few orders may be infinite at every order shown but the first, whose value is then its top.
     tops = [tip if tip < math.inf else promise.guarantee.renyi(low) for tip, promise in zip(tops, shown, strict=True)]
     top = 1.05 * max(*tops, 1e-9) if epsilon is None else _validate.positive("epsilon", epsilon)
-    made, (axis,) = _drawing.figure(f"Renyi curve: {change(shown[0].guarantee, distance)}")
-    lines: list[Any] = []
-    for place, (promise, end) in enumerate(zip(shown, ends, strict=True)):
+    asked = sorted({point for _, item in named(given) for point in _asked(item) if low <= point[0] <= high})
+    title = f"Renyi curve: {change(shown[0].guarantee, distance)}"
+    return _render.figure(_picture(title, list(zip(shown, ends, strict=True)), asked, (low, high), top))
+
+
+def _picture(
+    title: str,
+    shown: list[tuple[Promise, float]],
+    asked: list[tuple[float, float]],
+    orders: tuple[float, float],
+    top: float,
+) -> Chart:
+    """A line for each promise, an upright one where it becomes infinite, and the points that were asked for."""
+    low, high = orders
+    marks: list[Mark] = []
+    said = []
+    for place, (promise, end) in enumerate(shown):
         points = _points(promise.guarantee, low, end)
-        style = _drawing.line_style(place)
+        said.append(f"{promise.name}: epsilon {axes.number(points[0][1])} at order {axes.number(low)}, ")
         if end < high:
             # The last finite point may lie below the top of the axis: the rest of the rise is narrower than a pixel.
             points.append((end, max(points[-1][1], 2 * top)))
-            axis.axvline(end, color=style["color"], linestyle=":", linewidth=1.0)
-        lines += axis.plot([a for a, _ in points], [value for _, value in points], **style)
-    names = [promise.name for promise in shown]
-    asked = sorted({point for _, item in named(given) for point in _asked(item) if low <= point[0] <= high})
+            marks.append(Rule(end, "x", series=place))
+            said[-1] += f"infinite from order {axes.number(end)}"
+        else:
+            said[-1] += f"{axes.number(points[-1][1])} at order {axes.number(high)}"
+        marks.append(Line(tuple(points), place, promise.name))
     if asked:
-        lines += axis.plot(
-            [a for a, _ in asked], [value for _, value in asked], "o", color="black", markerfacecolor="white", markersize=7
-        )  # fmt: skip
-        names.append("asked for")
-    axis.set_xlim(low, high)
-    axis.set_ylim(0, top)
-    _drawing.name_axes(axis, "order of the Renyi divergence", "epsilon (Renyi divergence, nats)")
-    _drawing.legend(axis, lines, names)
-    return made
+        marks.append(Dots(tuple(asked), None, "asked for", hollow=True))
+    x = axes.linear("order of the Renyi divergence", low, high, 6)
+    y = axes.linear("epsilon (Renyi divergence, nats)", 0.0, top)
+    return Chart(title, x, y, tuple(marks), f"{'; '.join(said)}.")
 
 
 def _ends(orders: Any) -> tuple[float, float]:

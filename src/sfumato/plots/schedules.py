@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ArgumentError
 from sfumato.mechanisms.plan import Plan
-from sfumato.plots import _drawing
+from sfumato.pictures import axes
+from sfumato.pictures.description import Axis, Band, Chart, Dots, Line, Mark
+from sfumato.plots import _render
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import chains, last_iterate, path
 from sfumato.theorems.path import whole_path
@@ -37,46 +39,50 @@ def schedule(plan: Any) -> Figure:
             f"this plan ({plan.mechanism}) runs no Langevin chain; plan an sf.Gibbs model with mechanism='langevin' or "
             "'langevin-path'."
         )
-    numbers, steps = dict(plan.parameters), int(plan["steps"])
+    return _render.figure(_picture(plan))
+
+
+def _picture(plan: Plan) -> Chart:
+    """The price after each number of steps by each account, and the plan's own."""
+    steps = int(plan["steps"])
     counts = sorted({1 + round((steps - 1) * k / (_POINTS - 1)) for k in range(_POINTS)})
-    made, (axis,) = _drawing.figure(_title(numbers))
-    drawn: list[tuple[Any, str]] = []
-    highest = _mu(plan.guarantee)
+    price = highest = _mu(plan.guarantee)
+    marks: list[Mark] = []
     for place, (name, account) in enumerate(_accounts(plan)):
-        style = _drawing.line_style(place) if place < 2 else _drawing.DOTTED
-        prices = [_mu(account(count)) for count in counts]
-        highest = max(highest, *prices)
-        drawn += [(line, name) for line in axis.plot(counts, prices, **style)]
-    drawn += _marks(axis, plan)
-    axis.set_xlim(0, steps * 1.04 + 0.5)
-    axis.set_ylim(0, 1.4 * highest)
-    axis.locator_params(axis="x", integer=True, nbins=7)
+        points = tuple((float(count), _mu(account(count))) for count in counts)
+        highest = max(highest, *(value for _, value in points))
+        marks.append(Line(points, place if place < 2 else None, name))
+    marks += _marks(plan)
     many = "" if plan.draws == 1 else f" of {plan.draws} chains"
-    _drawing.name_axes(axis, f"steps (passes over {plan.n:,} records)", f"price{many}, mu (Gaussian privacy)")
-    lines, names = zip(*drawn, strict=True)
-    _drawing.legend(axis, lines, names, "upper left")
-    return made
+    x = _whole(f"steps (passes over {plan.n:,} records)", steps * 1.04 + 0.5)
+    y = axes.linear(f"price{many}, mu (Gaussian privacy)", 0.0, 1.4 * highest)
+    said = [f"{mark.name} {axes.number(mark.points[-1][1])}" for mark in marks if isinstance(mark, Line)]
+    alt = f"Price in mu after {steps:,} steps: {', '.join(said)}; this plan {axes.number(price)}."
+    return Chart(_title(dict(plan.parameters)), x, y, tuple(marks), alt, "upper left")
 
 
-def _marks(axis: Any, plan: Plan) -> list[tuple[Any, str]]:
+def _whole(name: str, high: float) -> Axis:
+    """An axis from 0 with whole numbers."""
+    values = [value for value in axes.ticks(0.0, high, 7) if value.is_integer()]
+    return Axis(name, 0.0, high, tuple((value, f"{value:,.0f}") for value in values))
+
+
+def _marks(plan: Plan) -> list[Mark]:
     """The plan's own price, and the steps that are averaged where some are."""
     numbers, price = dict(plan.parameters), _mu(plan.guarantee)
     steps = int(numbers["steps"])
-    hollow = {"color": "black", "markerfacecolor": "white", "markersize": 8, "clip_on": False, "zorder": 4}
-    (point,) = axis.plot([steps], [price], "o", **hollow)
-    marks = [(point, f"this plan: mu = {_drawing.number(price)}")]
+    marks: list[Mark] = [Dots(((float(steps), price),), None, f"this plan: mu = {axes.number(price)}", hollow=True)]
     if "tail" in numbers:
         tail = int(numbers["tail"])
-        span = axis.axvspan(steps - tail + 0.5, steps + 0.5, color="#E8E8E8", zorder=0)
-        marks.append((span, f"averaged: the last {tail} steps"))
+        marks.append(Band(steps - tail + 0.5, steps + 0.5, f"averaged: the last {tail} steps"))
     return marks
 
 
 def _title(numbers: dict[str, Any]) -> str:
     """The schedule in one line, in the units of the chain."""
     key = "learning_rate" if "learning_rate" in numbers else "step"
-    size = f"{key.replace('_', ' ')} {_drawing.number(numbers[key])}"
-    momentum = f"momentum {_drawing.number(numbers.get('momentum', 0.0))}"
+    size = f"{key.replace('_', ' ')} {axes.number(numbers[key])}"
+    momentum = f"momentum {axes.number(numbers.get('momentum', 0.0))}"
     return f"Schedule: {int(numbers['steps']):,} steps, {size}, {momentum}"
 
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import textwrap
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ArgumentError
+from sfumato.pictures import axes
+from sfumato.pictures.description import Axis, Chart, Dots, Line, Mark, Rule
+from sfumato.pictures.promises import EPSILON, named
 from sfumato.planning import PriceList
-from sfumato.plots import _drawing
-from sfumato.plots._promises import named
+from sfumato.plots import _render
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Ratios of the ends beyond which an axis is logarithmic.
 _WIDE_X, _WIDE_Y = 5.0, 20.0
+# How far above the lower edge crosses stand, as a share of the height.
+_EDGE = 0.02
 
 
 def utility_curve(given: Any) -> Figure:
@@ -24,29 +31,36 @@ def utility_curve(given: Any) -> Figure:
     stand at prices that no plan meets. Nothing is read but plans: the numbers are what the plans expect, before any data.
     """
     lists = [(name, _checked(item)) for name, item in named(given)]
-    quantity = _quantity([item for _, item in lists])
-    deltas = sorted({item.delta for _, item in lists})
-    made, (axis,) = _drawing.figure(f"Expected error at each price, delta = {', '.join(map(_drawing.number, deltas))}")
-    lines: list[Any] = []
-    names: list[str] = []
-    for place, (name, item) in enumerate(lists):
-        kept = sorted((e, plan) for e, plan in zip(item.epsilons, item.plans, strict=True) if plan is not None)
-        style = {"marker": _drawing.MARKERS[place], **_drawing.line_style(place)}
-        lines += axis.plot([e for e, _ in kept], [plan.expected.value for _, plan in kept], **style)
-        names.append(name if name is not None else _mechanisms(item, place, len(lists)))
+    return _render.figure(_picture(lists))
+
+
+def _picture(lists: list[tuple[str | None, PriceList]]) -> Chart:
+    """A line for each list, a level without privacy, and crosses where there is no plan."""
     bare = _without_privacy([item for _, item in lists])
+    x, y = _axes([item for _, item in lists], bare)
+    marks: list[Mark] = []
+    said = []
+    for place, (name, item) in enumerate(lists):
+        kept = sorted((e, plan.expected.value) for e, plan in _pairs(item) if plan is not None)
+        marks.append(
+            Line(tuple(kept), place, _mechanisms(item, place, len(lists)) if name is None else name, markers=True)
+        )
+        ends = (f"{axes.number(value)} at epsilon {axes.number(e)}" for e, value in (kept[0], kept[-1]))
+        said.append(f"{marks[-1].name}: {', '.join(dict.fromkeys(ends))}")
     for value in bare:
-        lines.append(axis.axhline(value, **_drawing.DOTTED))
-        names.append(f"without privacy: {_drawing.number(value)}")
-    _axes(axis, [item for _, item in lists], bare)
-    missed = sorted({e for _, item in lists for e, plan in zip(item.epsilons, item.plans, strict=True) if plan is None})
+        marks.append(Rule(value, "y", f"without privacy: {axes.number(value)}"))
+        said.append(f"without privacy: {axes.number(value)}")
+    missed = sorted({e for _, item in lists for e, plan in _pairs(item) if plan is None})
     if missed:
-        edge = axis.get_xaxis_transform()
-        lines += axis.plot(missed, [0.02] * len(missed), "x", color="black", markersize=8, transform=edge)
-        names.append("no plan at this price")
-    _drawing.name_axes(axis, _drawing.EPSILON, "\n".join(textwrap.wrap(quantity, 38)))
-    _drawing.legend(axis, lines, names)
-    return made
+        edge = y.low * (y.high / y.low) ** _EDGE if y.log else y.low + _EDGE * (y.high - y.low)
+        marks.append(Dots(tuple((e, edge) for e in missed), None, "no plan at this price", cross=True))
+        said.append(f"no plan at epsilon {', '.join(map(axes.number, missed))}")
+    deltas = ", ".join(axes.number(delta) for delta in sorted({item.delta for _, item in lists}))
+    return Chart(f"Expected error at each price, delta = {deltas}", x, y, tuple(marks), f"{'; '.join(said)}.")
+
+
+def _pairs(item: PriceList) -> list[tuple[float, Any]]:
+    return list(zip(item.epsilons, item.plans, strict=True))
 
 
 def _checked(item: Any) -> PriceList:
@@ -81,20 +95,27 @@ def _without_privacy(lists: list[PriceList]) -> list[float]:
     return sorted({float(f"{value:.10g}") for value in known if value is not None})
 
 
-def _axes(axis: Any, lists: list[PriceList], bare: list[float]) -> None:
-    """Logarithmic where the values spread widely, with ticks in plain numbers; room on both sides."""
+def _axes(lists: list[PriceList], bare: list[float]) -> tuple[Axis, Axis]:
+    """Logarithmic where the values spread widely; room on both sides."""
     epsilons = sorted({e for item in lists for e in item.epsilons})
     values = [plan.expected.value for item in lists for plan in item.plans if plan is not None] + bare
-    low, high = min(epsilons), max(epsilons)
-    if high >= _WIDE_X * low:
-        axis.set_xscale("log")
-        axis.set_xlim(low / 1.15, high * 1.15)
-        _drawing.log_axis(axis.xaxis, low / 1.15, high * 1.15, epsilons)
+    x = axes.linear(EPSILON, *axes.around(epsilons))
+    if max(epsilons) >= _WIDE_X * min(epsilons):
+        x = axes.logarithmic(EPSILON, min(epsilons) / 1.15, max(epsilons) * 1.15)
+        if _apart(epsilons, x.low, x.high):
+            x = replace(x, ticks=tuple((value, axes.number(value)) for value in epsilons))
+    quantity = _quantity(lists)
     # A level of 0 cannot be drawn on a logarithmic axis; the legend shows it.
     least, most = min((value for value in values if value > 0), default=0.0), max(values)
     if least > 0 and min(values) >= 0 and most >= _WIDE_Y * least:
-        axis.set_yscale("log")
-        axis.set_ylim(least / 1.6, most * 1.6)
-        _drawing.log_axis(axis.yaxis, least / 1.6, most * 1.6)
-    elif min(values) >= 0:
-        axis.set_ylim(0, most * 1.1 if most > 0 else 1.0)
+        return x, axes.logarithmic(quantity, least / 1.6, most * 1.6)
+    if min(values) >= 0:
+        return x, axes.linear(quantity, 0.0, most * 1.1 if most > 0 else 1.0)
+    return x, axes.linear(quantity, *axes.around(values))
+
+
+def _apart(values: Sequence[float], low: float, high: float, most: int = 10) -> bool:
+    """Whether the labels of these values have room beside each other."""
+    least = math.log(high / low) / most
+    near = any(math.log(right / left) < least for left, right in pairwise(values))
+    return len(values) >= 2 and not near

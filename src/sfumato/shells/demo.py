@@ -94,6 +94,8 @@ _ASK = (
 _REPORT = tuple(
     f"report {name}.sfumato -o {name}.html --ledger budget.db" for name in ("smokers", "hypertension", "table")
 )
+# The last page shows all releases and compares the saved files with what the ledger sealed.
+_LEDGER_REPORT = "ledger report budget.db -o budget.html smokers.sfumato hypertension.sfumato table.sfumato"
 
 
 def write_table(path: Path) -> None:
@@ -124,7 +126,7 @@ def run(folder: Path | None = None) -> None:
     typer.echo(f"A made-up survey of {_N:,} people, three releases and one budget, in {place}\n")
     with chdir(place):
         _tour()
-    typer.echo(f"open {place / 'hypertension.html'} in a browser; everything else is in {place}")
+    typer.echo(f"open {place / 'budget.html'} in a browser: all releases and one budget; everything else is in {place}")
 
 
 def _tour() -> None:
@@ -144,7 +146,7 @@ def _tour() -> None:
         _run("ledger show budget.db", "release again.toml -o again.sfumato")
     except LedgerExhausted as error:
         typer.echo(f"refused: {error}\n")
-    _run(*_REPORT)
+    _run(*_REPORT, _LEDGER_REPORT)
 
 
 def _run(*commands: str) -> None:

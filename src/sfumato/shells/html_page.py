@@ -53,6 +53,7 @@ footer {{ margin-top:3rem; color:var(--soft); font-size:.85rem; overflow-wrap:an
 @media print {{
   body {{ font-size:11pt; }} main {{ max-width:none; padding:0; }}
   h2, h3 {{ break-after:avoid; }} figure, tr, .promise {{ break-inside:avoid; }}
+  .for-wide {{ display:none; }} .for-narrow {{ display:block; }}
   details {{ border:0; padding:0; }} details::details-content {{ display:block; content-visibility:visible; }}
   @page {{ margin:18mm; }}
 }}
@@ -103,7 +104,8 @@ def table(
     for place, row in enumerate(rows):
         if groups and groups[place] != group:
             group = groups[place]
-            lines.append(f'<tr><th scope="rowgroup" class="group" colspan="{len(head)}">{escape(group)}</th></tr>')
+            if group:
+                lines.append(f'<tr><th scope="rowgroup" class="group" colspan="{len(head)}">{escape(group)}</th></tr>')
         first, *others = row
         cells = "".join(f"<td{style}>{_cell(cell)}</td>" for cell in others)
         lines.append(f'<tr><th scope="row">{_cell(first)}</th>{cells}</tr>')

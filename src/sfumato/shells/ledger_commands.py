@@ -1,4 +1,4 @@
-"""`sfumato ledger`: create a ledger, register a data set's budget, show what is spent, and verify the rows."""
+"""`sfumato ledger`: create a ledger, register a data set's budget, show what is spent, verify the rows, write a report."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.shells.ledger_places import create_new, open_existing
-from sfumato.shells.printing import Json, emit, redacted
+from sfumato.shells.file_kinds import expect
+from sfumato.shells.ledger_places import create_new, ledger_file, open_existing
+from sfumato.shells.printing import REFUSED, Force, Json, check_new, emit, leave, redacted
 
 app = typer.Typer(
     help="Budgets: what was promised for each data set, what is spent, what is left.", no_args_is_help=True
@@ -118,3 +119,38 @@ def verify(place: Place, witness: WitnessFile = None, as_json: Json = False) -> 
     with open_existing(place, witness) as ledger:
         rows = ledger.verify()
     emit(as_json, {"rows": rows, "whole": True}, f"{rows} rows, all as they were written")
+
+
+@app.command("report")
+def report(
+    place: Place,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Release files to compare with what the ledger sealed.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="One data set; all of them if left out.")] = None,
+    public_key: Annotated[
+        Path | None, typer.Option("--public-key", help="The files must be signed with this key's partner.")
+    ] = None,
+    witness: WitnessFile = None,
+    force: Force = False,
+) -> None:
+    """Write one HTML page about a ledger: budgets, charges, releases, what is left; where a check fails the exit code is 3.
+
+    Example: sfumato ledger report budget.db -o budget.html smokers.sfumato
+    """
+    from sfumato.shells import ledger_report
+
+    given, book = [expect(file, "release") for file in files or []], ledger_file(place)
+    inputs = (*given, *(each for each in (book, public_key) if each is not None))
+    check_new(output, force, *inputs)
+    failed = ledger_report.write(place, output, given, name, public_key, witness)
+    typer.echo(f"wrote {output}")
+    if failed:
+        first = f"{failed[0].subject}: {failed[0].reason}"
+        more = f" ({len(failed) - 1} more)" if len(failed) > 1 else ""
+        leave(
+            f"{len(failed)} check{'s' * (len(failed) > 1)} FAILED, as {output} shows. {first}{more}",
+            "CheckFailed",
+            REFUSED,
+        )

@@ -46,8 +46,9 @@ def _table(release: Any, coefficients: Any, level: float) -> str:
     lines: list[list[Cell]] = []
     groups: list[str] = []
     schema = Schema.from_json(release.schema["document"])
-    for label, row in zip(coefficients.labels, rows, strict=True):
-        group, name = _placed(schema, label)
+    places = [(*_placed(schema, label), label, row) for label, row in zip(coefficients.labels, rows, strict=True)]
+    # Levels under the heading of their column come after the columns that have one coefficient.
+    for group, name, label, row in sorted(places, key=lambda place: bool(place[0])):
         groups.append(group)
         line: list[Cell] = [(name, LITTLE) if label in coefficients.little else name]
         for key, _ in columns:
@@ -57,7 +58,10 @@ def _table(release: Any, coefficients: Any, level: float) -> str:
         lines.append(line)
     names = [f"{name}{f' ({100 * level:g} % interval)' if ends else ''}" for _, name in columns]
     return table(
-        ["", *names], lines, groups=groups if any(groups) else [], caption="Coefficients for one unit of each column"
+        ["column", *names],
+        lines,
+        groups=groups if any(groups) else [],
+        caption="Coefficients for one unit of each column",
     )
 
 

@@ -29,9 +29,9 @@ def results(release: Any, level: float) -> str:
     if report_network.is_shown(release):
         return report_network.results(release, level, _MOST_OPEN) + beside(release)
     rows = of_family(release, level)
-    figures = "".join(svg.figure(each) for each in of_release.pictures(release, level))
+    figure = svg.figure(of_release.picture_of_family(release, rows))
     why = f"<p>{_WHY}</p>" if rows.has_intervals else f"<p>No interval: {escape(rows.reason)}</p>"
-    return figures + beside(release) + numbers(rows) + why + _little(rows)
+    return figure + beside(release) + numbers(rows) + why + _little(rows)
 
 
 def beside(release: Any, clipping: bool = True) -> str:

@@ -8,11 +8,15 @@ from typing import Any
 
 from sfumato.errors import ArgumentError
 from sfumato.mechanisms.plan import Plan
-from sfumato.plots._drawing import MOST, number
+from sfumato.pictures.axes import number
+from sfumato.pictures.look import MOST
 from sfumato.privacy.curves import BoundedRange, Gaussian, Pure
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.metric import Metric
 from sfumato.release import Release
+
+# The name of the axis of epsilon, the same in every picture.
+EPSILON = "epsilon (log ratio of probabilities, nats)"
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def _read(item: Any, name: str | None, distance: float | None) -> Promise:
             "made with a seeded stream, this protects nobody and has no privacy curve. Draw its plan instead."
         )
     kept = _ordinary(promised, distance)
-    return Promise((_default_name(item) if name is None else name) + _warning(kept), kept, _asked(item))
+    return Promise((_default_name(item) if name is None else name) + _warning(kept), kept, asked_of(item))
 
 
 def _ordinary(guarantee: Guarantee, distance: float | None) -> Guarantee:
@@ -115,7 +119,7 @@ def _warning(guarantee: Guarantee) -> str:
     return "" if guarantee.trust == "proved" else f" ({guarantee.trust})"
 
 
-def _asked(item: Guarantee | Plan | Release) -> tuple[float, float] | None:
+def asked_of(item: Guarantee | Plan | Release) -> tuple[float, float] | None:
     """Epsilon and delta of the target, where it has both and they are positive, as a logarithmic axis needs."""
     if isinstance(item, Guarantee):
         return None

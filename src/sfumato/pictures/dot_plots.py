@@ -1,4 +1,4 @@
-"""The picture of a family: a dot plot of its rows, by group with the groups' sizes."""
+"""Dot plots of results: estimates with their intervals, by group with the groups' sizes."""
 
 from __future__ import annotations
 
@@ -6,18 +6,12 @@ from typing import Any
 
 from sfumato.pictures import axes
 from sfumato.pictures.description import Axis, Row, Rows
-from sfumato.pictures.results import LITTLE, Result, Results, of_family
-from sfumato.wording import date_of_release
+from sfumato.pictures.results import LITTLE, Result, Results
 
 # Rows that an alternative text names from each end.
 _NAMED = 2
 # Days of a year: tick marks of dates are moved to the nearest day.
 _TICKS = 4
-
-
-def picture(release: Any, level: float = 0.9) -> Rows:
-    """Estimates with their intervals, the largest first where the labels have no order of their own."""
-    return from_results(of_family(release, level), date_of_release(release), release.private)
 
 
 def from_results(results: Results, date: Any = None, private: bool = True) -> Rows:

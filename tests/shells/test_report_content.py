@@ -1,0 +1,159 @@
+"""What reports show: sorted rows with even digits, notes beside the numbers they are about, experts' parts folded away."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from forging import stored
+from pages import pages
+from sfumato.pictures.results import LITTLE, Result, by_estimate, even_writer, of_family
+from sfumato.shells import html_page, report, report_results
+
+
+class Tables(HTMLParser):
+    """The rows of a page's tables as lists of texts, and the texts that are folded away."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.folded = ""
+        self.depth = 0
+        self.cell = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.depth += tag == "details"
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+            self.cell = True
+
+    def handle_endtag(self, tag):
+        self.depth -= tag == "details"
+        self.cell = self.cell and tag not in ("td", "th")
+
+    def handle_data(self, data):
+        if self.cell:
+            self.rows[-1][-1] += data
+        if self.depth:
+            self.folded += data
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("content")
+
+
+@pytest.fixture(scope="module")
+def fit(folder):
+    return pages.fit(folder).read_text()
+
+
+@pytest.fixture(scope="module")
+def means(folder):
+    return pages.means(folder).read_text()
+
+
+def test_groups_are_sorted_by_their_estimates_and_have_sizes(means):
+    rows = Tables(means).rows
+    start = rows.index(["region", "estimate", "90 % interval", "size"])
+    table = rows[start + 1 : start + 5]
+    estimates = [float(row[1].replace(",", "")) for row in table]
+    assert estimates == sorted(estimates, reverse=True)
+    sizes = {row[0].removesuffix(f" {LITTLE}"): int(row[3].replace(",", "")) for row in table}
+    # Half of 2,000 people: sampling has a deviation of 22, the noise one of about 5.
+    assert sizes[pages.REGIONS[0]] == pytest.approx(1_000, abs=150)
+    assert not any("region=" in cell for row in table for cell in row)
+
+
+def test_little_known_stands_beside_its_number(means):
+    """The third region holds about one person: its mean is as good as unknown, and its own row says so."""
+    rows = Tables(means).rows
+    start = rows.index(["region", "estimate", "90 % interval", "size"])
+    named = [row[0] for row in rows[start + 1 : start + 5] if LITTLE in row[0]]
+    assert named == [f"{pages.REGIONS[2]} {LITTLE}"]
+    assert means.count(LITTLE) >= 4  # the table, the picture in its two forms, and what it means
+
+
+def test_bounds_stand_between_the_picture_and_the_table(means):
+    bounds, picture, table = means.index("is first clipped to"), means.index("</figure>"), means.index("<table>")
+    assert picture < bounds < table
+
+
+def test_hypotheses_are_folded_away_and_all_there(folder, fit):
+    folded = Tables(fit).folded
+    assert "hypotheses that were checked" in folded
+    release = sf.Release.from_bytes(stored("charged in gdp"))
+    page = Tables(report.page(release))
+    for assumption in release.guarantee.assumptions:
+        assert assumption.name in page.folded
+
+
+def test_coefficients_and_ratios_share_a_row_with_their_intervals(fit):
+    rows = Tables(fit).rows
+    start = rows.index(["column", "coefficient (90 % interval)", "odds ratio (90 % interval)"])
+    age = next(row for row in rows[start:] if row[0].split(" ")[0] == "age")
+    number = r"-?[\d.e+-]+"
+    value, low, high = map(float, re.fullmatch(rf"({number}) \(({number}) to ({number})\)", age[1]).groups())
+    ratio, below, above = map(float, re.fullmatch(rf"({number}) \(({number}) to ({number})\)", age[2]).groups())
+    assert [ratio, below, above] == pytest.approx(np.exp([value, low, high]), rel=0.02)
+    intercept = next(row for row in rows[start:] if row[0].startswith("intercept"))
+    assert intercept[2] == "", "an intercept has no ratio"
+
+
+def test_levels_stand_under_their_column_without_its_name(fit):
+    rows = Tables(fit).rows
+    start = rows.index(["region"])
+    assert [row[0].removesuffix(f" {LITTLE}") for row in rows[start + 1 : start + 4]] == pages.REGIONS[1:]
+
+
+@pytest.mark.parametrize("count", [40, 41])
+def test_only_a_long_table_is_folded(count):
+    schema = sf.Schema({"x": sf.Category([f"level {k}" for k in range(count)])}, name="survey")
+    model = sf.families.DirichletCategorical([f"level {k}" for k in range(count)])
+    data = sf.Dataset.from_table({"x": [f"level {k % count}" for k in range(600)]}, schema=schema)
+    release = sf.publish(sf.plan(model, 600, 1.0, 1e-6, mechanism="noisy-statistics"), data)
+    text = report_results.results(release, 0.9)
+    assert ("<details>" in text) == (count > 40)
+    assert all(f">level {k}<" in text for k in range(count)), "nothing is left out"
+
+
+def test_digits_are_even_and_follow_the_intervals():
+    rows = [Result("a", 0.3, 0.2881, 0.3119), Result("b", 0.25, 0.23, 0.27), Result("c", 12.0, 11.0, 13.0)]
+    assert [even_writer(rows)(row.estimate) for row in rows] == ["0.300", "0.250", "12.000"]
+    wide = [Result("a", 51_234.5, 41_000, 61_000)]
+    assert even_writer(wide)(51_234.6) == "51,235"
+
+
+def test_labels_with_an_order_keep_it_and_others_are_sorted():
+    ages = [Result("18-29", 0.1), Result("30-64", 0.3), Result("65+", 0.2)]
+    assert by_estimate(ages) == ages
+    names = [Result("north", 0.1), Result("south", 0.3)]
+    assert [row.label for row in by_estimate(names)] == ["south", "north"]
+    headed = [Result("b", 0.1, group="after a"), Result("a", 0.9, group="after b")]
+    assert by_estimate(headed) == headed
+
+
+def test_results_are_the_numbers_of_the_release():
+    release = sf.Release.from_bytes(stored("groups"))
+    results = of_family(release, 0.8)
+    lower, upper = release.interval(0.8).reshape(2, -1)
+    by_label = {f"g={row.label}": row for row in results.rows}
+    for k, label in enumerate(release.labels):
+        row = by_label[label]
+        assert (row.lower, row.upper) == (lower[k], upper[k])
+        assert row.estimate == release.estimate().ravel()[k]
+        assert row.size == release.group_sizes(0.8).values[k]
+
+
+def test_a_table_that_does_not_fit_a_phone_scrolls_and_can_be_reached():
+    narrow = html_page.table(["a", "b", "c", "d"], [["1", "2", "3", "4"]])
+    wide = html_page.table(["a", "b", "c", "d", "e"], [["1", "2", "3", "4", "5"]], caption="five")
+    assert "tabindex" not in narrow
+    assert wide.startswith('<div class="scroll" role="region" aria-label="five" tabindex="0">')
