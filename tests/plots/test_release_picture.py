@@ -50,7 +50,7 @@ def test_the_curve_of_a_release_has_the_slack_of_its_sampler():
     assert all(delta == release.guarantee.delta(epsilon) for epsilon, delta in line.points)
     assert all(delta >= (1 + math.exp(epsilon)) * slack for epsilon, delta in line.points)
     assert release.guarantee.curve.delta(line.points[-1][0]) == 0, "the curve alone would have ended before"
-    assert (chart.x.low, chart.x.high) == (0.0, 3.0)
+    assert (chart.x.low, chart.x.high) == (0.0, 3.0), "the slack keeps the curve above the floor"
     assert chart.y.low <= min(delta for _, delta in line.points)
 
 
@@ -62,7 +62,8 @@ def test_the_point_that_was_asked_for_is_hollow(name, asked, right):
     chart = privacy_curve.of_release(sf.Release.from_bytes(stored(name)))
     points = [point for mark in of(chart, Dots) if mark.hollow for point in mark.points]
     assert points == ([] if asked is None else [asked])
-    assert chart.x.high == right
+    # The axis may end before, where the curve has fallen below all deltas that are shown; what was asked for stays inside.
+    assert (asked or (0.0, 0.0))[0] < chart.x.high <= right
     assert 1e-12 <= chart.y.low < 1 == chart.y.high
     assert ("Asked for: epsilon" in chart.alt) == (asked is not None)
     assert standalone(chart).startswith("<svg")
