@@ -19,6 +19,8 @@ from sfumato.schema.coding import chosen_reference
 
 # Logarithms of ratios beyond which the axis does not go: nobody reads an odds ratio of a million.
 _FARTHEST = math.log(1e4)
+# Fewer numbers on an axis do not show its scale.
+_TICKS = 3
 
 
 def picture(release: Any, level: float = 0.9) -> Rows:
@@ -102,10 +104,10 @@ def _axis(rows: Sequence[Row], ratio: str | None, link: str) -> tuple[Axis, str]
         return axes.linear(f"effect on the {link}", low, high), "estimate"
     reach = [min(max(value, -_FARTHEST), _FARTHEST) for value in values]
     low, high = axes.around([*reach, 0.0])
-    if high - low < math.log(1.5):
-        ticks = axes.linear("", math.exp(low), math.exp(high)).ticks
-        return Axis(f"{ratio} (logarithmic axis)", math.exp(low), math.exp(high), ticks, log=True), ratio
-    return axes.logarithmic(f"{ratio} (logarithmic axis)", math.exp(low), math.exp(high)), ratio
+    ends, name = (math.exp(low), math.exp(high)), f"{ratio} (logarithmic axis)"
+    axis = axes.logarithmic(name, *ends)
+    # Between few round powers there are enough round numbers.
+    return (axis if len(axis.ticks) >= _TICKS else replace(axis, ticks=axes.linear("", *ends).ticks)), ratio
 
 
 def _writer(rows: Sequence[Row], ratio: str | None) -> Any:
