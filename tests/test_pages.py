@@ -71,6 +71,8 @@ SAID: dict[str, list[str]] = {
         "order 1: 0.02",
         "times that of the MLE",
         "intervals (privacy and sampling)",
+        "Shares of region, with 90 % intervals",
+        '<div class="sfumato"> False',
         "128 steps, momentum",
     ],
     "queries.md": [

@@ -75,18 +75,10 @@ def _rows(count: int) -> Rows:
 
 
 def _graph() -> Graph:
-    """A network of three levels with texts on its arrows."""
+    """A network of three levels, with an arrow that skips one and a broken one."""
     names = ["age", "region of birth", "a column with a long name", "smoker", "ill", "days in hospital", "cost"]
-    places = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (2, 0), (2, 1)]
-    nodes = tuple(Node(name, level, place) for name, (level, place) in zip(names, places, strict=True))
-    arrows = (
-        Edge(0, 3, 0.9, "0.31"),
-        Edge(1, 4, 0.2),
-        Edge(2, 4, 0.5, "0.12"),
-        Edge(3, 5, 1.0),
-        Edge(0, 6, 0.4),
-        Edge(4, 6),
-    )
+    nodes = tuple(map(Node, names))
+    arrows = (Edge(0, 3, 0.9), Edge(1, 4, 0.2, faint=True), Edge(2, 4), Edge(3, 5, 1.0), Edge(0, 6, 0.4), Edge(4, 6))
     return Graph("The network", nodes, arrows, "Age, region and a third column point to four others")
 
 

@@ -140,7 +140,7 @@ def test_pictures_escape_their_texts():
         MARKUP, across, up, (Line(((0.0, 0.1), (1.0, 0.01)), 0, MARKUP), Dots(((0.5, 0.05),), 1, MARKUP)), MARKUP
     )
     rows = Rows(MARKUP, across, (Row(MARKUP, 0.5, 0.0, 1.0, MARKUP, MARKUP),), MARKUP, None, MARKUP)
-    graph = Graph(MARKUP, (Node(MARKUP, 0, 0), Node("b" + MARKUP, 1, 0)), (Edge(0, 1, 0.5, MARKUP),), MARKUP)
+    graph = Graph(MARKUP, (Node(MARKUP), Node("b" + MARKUP)), (Edge(0, 1),), MARKUP)
     for picture in (line, rows, graph):
         for text in (svg.figure(picture), svg.standalone(picture)):
             seen = Seen(text)

@@ -143,9 +143,10 @@ def test_the_report_of_a_network_has_a_table_for_every_column_and_says_how_to_as
     assert sfumato("report", "table.sfumato", "-o", "table.html")[0] == 0
     text = (clinic / "table.html").read_text()
     for column in ("ward", "stay", "cured"):
-        assert f'<th>{column}</th><th class="number">share</th><th class="number">90 % interval</th>' in text
-    assert "<h3>cured given ward</h3>" in text
-    assert "<td>c</td>" in text
+        head = f'<th scope="col">{column}</th><th scope="col" class="number">share</th>'
+        assert f'{head}<th scope="col" class="number">90 % interval</th>' in text
+    assert "<summary>cured, given ward</summary>" in text
+    assert '<th scope="row">c</th>' in text
     assert "sfumato query conditional FILE stay --given ward --interval 0.9" in text  # 60 lines
     code, out, _ = sfumato("query", "conditional", "table.sfumato", "stay", "--given", "ward", "--interval", "0.9")
     assert (code, len(out.splitlines())) == (0, 61)

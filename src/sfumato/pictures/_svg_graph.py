@@ -1,72 +1,77 @@
-"""A graph as SVG: nodes in levels from top to bottom, arrows as thick as their dependence is strong."""
+"""A graph as SVG: boxes in rows from top to bottom, arrows as thick as their dependence is strong."""
 
 from __future__ import annotations
 
-import math
-
 from sfumato.pictures._svg_text import fitted, width, written
-from sfumato.pictures.description import Graph
+from sfumato.pictures.description import Edge, Graph, Point
+from sfumato.pictures.layering import BOX, Drawing, laid_out
 
-# Pixels: height of a node, room around its name, room between levels and between nodes, and the ends of an arrow's thickness.
-_NODE, _PAD, _LEVEL, _GAP = 30, 12, 46, 14
+# Pixels: room around a name in its box, the ends of an arrow's thickness, the length of its tip, and its least half width.
+_PAD = 12
 _THIN, _THICK = 1.4, 6.0
-_TIP = 7.0
+TIP, _WING = 8.0, 4.5
 
 
 def drawn(picture: Graph, across: int) -> tuple[float, list[str]]:
-    """(height, parts) of a graph that is `across` pixels wide; a level with more nodes than fit goes on in a second line."""
-    boxes, height = _boxes(picture, across)
+    """(height, parts) of a graph that is `across` pixels wide; a level with more nodes than fit goes on in a second row."""
+    drawing = placed(picture, across)
     parts = []
-    for edge in picture.edges:
-        (ax, ay, _), (bx, by, _) = boxes[edge.start], boxes[edge.end]
-        up = _NODE / 2
-        thick = _THIN + min(max(edge.strength, 0.0), 1.0) * (_THICK - _THIN)
-        start, end = (ax, ay + up), (bx, by - up - _TIP)
-        if by <= ay:
-            # Nodes of one level in two lines: leave and arrive at the sides that face each other.
-            start, end = (ax, ay + up), (bx, by + up + _TIP)
-        middle = (start[1] + end[1]) / 2
-        curve = f"M{start[0]:.1f} {start[1]:.1f}C{start[0]:.1f} {middle:.1f} {end[0]:.1f} {middle:.1f} {end[0]:.1f} {end[1]:.1f}"
-        sign = 1 if by > ay else -1
-        wing = max(_TIP * 0.7, thick)
-        tip = f"M{end[0] - wing:.1f} {end[1]:.1f}h{2 * wing:.1f}l{-wing:.1f} {sign * _TIP:.1f}z"
-        parts.append(f'<path class="arrow" stroke-width="{thick:.1f}" d="{curve}"/><path class="tip" d="{tip}"/>')
-    for node, (x, y, wide) in zip(picture.nodes, boxes, strict=True):
-        corner = f'x="{x - wide / 2:.1f}" y="{y - _NODE / 2:.1f}" width="{wide:.1f}" height="{_NODE}"'
+    # Strong arrows first: a thin one that crosses them stays visible at its ends.
+    order = sorted(range(len(picture.edges)), key=lambda k: -picture.edges[k].strength)
+    for k in order:
+        edge, thick = picture.edges[k], thickness(picture.edges[k], drawing.room)
+        style = "arrow faint" if edge.faint else "arrow"
+        parts.append(f'<path class="{style}" stroke-width="{thick:.1f}" d="{_path(drawing.routes[k])}"/>')
+    parts += [f'<path class="tip" d="{_tip(drawing, k, picture.edges[k])}"/>' for k in order]
+    for node, box in zip(picture.nodes, drawing.boxes, strict=True):
+        corner = f'x="{box.x - box.wide / 2:.1f}" y="{box.y - BOX / 2:.1f}" width="{box.wide:.1f}" height="{BOX:.0f}"'
         parts.append(f'<rect class="node" {corner} rx="6"/>')
-        parts.append(written(fitted(node.name, wide - _PAD), x, y + 4.5, "middle", full=node.name))
-    return height, parts
+        parts.append(written(fitted(node.name, box.wide - _PAD), box.x, box.y + 4.5, "middle", full=node.name))
+    return drawing.height, parts
 
 
-def _boxes(picture: Graph, across: int) -> tuple[list[tuple[float, float, float]], float]:
-    """(middle across, middle down, width) of every node, and the height of them all."""
-    places: list[tuple[float, float, float]] = [(0.0, 0.0, 0.0)] * len(picture.nodes)
-    down = 4.0
-    for level in range(max((node.level for node in picture.nodes), default=-1) + 1):
-        line: list[int] = []
-        members = [k for k, node in enumerate(picture.nodes) if node.level == level]
-        for k in sorted(members, key=lambda each: picture.nodes[each].place):
-            if line and sum(_wide(picture, each, across) + _GAP for each in [*line, k]) - _GAP > across:
-                down = _line(picture, line, across, down, places)
-                line = []
-            line.append(k)
-        down = _line(picture, line, across, down, places)
-        down += _LEVEL - _GAP
-    return places, down - _LEVEL + 8
+def placed(picture: Graph, across: float) -> Drawing:
+    """Boxes and routes of a graph."""
+    wides = [width(node.name) + 2 * _PAD for node in picture.nodes]
+    return laid_out(wides, [(edge.start, edge.end) for edge in picture.edges], across)
 
 
-def _line(picture: Graph, line: list[int], across: int, down: float, places: list[tuple[float, float, float]]) -> float:
-    """Spread nodes evenly over one line; the return value is where the next one starts."""
-    if not line:
-        return down
-    wides = [_wide(picture, k, across) for k in line]
-    gap = (across - sum(wides)) / (len(line) + 1)
-    at = gap
-    for k, wide in zip(line, wides, strict=True):
-        places[k] = (at + wide / 2, down + _NODE / 2, wide)
-        at += wide + gap
-    return down + _NODE + _GAP
+def thickness(edge: Edge, room: float) -> float:
+    """Pixels of an arrow's line, from its strength; no thicker than the room beside it."""
+    strength = 0.0 if edge.faint else min(max(edge.strength, 0.0), 1.0)
+    return max(min(_THIN + strength * (_THICK - _THIN), room), 1.0)
 
 
-def _wide(picture: Graph, node: int, across: int) -> float:
-    return min(width(picture.nodes[node].name) + 2 * _PAD, math.floor(0.45 * across))
+def pieces(route: tuple[Point, ...]) -> list[tuple[Point, ...]]:
+    """The route as its start, then curves of three further points and straight lines of one; it ends where its tip begins."""
+    (x, y), last = route[0], len(route) - 1
+    parts: list[tuple[Point, ...]] = [((x, y),)]
+    for k, (right, bottom) in enumerate(route[1:], start=1):
+        down = bottom - TIP if k == last else bottom
+        if k % 2 == 0:
+            parts.append(((right, down),))
+        else:
+            middle = (y + down) / 2
+            parts.append(((x, middle), (right, middle), (right, down)))
+        x, y = right, down
+    return parts
+
+
+def tip_corners(end: Point, thick: float) -> tuple[Point, Point, Point]:
+    """The triangle at the end of an arrow."""
+    wing = max(_WING, 0.9 * thick)
+    return (end[0] - wing, end[1] - TIP), (end[0] + wing, end[1] - TIP), end
+
+
+def _path(route: tuple[Point, ...]) -> str:
+    first, *others = pieces(route)
+    path = f"M{_written(first)}"
+    return path + "".join(f"{'C' if len(points) == 3 else 'L'}{_written(points)}" for points in others)
+
+
+def _tip(drawing: Drawing, k: int, edge: Edge) -> str:
+    return f"M{_written(tip_corners(drawing.routes[k][-1], thickness(edge, drawing.room)))}z"
+
+
+def _written(points: tuple[Point, ...]) -> str:
+    return " ".join(f"{x:.1f} {y:.1f}" for x, y in points)

@@ -129,26 +129,27 @@ class Rows:
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a graph: its name, its level from the top and its place in the level, both counted from 0."""
+    """A node of a graph: its name."""
 
     name: str
-    level: int
-    place: float
 
 
 @dataclass(frozen=True)
 class Edge:
-    """An arrow between two nodes, by their places in the list; `strength`, from 0 to 1, is its thickness."""
+    """An arrow between two nodes, by their places in the list; `strength`, from 0 to 1, is its thickness.
+
+    A `faint` arrow stands for a dependence that noise alone could explain; it is thin and broken.
+    """
 
     start: int
     end: int
     strength: float = 0.5
-    text: str = ""
+    faint: bool = False
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes in levels, joined by arrows."""
+    """Nodes joined by arrows without a cycle; `pictures.layering` places them."""
 
     title: str
     nodes: tuple[Node, ...]

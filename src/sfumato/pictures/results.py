@@ -123,10 +123,13 @@ def _of(model: Any, names: Sequence[str]) -> str:
 
 
 def by_estimate(rows: Sequence[Result]) -> list[Result]:
-    """Rows from the largest to the smallest, where their labels have no order of their own; headings keep their order."""
+    """Rows from the largest to the smallest, where their labels have no order of their own; headings keep their order.
+
+    Rows of which little is known come last: their estimates would be spread at random among the others.
+    """
     if len({row.group for row in rows}) > 1 or all(_ORDERED.match(row.label) for row in rows):
         return list(rows)
-    return sorted(rows, key=lambda row: -row.estimate)
+    return sorted(rows, key=lambda row: (row.little, -row.estimate))
 
 
 def even_writer(rows: Sequence[Result]) -> Callable[[float], str]:

@@ -22,13 +22,13 @@ from sfumato.pictures.description import (
     Rows,
     Rule,
 )
-from sfumato.plots import _drawing
+from sfumato.plots import _drawing, _render_graph
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Inches of a row and of a level of a graph, and of the title and axis around them.
-_ROW, _AROUND, _LEVEL = 0.26, 1.3, 0.8
+# Inches of a row, and of the title and axis around them.
+_ROW, _AROUND = 0.26, 1.3
 # Points across a dot without weight; square points of the lightest and the heaviest dot.
 _DOT, _LEAST_DOT, _MOST_DOT = 6.0, 20.0, 140.0
 # Characters of an axis's name in one line.
@@ -40,7 +40,7 @@ def figure(picture: Picture) -> Figure:
     if isinstance(picture, Rows):
         return _rows(picture)
     if isinstance(picture, Graph):
-        return _graph(picture)
+        return _render_graph.figure(picture)
     charts = picture.charts if isinstance(picture, Panels) else (picture,)
     made, axes = _drawing.figure(picture.title, panels=len(charts))
     for place, (axis, chart) in enumerate(zip(axes, charts, strict=True)):
@@ -193,46 +193,3 @@ def _dots(axis: Any, kept: list[tuple[float, Row]], inside: str, edge: str) -> N
         return
     areas = [_LEAST_DOT + (row.weight or 0.0) * (_MOST_DOT - _LEAST_DOT) for _, row in kept]
     axis.scatter(middles, places, s=areas, color=inside, edgecolors=edge, zorder=3)
-
-
-def _graph(picture: Graph) -> Figure:
-    """Nodes as boxes in levels, arrows between them."""
-    levels = 1 + max((node.level for node in picture.nodes), default=0)
-    made, (axis,) = _drawing.figure(picture.title, max(_drawing.HEIGHT, _LEVEL * levels + _AROUND))
-    axis.set_axis_off()
-    counts = [sum(node.level == level for node in picture.nodes) for level in range(levels)]
-    orders = [sorted(node.place for node in picture.nodes if node.level == level) for level in range(levels)]
-    at = [
-        ((orders[node.level].index(node.place) + 1) / (counts[node.level] + 1), -float(node.level))
-        for node in picture.nodes
-    ]
-    box = {"boxstyle": "round,pad=0.4", "facecolor": look.PAGE["box"][0], "edgecolor": look.PAGE["accent"][0]}
-    texts = [
-        _drawing.plain(
-            axis.text(
-                x,
-                y,
-                _drawing.shortened(node.name, 22),
-                ha="center",
-                va="center",
-                fontsize=look.PLAIN,
-                bbox=box,
-                zorder=3,
-            )
-        )
-        for node, (x, y) in zip(picture.nodes, at, strict=True)
-    ]
-    for edge in picture.edges:
-        arrow = {
-            "arrowstyle": "-|>,head_width=0.35,head_length=0.6",
-            "color": look.COLOURS[0],
-            "linewidth": 1.2 + 4 * edge.strength,
-            "patchB": texts[edge.end].get_bbox_patch(),
-            "patchA": texts[edge.start].get_bbox_patch(),
-            "shrinkA": 0,
-            "shrinkB": 2,
-        }
-        axis.annotate("", xy=at[edge.end], xytext=at[edge.start], arrowprops=arrow, zorder=2)
-    axis.set_xlim(0, 1)
-    axis.set_ylim(-levels + 0.4, 0.6)
-    return made

@@ -1,4 +1,4 @@
-"""The results of a network in the report: the shares of every column, then every column given its parents, with intervals."""
+"""The results of a network in the report: its graph, its strongest tables, the shares of every column, and all numbers folded."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ import shlex
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.models.reading import model_from_json
+from sfumato.pictures import of_network, svg
+from sfumato.queries.shares_by_level import Shares
 from sfumato.queries.statistics.network_tables import unreadable
-from sfumato.shells.html_page import table
+from sfumato.shells.html_page import folded, table
+
+# Rows of shares that are shown at once; the columns after them are folded.
+_SHARES = 60
 
 
 def is_shown(release: Any) -> bool:
@@ -20,20 +27,20 @@ def is_shown(release: Any) -> bool:
 
 
 def results(release: Any, level: float, most: int) -> str:
-    """A table for each column, and one for each column with parents; of more lines than `most` the way to ask for them."""
+    """The graph, the strongest tables, the shares of all columns; then every table as numbers, folded.
+
+    Of a table with more lines than `most` the folded part has the command that prints them.
+    """
     model: Any = model_from_json(release.plan["model"])
-    parts = ["<h3>Shares of all records</h3>"]
-    parts += [_shares(release.marginal(name, interval=level), most) for name in model.sizes]
-    for name, above in model.above.items():
-        if not above:
-            continue
-        parts.append(f"<h3>{escape(name)} given {escape(', '.join(above))}</h3>")
-        if math.prod(model.sizes[each] for each in (name, *above)) > most:
-            given = " ".join(f"--given {shlex.quote(each)}" for each in above)
-            asked = f"sfumato query conditional FILE {shlex.quote(name)} {given} --interval {level:g}"
-            parts.append(f"<p>More lines than fit here; they are printed by {escape(asked)}.</p>")
-        else:
-            parts.append(_shares(release.conditional(name, list(above), interval=level), most))
+    parts = [svg.figure(of_network.graph(release, level)), f"<p>{escape(_arrows(release, level))}</p>"]
+    drawn = of_network.strongest(release, level)
+    if drawn:
+        parts.append("<h3>The strongest dependences</h3>")
+    parts += [f"{svg.figure(shown.picture)}<p>{escape(shown.reading)}</p>" for shown in drawn]
+    parts.append("<h3>Each column by itself</h3>")
+    parts += _all_shares(release, model, level)
+    parts.append("<h3>All numbers, by column</h3>")
+    parts += [_column(release, model, name, level, most) for name in model.sizes]
     parts.append(
         "<p>Intervals include the privacy noise and the sampling of the records. Columns that no table counts together have "
         "shares, computed through other columns, and no intervals.</p>"
@@ -41,8 +48,70 @@ def results(release: Any, level: float, most: int) -> str:
     return "".join(parts)
 
 
-def _shares(shares: Any, most: int) -> str:
-    """Shares with their intervals, a line for each combination of levels."""
-    head, *rows = shares.grid()
-    more = f"<p>… and {len(rows) - most} more in the file.</p>" if len(rows) > most else ""
-    return table(head, rows[:most]) + more
+def _arrows(release: Any, level: float) -> str:
+    """What an arrow and its thickness mean, with the strongest as an example."""
+    measured = of_network.strengths(release, level)
+    if not measured:
+        return "The network has no arrows: each column was counted by itself."
+    said = (
+        "An arrow leads from a column to one that was counted together with it. The arrows were chosen in the plan and do not "
+        "show causes. The thicker an arrow, the more the shares of the second column differ between the levels of the first "
+        "(Cramér's V of the released counts, from 0 to 1, less what noise adds on average)."
+    )
+    clear = {link: each for link, each in measured.items() if each.clear}
+    if clear:
+        (first, second), best = max(clear.items(), key=lambda item: item[1].strength)
+        said += f" The strongest is {first} to {second}, {best.strength:.2f}."
+    if len(clear) < len(measured):
+        said += (
+            " Broken arrows cannot be distinguished from noise: two independent columns would give as much with a probability of "
+            f"more than {100 * (1 - level):.0f} %."
+        )
+    return said
+
+
+def _all_shares(release: Any, model: Any, level: float) -> list[str]:
+    """The shares of the columns in one picture, and those that would make it too long in a folded one."""
+    shown: list[str] = []
+    rows = 0
+    for name, size in model.sizes.items():
+        rows += 1 if size == 2 else size + 1
+        if rows > _SHARES and shown:
+            break
+        shown.append(name)
+    rest = [name for name in model.sizes if name not in shown]
+    parts = [svg.figure(of_network.shares(release, level, shown))]
+    if rest:
+        parts.append(folded(f"Shares of {len(rest)} more columns", svg.figure(of_network.shares(release, level, rest))))
+    return parts
+
+
+def _column(release: Any, model: Any, name: str, level: float, most: int) -> str:
+    """The numbers of one column, folded: its shares, and those given its parents."""
+    inner = _numbers(release.marginal(name, interval=level))
+    above = model.above[name]
+    if not above:
+        return folded(name, inner)
+    inner += f"<p>Given {escape(' and '.join(above))}:</p>"
+    if math.prod(model.sizes[each] for each in (name, *above)) > most:
+        given = " ".join(f"--given {shlex.quote(each)}" for each in above)
+        asked = f"sfumato query conditional FILE {shlex.quote(name)} {given} --interval {level:g}"
+        inner += f"<p>More lines than fit here; they are printed by <code>{escape(asked)}</code>.</p>"
+    else:
+        inner += _numbers(release.conditional(name, list(above), interval=level))
+    return folded(f"{name}, given {' and '.join(above)}", inner)
+
+
+def _numbers(shares: Shares) -> str:
+    """The shares of a column with their intervals, all with the same decimals; a heading for each combination of parents."""
+    if shares.lower is None or shares.upper is None:
+        return ""
+    write = of_network.decimals(((shares.upper - shares.lower) / 2).ravel().tolist())
+    *above, column = shares.columns
+    rows, groups = [], []
+    for index in np.ndindex(*shares.values.shape):
+        *given, level = (levels[k] for levels, k in zip(shares.levels, index, strict=True))
+        ends = f"{write(float(shares.lower[index]))} to {write(float(shares.upper[index]))}"
+        rows.append([of_network.word(level), write(float(shares.values[index])), ends])
+        groups.append(of_network.in_words(above, given))
+    return table([column, "share", f"{100 * (shares.level or 0):g} % interval"], rows, groups=groups if above else ())
