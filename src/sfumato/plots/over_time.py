@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Names of periods that stand beside each other under a picture of six inches.
 _MOST_NAMES = 12
+# Room for the two lines of the legend above the intervals, as a share of their range.
+_LEGEND_ROOM = 0.25
 
 
 def over_time(releases: Mapping[str, Release], level: float = 0.9, label: str | None = None) -> Figure:
@@ -79,6 +81,7 @@ def _chart(
     step = -(-len(periods) // _MOST_NAMES)
     names = tuple((float(k), name) for k, name in enumerate(periods) if k % step == 0)
     low, high = around([end for _, lower, upper in items for end in (lower, upper)])
+    high += _LEGEND_ROOM * (high - low)
     percent = f"{100 * level:g} % interval"
     return Chart(
         f"{quantity[:1].upper()}{quantity[1:]}, {periods[0]} to {periods[-1]}",
@@ -90,4 +93,5 @@ def _chart(
         ),
         f"{quantity} for {len(periods)} periods: {middles[0][1]:.4g} in {periods[0]}, {middles[-1][1]:.4g} in {periods[-1]}, "
         f"each with a {percent}.",
+        legend="upper left",
     )
