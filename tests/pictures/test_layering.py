@@ -118,10 +118,11 @@ def test_levels_are_longest_paths_and_a_cycle_is_refused() -> None:
         layering.levels(3, [(0, 1), (1, 2), (2, 1)])
 
 
-def test_two_crossed_pairs_are_uncrossed() -> None:
-    drawing = layering.laid_out([60.0] * 4, [(0, 3), (1, 2)], 400)
-    a, b, c, d = (box.x for box in drawing.boxes)
-    assert (a < b) == (d < c)
+def test_parents_change_places_where_their_arrows_would_cross() -> None:
+    drawing = layering.laid_out([60.0] * 5, [(0, 3), (2, 3), (1, 4)], 400)
+    starts, ends = zip(*sorted((route[0][0], route[-1][0]) for route in drawing.routes), strict=True)
+    assert list(ends) == sorted(ends)
+    assert len(set(starts)) == 3
 
 
 def test_a_level_wider_than_the_picture_goes_on_below_and_thickness_shows_strength() -> None:

@@ -213,3 +213,11 @@ def test_the_page_has_the_graph_the_readings_and_every_table_folded() -> None:
     ]  # fmt: skip
     assert "Broken arrows cannot be distinguished from noise" in text
     assert "The strongest is age to ill" in text
+
+
+def test_headings_of_long_names_keep_the_levels_in_which_they_differ() -> None:
+    names = ["a column with a rather long name", "another column with a long name"]
+    headings = [of_network._heading(names, [level, True]) for level in ("high", "low")]
+    assert all(heading.endswith("= yes") for heading in headings)
+    assert [" = high, " in headings[0], " = low, " in headings[1]] == [True, True]
+    assert of_network._heading(["smoker", "ill"], [True, False]) == "smoker = yes, ill = no"

@@ -14,6 +14,7 @@ import numpy as np
 from sfumato.models.reading import model_from_json
 from sfumato.pictures import axes
 from sfumato.pictures._dependence import Dependence, dependence
+from sfumato.pictures._svg_text import fitted, width
 from sfumato.pictures.description import Edge, Graph, Node, Picture, Row, Rows
 from sfumato.pictures.dot_plots import from_results
 from sfumato.pictures.results import LITTLE, of_family
@@ -31,6 +32,8 @@ _FULL = 0.3
 _VARIATION = 1 / 3
 # Levels with an order of their own: numbers, dates, bins.
 _ORDERED = re.compile(r"^[\[(<>≤≥]?\s*-?\d")
+# Pixels of a heading that leave room for rows and numbers beside it, and of the shortest name in it.
+_HEADING, _LEAST_NAME = 215.0, 30.0
 # Arrows that a text for readers without the picture lists.
 _LISTED = 12
 
@@ -183,10 +186,10 @@ def _shown(release: Any, counted: Any, strength: float, level: float) -> Shown:
     if yes_no:
         *before, last = parents
         listed = [
-            replace(row, label=f"{last} = {word(combo[-1])}", group=in_words(before, combo[:-1])) for combo, row in rows
+            replace(row, label=_heading([last], combo[-1:]), group=_heading(before, combo[:-1])) for combo, row in rows
         ]
     else:
-        listed = [replace(row, group=text) for text, (_, row) in zip(texts, rows, strict=True)]
+        listed = [replace(row, group=_heading(parents, combo)) for combo, row in rows]
     pictured = with_details(listed)
     what = f"{column} = yes" if yes_no else column
     reading = _reading(column, yes_no, own, pictured, texts)
@@ -251,6 +254,14 @@ def _levels(release: Any, names: Sequence[str]) -> list[tuple[Any, ...]]:
 
 def _is_yes_no(levels: Sequence[Any]) -> bool:
     return len(levels) == 2 and all(isinstance(level, bool | np.bool_) for level in levels)
+
+
+def _heading(names: Sequence[str], levels: Sequence[Any]) -> str:
+    """The levels of some columns, whose names are shortened so that the levels, in which headings differ, stay whole."""
+    ends = [f" = {word(level)}" for level in levels]
+    room = (_HEADING - sum(width(end) for end in ends) - width(", ") * (len(names) - 1)) / max(len(names), 1)
+    shorter = [fitted(name, max(room, _LEAST_NAME)) for name in names]
+    return ", ".join(name + end for name, end in zip(shorter, ends, strict=True))
 
 
 def _and(parts: Sequence[str]) -> str:
