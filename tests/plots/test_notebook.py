@@ -21,7 +21,8 @@ TAGS = {
 }  # fmt: skip
 ATTRIBUTES = {
     "class", "scope", "role", "aria-label", "viewbox", "width", "height", "rx", "x", "y", "d", "cx", "cy", "r", "text-anchor",
-    "stroke-width", "stroke-dasharray", "x1", "x2", "y1", "y2",
+    "stroke-width", "stroke-dasharray", "x1", "x2", "y1", "y2", "tabindex",
+    "data-head",
 }  # fmt: skip
 EMPTY = {"path", "circle", "rect", "line"}
 GIBBS = sf.Gibbs(sf.losses.Logistic(radius=1.0), sf.priors.Gaussian(precision=1.0), dimension=5)
@@ -149,7 +150,7 @@ def test_texts_of_files_and_ledgers_are_escaped(ledger):
 def test_a_release_shows_its_estimates_and_intervals(name):
     release = sf.Release.from_bytes(stored(name))
     rows = Read(release._repr_html_()).rows
-    assert rows[0] == ["", "estimate", "90 % interval"]
+    assert rows[0] == ["quantity", "estimate", "90 % interval"]
     ends, middle = release.interval(0.9).reshape(2, -1), release.estimate().ravel()
     assert len(rows) - 1 == min(len(release.labels), 12)
     for k, (label, estimate, interval) in enumerate(rows[1:]):
@@ -164,7 +165,7 @@ def test_a_release_without_intervals_shows_means_and_the_reason():
     release = sf.Release.from_bytes(stored("lattice by trials"))
     text = release._repr_html_()
     rows = Read(text).rows
-    assert rows[0] == ["", "mean"]
+    assert rows[0] == ["quantity", "mean"]
     assert [float(row[1]) for row in rows[1:]] == pytest.approx(release.mean().ravel().tolist(), rel=1e-4)
     assert "No interval: " in text
 
@@ -196,7 +197,7 @@ def test_a_long_release_is_cut_to_its_first_rows(quickly, monkeypatch):
 
 def test_a_plan_shows_its_lines_and_its_price_first():
     text = PLAN._repr_html_()
-    rows = [tuple(row) for row in Read(text).rows]
+    rows = [tuple(row) for row in Read(text).rows[1:]]
     assert rows == [row for row in PLAN.lines() if row[0] != "price"]
     assert f'<p class="sf-said">{dict(PLAN.lines())["price"]}</p>' in text
     assert str(PLAN) == "\n".join(f"{name:<10} {value}" for name, value in PLAN.lines())
@@ -221,7 +222,7 @@ def test_a_guarantee_shows_epsilon_at_deltas(promise):
         exact = promise.epsilon(float(delta))
         assert epsilon == "none" if exact == float("inf") else float(epsilon) == pytest.approx(exact, rel=6e-3)
     assert (rows[4][1] == "none") == (promise is SLACK)
-    assert f"<td>{promise.theorem}</td>" in promise._repr_html_()
+    assert ["theorem", promise.theorem] in rows
 
 
 def test_a_ledger_shows_every_charge_and_a_bar_of_the_spent_share(ledger):

@@ -12,6 +12,8 @@ from sfumato.pictures.svg import CHOICE_STYLE
 
 # Pixels of a budget bar.
 _ACROSS, _HIGH = 640, 14
+# Columns that fit a phone; of a wider table each cell stands there on a line of its own, after the name of its column.
+_BESIDE = 3
 _CARD = """
 .sfumato { background:var(--paper); color:var(--ink); border:1px solid var(--line); border-radius:6px; padding:.8rem 1rem;
   max-width:46rem; box-sizing:border-box; overflow-wrap:anywhere; font:15px/1.5 system-ui, -apple-system, 'Segoe UI', sans-serif; }
@@ -29,7 +31,14 @@ _CARD = """
 .sfumato .sf-wide { overflow-x:auto; } .sfumato .sf-facts table tbody th { white-space:nowrap; min-width:0; padding-right:1rem; }
 .sfumato .sf-facts table td:last-child { min-width:0; }
 .sfumato .sf-facts table td { overflow-wrap:anywhere; } .sfumato summary { cursor:pointer; color:var(--soft); }
-.sfumato .sf-bar { width:100%; } .sfumato .sf-used { fill:var(--s0); } .sfumato .sf-whole { fill:var(--wash); }
+.sfumato .sf-bar { width:100%; } .sfumato .sf-used { fill:var(--s0); } .sfumato .sf-whole { fill:var(--wash); stroke:var(--s0); }
+@media screen and (max-width:480px) {
+.sfumato .sf-stack thead { display:none; } .sfumato .sf-stack table tr { display:block; border-bottom:1px solid var(--line); }
+.sfumato .sf-stack table tbody th, .sfumato .sf-stack table td, .sfumato .sf-stack table td.sf-number { display:block;
+  min-width:0 !important; border:0; padding:.1rem 0; text-align:left !important; }
+.sfumato .sf-stack table td::before { content:attr(data-head) ": "; color:var(--soft); }
+.sfumato .sf-stack table td:empty { display:none; } }
+@media print { .sfumato details::details-content { display:block; content-visibility:visible; } }
 """
 
 
@@ -73,17 +82,26 @@ def soft(sentence: str) -> str:
     return f'<p class="sf-soft">{text(sentence)}</p>' if sentence else ""
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """A table with headings; the first cell names its row, and the columns at the places `numbers` are numbers."""
+def table(
+    name: str, head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = (), facts: bool = False
+) -> str:
+    """A table with a name for readers who do not see it; the first cell names its row, and columns at `numbers` are numbers.
+
+    In a table of `facts` the names of the rows are short and stay on one line. A table that is too wide can be scrolled, with the
+    keyboard too.
+    """
     kinds = [' class="sf-number"' if place in numbers else "" for place in range(len(rows[0]))]
-    top = "".join(f'<th scope="col"{kind}>{text(name)}</th>' for kind, name in zip(kinds, head, strict=False))
+    top = "".join(f'<th scope="col"{kind}>{text(name)}</th>' for kind, name in zip(kinds, head, strict=True))
     lines = []
     for row in rows:
-        cells = [f"<td{kind}>{text(cell)}</td>" for kind, cell in zip(kinds[1:], row[1:], strict=True)]
+        cells = [
+            f'<td{kind} data-head="{text(above)}">{text(cell)}</td>'
+            for kind, above, cell in zip(kinds[1:], head[1:], row[1:], strict=True)
+        ]
         lines.append(f'<tr><th scope="row">{text(row[0])}</th>{"".join(cells)}</tr>')
-    header = f"<thead><tr>{top}</tr></thead>" if head else ""
-    kind = "sf-wide" if head else "sf-wide sf-facts"
-    return f'<div class="{kind}"><table>{header}<tbody>{"".join(lines)}</tbody></table></div>'
+    kind = "sf-wide" + " sf-facts" * facts + " sf-stack" * (len(head) > _BESIDE)
+    body = f'<table aria-label="{text(name)}"><thead><tr>{top}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
+    return f'<div class="{kind}" role="region" tabindex="0" aria-label="{text(name)}">{body}</div>'
 
 
 def folded(summary: str, inner: str) -> str:
@@ -95,7 +113,7 @@ def bar(share: float, alt: str) -> str:
     """A bar of which this share is filled."""
     filled = _ACROSS * min(max(share, 0.0), 1.0)
     return (
-        f'<svg class="sf-bar" viewBox="0 0 {_ACROSS} {_HIGH}" role="img" aria-label="{escape(alt)}">'
+        f'<svg class="sf-bar" viewBox="0 0 {_ACROSS} {_HIGH}" role="img" aria-label="{text(alt)}">'
         f'<rect class="sf-whole" width="{_ACROSS}" height="{_HIGH}" rx="4"/>'
         f'<rect class="sf-used" width="{filled:.1f}" height="{_HIGH}" rx="4"/></svg>'
     )

@@ -80,13 +80,13 @@ def _estimates(release: Release) -> str:
     more = soft(f"… and {hidden} more: release.labels, release.estimate(), release.interval()." if hidden > 0 else "")
     if len(release.labels) > _QUICKLY:
         means = [written(mean) for mean in release.mean().ravel()[:_MOST]]
-        return table(["", "mean"], list(zip(release.labels, means, strict=False)), (1,)) + more
+        return table("Means", ["quantity", "mean"], list(zip(release.labels, means, strict=False)), (1,)) + more
     summary, date = release.summary(_LEVEL), date_of_release(release)
     if summary.intervals is None:
         means = [written(mean, date) for mean in release.mean().ravel()[:_MOST]]
         rows = list(zip(summary.labels, means, strict=False))
         return (
-            table(["", "mean"], rows, (1,))
+            table("Means", ["quantity", "mean"], rows, (1,))
             + more
             + soft(f"No interval: {summary.reason.removeprefix('no interval: ')}")
         )
@@ -95,19 +95,23 @@ def _estimates(release: Release) -> str:
         (label, written(middle, date), f"{written(low, date)} to {written(high, date)}")
         for label, middle, (low, high) in list(listed)[:_MOST]
     ]
-    return table(["", "estimate", f"{100 * _LEVEL:g} % interval"], cells, (1, 2)) + more
+    return table("Estimates", ["quantity", "estimate", f"{100 * _LEVEL:g} % interval"], cells, (1, 2)) + more
 
 
 def _plan(plan: Plan) -> str:
     rows = plan.lines()
     price = dict(rows)["price"]
     others = [row for row in rows if row[0] != "price"]
-    return title(f"Plan: {plan.mechanism}") + said(price, plan.guarantee.vacuous) + table([], others)
+    return (
+        title(f"Plan: {plan.mechanism}")
+        + said(price, plan.guarantee.vacuous)
+        + table("Plan", ["part", "as planned"], others, facts=True)
+    )
 
 
 def _price_list(prices: PriceList) -> str:
     head, *rows = prices.cells()
-    return title(f"Price list at delta {number(prices.delta)}") + table(head, rows, (2, 3))
+    return title(f"Price list at delta {number(prices.delta)}") + table("Price list", head, rows, (2, 3))
 
 
 def _comparison(comparison: Comparison) -> str:
@@ -115,7 +119,7 @@ def _comparison(comparison: Comparison) -> str:
     about = (
         f"Largest power at epsilon {number(comparison.epsilon)}, delta {number(comparison.delta)}, n = {comparison.n:,}"
     )
-    return title(about) + soft(str(comparison.model)) + table([*head[:4], "note"], rows, (1, 2))
+    return title(about) + soft(str(comparison.model)) + table("Theorems", [*head[:4], "note"], rows, (1, 2))
 
 
 def _guarantee(guarantee: Guarantee) -> str:
@@ -125,10 +129,10 @@ def _guarantee(guarantee: Guarantee) -> str:
     )
     facts = [("theorem", guarantee.theorem), ("source", guarantee.source), ("trust", guarantee.trust)]
     hypotheses = [(a.name, a.symbol, str(a.required), str(a.value), a.origin) for a in guarantee.assumptions]
-    inner = table([], facts)
+    inner = table("Theorem", ["part", "of the proof"], facts, facts=True)
     if hypotheses:
         head = ["hypothesis", "symbol", "required", "value", "from"]
-        inner += table(head, list(dict.fromkeys(hypotheses)))
+        inner += table("Hypotheses", head, list(dict.fromkeys(hypotheses)))
     why = folded("Why it holds", inner)
     return title("Guarantee") + said(sentence, not private or guarantee.vacuous) + _epsilons(guarantee) + why
 
@@ -145,7 +149,7 @@ def _epsilons(guarantee: Guarantee) -> str:
         (number(delta), number(epsilon) if math.isfinite(epsilon) else "none")
         for delta, epsilon in zip(_DELTAS, epsilons, strict=True)
     ]
-    return table(["delta", "epsilon"], rows, (1,))
+    return table("Epsilon at some deltas", ["delta", "epsilon"], rows, (1,))
 
 
 def _ledger(ledger: Ledger) -> str:
@@ -183,4 +187,4 @@ def _charges(ledger: Ledger, name: str) -> str:
         return ""
     hidden = len(receipts) - len(rows)
     older = soft(f"… and {hidden} earlier: ledger.history({name!r})." if hidden else "")
-    return table(["request", "time (UTC)", "price", "share"], rows, (1, 2, 3)) + older
+    return table(f"Charges to {name}", ["request", "time (UTC)", "price", "share"], rows, (1, 2, 3)) + older
