@@ -6,7 +6,7 @@ CORE = $(VENV)/.core
 STAMP = $(VENV)/.tests
 WORKERS ?= auto
 
-.PHONY: help demo docs test test-long test-newest planted mutants papers papers-quick audit audit-quick lint bench bench-quick peers judges \
+.PHONY: help demo docs test test-long test-newest planted mutants gallery papers papers-quick audit audit-quick lint bench bench-quick peers judges \
   bench-speed clean
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make lint         ruff and the strict type check"
 	@echo "make bench-quick  import cost and planning times"
 	@echo "make docs         the documentation as a site in build/site, links checked"
+	@echo "make gallery      run the ten scripts of the gallery, in build/gallery, and draw the pictures of its page"
 	@echo "make peers        private regressions beside their rivals and diffprivlib's (.venv-peers; needs the tables; hours)"
 	@echo "make judges       the auditor beside jax_privacy's, OpenDP's noise and diffprivlib (.venv-peers; minutes)"
 	@echo "make bench-speed  what a pass over the rows and a default fit cost, with their aims"
@@ -92,9 +93,20 @@ audit-quick: $(STAMP)
 	@$(BIN)/python -m audits.battery --quick
 	@$(BIN)/python -m audits.mutation --quick
 
+# Each script in a folder of its own: it writes a table, a ledger and a release there. Reports stand beside them.
+GALLERY = $(notdir $(basename $(wildcard gallery/*.py)))
+gallery: $(STAMP)
+	@mkdir -p docs/images/gallery
+	@for each in $(GALLERY); do \
+	  rm -rf build/gallery/$$each && mkdir -p build/gallery/$$each && (cd build/gallery/$$each && \
+	  $(abspath $(BIN))/python $(CURDIR)/gallery/$$each.py --picture $(CURDIR)/docs/images/gallery/$$each.svg > printed.txt && \
+	  $(abspath $(BIN))/sfumato report $$each.sfumato -o $$each.html --ledger budget.db) || exit 1; \
+	done
+	@echo "pictures in docs/images/gallery, tables, releases and reports in build/gallery"
+
 lint: $(STAMP)
-	@$(BIN)/ruff check src tests benchmarks examples tools papers audits
-	@$(BIN)/ruff format --check src tests benchmarks examples tools papers audits
+	@$(BIN)/ruff check src tests benchmarks examples gallery tools papers audits
+	@$(BIN)/ruff format --check src tests benchmarks examples gallery tools papers audits
 	@$(BIN)/mypy
 
 bench-quick: $(STAMP)

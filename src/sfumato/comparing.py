@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from sfumato import _validate
+from sfumato._shown import Shown
 from sfumato.calibrate import Target, largest, target_of
 from sfumato.errors import ArgumentError, AssumptionError, CalibrationError, SfumatoError
 from sfumato.mechanisms import exponential
@@ -41,7 +42,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Shown):
     """The rows as data; printed as a table with each power also relative to the sharp one (exact, for a family)."""
 
     model: Model
@@ -60,13 +61,18 @@ class Comparison:
         """Rows as plain dictionaries."""
         return [{"name": r.name, "source": r.source, "power": r.power, "note": r.note} for r in self.rows]
 
-    def __str__(self) -> str:
+    def cells(self) -> list[tuple[str, str, str, str, str]]:
+        """The table as texts, the headings first; the last column is a note."""
         reference = self[_REFERENCE[self.model.summed]].power or math.nan
         lines = [("theorem", "power", "relative", "source", "")]
         for row in self.rows:
             power = "-" if row.power is None else f"{row.power:.4g}"
             share = "-" if row.power is None else f"{row.power / reference:.3f}"
             lines.append((row.name, power, share, row.source, row.note))
+        return lines
+
+    def __str__(self) -> str:
+        lines = self.cells()
         widths = [max(len(line[i]) for line in lines) for i in range(4)]
         head = f"largest power at (epsilon, delta) = ({self.epsilon:g}, {self.delta:g}), n = {self.n:,}: {self.model}"
         rows = [

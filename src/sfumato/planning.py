@@ -10,6 +10,7 @@ from itertools import count, islice
 from typing import Any
 
 from sfumato import _validate
+from sfumato._shown import Shown
 from sfumato.calibrate import target_of
 from sfumato.errors import ArgumentError, CalibrationError, SfumatoError
 from sfumato.mechanisms import divergence_of, plan_with
@@ -106,7 +107,7 @@ def _check_size(model: Model, draws: int, steps: int) -> None:
 
 
 @dataclass(frozen=True)
-class PriceList:
+class PriceList(Shown):
     """One plan per epsilon, or None and the reason; prints as a table and iterates as plans."""
 
     epsilons: tuple[float, ...]
@@ -120,7 +121,8 @@ class PriceList:
     def __len__(self) -> int:
         return len(self.plans)
 
-    def __str__(self) -> str:
+    def cells(self) -> list[tuple[str, str, str, str, str]]:
+        """The table as texts, the headings first."""
         rows = [("epsilon", "mechanism", "power", "mu", "expected")]
         for epsilon, planned, reason in zip(self.epsilons, self.plans, self.reasons, strict=True):
             if planned is None:
@@ -131,6 +133,10 @@ class PriceList:
             shown = "-" if mu is None else f"{mu:.4g}"
             power = f"{names['power']:.4g}" if "power" in names else "-"
             rows.append((f"{epsilon:g}", planned.mechanism, power, shown, str(planned.expected)))
+        return rows
+
+    def __str__(self) -> str:
+        rows = self.cells()
         widths = [max(len(row[i]) for row in rows) for i in range(4)]
         lines = [
             "  ".join([c.rjust(w) for c, w in zip(row[:4], widths, strict=True)] + [row[4]]).rstrip() for row in rows

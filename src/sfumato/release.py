@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import release_file, signing, storage
+from sfumato._shown import Drawn
 from sfumato.draws import Draws
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.queries.network_questions import NetworkQuestions
@@ -21,7 +22,7 @@ from sfumato.queries.regression_questions import RegressionQuestions
 
 
 @dataclass(frozen=True, eq=False)
-class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions):
+class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions, Drawn):
     """Draws under a guarantee, with the record of how they were made; it holds no reference to the rows.
 
     `kind` is "draws" or "estimate". `plan` and `schema` are documents; `receipt` is that of the ledger's charge, if any.

@@ -99,7 +99,7 @@ def many_coefficients(folder: Path) -> Path:
     columns |= {name: sf.Boolean() for name in rows if name.startswith("owns")}
     columns |= {"sector": sf.Category(levels), "ill": sf.Boolean()}
     schema = sf.Schema(columns, target="ill", name="survey", unit="person")
-    plan = sf.plan(sf.regression("logistic", schema), n, 3.0, 1e-6)
+    plan = sf.plan(sf.regression("logistic", schema), n, 3.0, 1e-6, goal="estimate")
     return _written(sf.publish(plan, sf.Dataset.from_table(rows, schema=schema)), folder / "coefficients.html")
 
 

@@ -10,7 +10,9 @@ from sfumato.errors import ArgumentError
 from sfumato.shells import cli, demo
 
 
-@pytest.mark.parametrize("command", [*demo._PUBLISH, *demo._ASK, *demo._REPORT, demo._LEDGER_REPORT, "ledger show budget.db"])
+@pytest.mark.parametrize(
+    "command", [*demo._PUBLISH, *demo._ASK, *demo._REPORT, demo._LEDGER_REPORT, "ledger show budget.db"]
+)
 def test_every_command_of_the_tour_has_words_that_the_command_line_takes(command, capsys):
     # Arguments are parsed before the help is printed: an unknown command or option raises.
     cli.app([*shlex.split(command), "--help"], standalone_mode=False)

@@ -6,6 +6,8 @@ import html
 import json
 import math
 import re
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
@@ -285,6 +287,20 @@ def test_a_sealed_release_that_fails_is_named_with_its_reason(ledger, edits, rea
     assert ("FAILED" in seen.title) == bool(edits)
     assert "FAILED: " in ledger_report._release(seen)
     assert ledger_report._row(charge, {1: seen})[1].endswith("\nFAILED")
+
+
+def test_changed_bytes_in_the_database_fail_at_their_own_request_alone(ledger, tmp_path):
+    ledger.register("staff", 3.0, 1e-6)
+    publish(ledger, "ill")
+    publish(ledger, "ill", "staff")
+    with closing(sqlite3.connect(tmp_path / "budget.db")) as database:
+        database.execute("DROP TRIGGER sfumato_ledger_no_update")
+        database.execute("UPDATE sfumato_ledger SET data = x'00' WHERE kind = 'seal' AND name = 'staff'")
+        database.commit()
+    view = looked(ledger)
+    assert [check.subject for check in view.failed] == ["budget.db", "request 'ill' of 'staff'"]
+    assert all("were changed" in check.reason for check in view.failed)
+    assert ledger_report.page(view).count("<td>passed</td>") == 1
 
 
 def test_other_sealed_bytes_are_named_and_not_shown(ledger):

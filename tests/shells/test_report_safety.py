@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
+from dataclasses import replace
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
@@ -14,9 +15,9 @@ import sfumato as sf
 from command_line import typed
 from forging import forge, stored
 from sfumato.errors import ArgumentError, FormatError, SfumatoError
-from sfumato.pictures import axes, svg
+from sfumato.pictures import axes, privacy_curve, svg
 from sfumato.pictures.description import Chart, Dots, Edge, Graph, Line, Node, Row, Rows
-from sfumato.shells import report, report_protection
+from sfumato.shells import report
 from sfumato.wording import columns_read
 
 MARKUP = "<script src=//x></script>\"><img src=x onerror=alert(1)></title></style><a href='javascript:alert(1)'>"
@@ -189,8 +190,8 @@ def test_the_curve_is_drawn_with_the_slack_of_the_sampler():
     release = sf.Release.from_bytes(stored("lattice by trials"))
     slack = release.guarantee.slack
     assert slack > 0
-    drawn = report_protection.curve(release, None).marks[0].points
-    assert len(drawn) == 61
+    drawn = privacy_curve.of_release(release).marks[0].points
+    assert len(drawn) >= 61
     assert all(delta >= (1 + math.exp(epsilon)) * slack for epsilon, delta in drawn)
     assert release.guarantee.curve.delta(drawn[-1][0]) == 0, "the curve alone would have ended before"
 
@@ -253,8 +254,10 @@ def test_the_point_that_was_asked_for_is_that_of_the_plan(target, point):
 
 @pytest.mark.parametrize(
     ("asked", "drawn"),
-    [(None, False), ((0.5, 1e-3), True), ((0.5, 1e-13), False)],
+    [(None, False), ({"epsilon": 0.5, "delta": 1e-3}, True), ({"epsilon": 0.5, "delta": 1e-14}, False)],
 )
 def test_the_point_that_was_asked_for_is_drawn_only_inside_the_axes(asked, drawn):
-    chart = report_protection.curve(sf.Release.from_bytes(stored("rate noisy")), asked)
+    release = sf.Release.from_bytes(stored("rate noisy"))
+    shown = replace(release, plan={**release.plan, "target": asked})
+    chart = privacy_curve.of_release(shown)
     assert any(isinstance(mark, Dots) for mark in chart.marks) == drawn

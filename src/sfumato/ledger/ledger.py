@@ -1,7 +1,6 @@
 """`sf.Ledger`: a privacy budget that cannot be overspent.
 
-Charges are durable before they return and have no refund. account.py decides what may be spent (the filter); book.py runs
-each operation in one transaction with the chain and the witness; this module holds the methods that users call.
+Charges are durable before they return and have no refund. account.py is the filter, book.py runs the transactions with the witness.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from sfumato._shown import Shown
 from sfumato.errors import ArgumentError, RequestConflict
 from sfumato.ledger.account import Account
 from sfumato.ledger.book import Book, now, recorded, sealed_bytes, ticked
@@ -27,7 +27,7 @@ from sfumato.privacy.guarantee import Guarantee
 T = TypeVar("T")
 
 
-class Ledger:
+class Ledger(Shown):
     """A ledger at a URL. It copies and pickles as that URL; each operation opens a connection and closes it again."""
 
     def __init__(self, url: str | os.PathLike[str], witness: str | os.PathLike[str] | None = None) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from sfumato._shown import Shown
 from sfumato.ledger.account import Account, shown
 from sfumato.ledger.chain import Row
 from sfumato.ledger.currency import BY_NAME
@@ -107,7 +108,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Spent:
+class Spent(Shown):
     """The spent budget. The epsilon is information: the promise is the registered cap, whatever was spent so far."""
 
     name: str

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfumato._shown import Shown
 from sfumato.calibrate import Target
 from sfumato.models.clipping import clipping_of
 from sfumato.models.reading import FamilyOrGibbs
@@ -22,7 +23,7 @@ VERSION = 2
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Shown):
     """A frozen, serialisable plan: no data, no randomness, and the price of all draws together.
 
     `mechanism` names what was chosen, `procedure` how it is drawn, and `parameters` are the procedure's public numbers
@@ -87,7 +88,8 @@ class Plan:
         """SHA-256 of the plan's canonical JSON."""
         return self.recorded()[1]
 
-    def __str__(self) -> str:
+    def lines(self) -> list[tuple[str, str]]:
+        """The plan as named sentences, for the terminal and for notebooks."""
         # The numbers of a grid's cells and of the totals serve verification and are not printed.
         hidden = ("grid", "totals")
         numbers = ", ".join(f"{name} {value:.6g}" for name, value in self.parameters if name not in hidden)
@@ -120,4 +122,7 @@ class Plan:
             rows.insert(3, ("note", self.note))
         if clipping := clipping_of(self.model):
             rows.insert(1, ("clipping", clipping))
-        return "\n".join(f"{name:<10} {value}" for name, value in rows)
+        return rows
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<10} {value}" for name, value in self.lines())

@@ -13,12 +13,14 @@ from sfumato.pictures.description import Axis, Row, Rows
 _ROW, _HEADING, _TALL, _AXIS = 24, 30, 42, 24
 _LINE = 17
 # The largest share of the picture that labels and the texts at the end may take.
-_LABELS, _DETAILS = 0.4, 0.34
-# Below this many pixels a plot between labels and texts shows too little.
-_LEAST_PLOT = 150
+_LABELS, _DETAILS = 0.4, 0.36
+# The least share that the plot between them takes, and its least width: below, it shows too little.
+_PLOT, _LEAST_PLOT = 0.33, 150
 # Radii of dots: without weights, and between the lightest and the heaviest.
 _DOT, _LEAST_DOT, _MOST_DOT = 4.0, 3.0, 8.0
 _GAP, _EDGE = 12, 10
+# With more rows than fit a screen the numbers of the axis stand above them too.
+_SCREEN = 25
 
 
 def drawn(picture: Rows, across: int) -> tuple[float, list[str]]:
@@ -26,10 +28,9 @@ def drawn(picture: Rows, across: int) -> tuple[float, list[str]]:
     details = max((width(row.detail) for row in picture.rows), default=0.0)
     details = max(details, width(picture.detail)) if picture.detail or details else 0.0
     labels = max((width(row.label) + (_GAP if row.group else 0) for row in picture.rows), default=0.0)
-    labels = max([labels, *(BOLD * width(row.group) for row in picture.rows)])
     left = min(labels, _LABELS * across)
     right = min(details, _DETAILS * across)
-    if across - left - right - 2 * _GAP >= max(_LEAST_PLOT, 0.4 * across) and labels <= _LABELS * across:
+    if across - left - right - 2 * _GAP >= max(_LEAST_PLOT, _PLOT * across) and labels <= _LABELS * across:
         return _beside(picture, across, left + _GAP, across - (right + _GAP if right else _EDGE))
     return _above(picture, across)
 
@@ -39,34 +40,26 @@ def _beside(picture: Rows, across: int, left: float, right: float) -> tuple[floa
     place = scale(picture.x, left + _EDGE, right - _EDGE)
     top = _LINE + 6.0 if picture.detail else 4.0
     texts = [written(picture.detail, across, _LINE - 4, "end", "soft")] if picture.detail else []
+    texts += _numbers(picture, place, top + 12, across) if len(picture.rows) > _SCREEN else []
+    top += _AXIS - 4 if len(picture.rows) > _SCREEN else 0.0
     down, group, lines = top, "", []
+    strips: list[tuple[float, float]] = []
     for row in picture.rows:
         if row.group != group:
             group = row.group
             down += _HEADING if group else 0.0
-            texts += (
-                [written(fitted(group, (left - _GAP) / BOLD), 0, down - 8, "start", "strong", group)] if group else []
-            )
-        middle = down + _ROW / 2
-        inset = _GAP if row.group else 0
-        texts.append(
-            written(fitted(row.label, left - _GAP - inset), inset, middle + 4.5, style=_soft(row), full=row.label)
-        )
-        if row.detail:
-            texts.append(
-                written(
-                    fitted(row.detail, across - right - 2),
-                    across,
-                    middle + 4.5,
-                    "end",
-                    _soft(row) or "soft",
-                    row.detail,
-                )
-            )
+            texts += [written(fitted(group, across / BOLD), 0, down - 8, "start", "strong", group)] if group else []
+        middle, inset = down + _ROW / 2, _GAP if row.group else 0
+        label, detail = fitted(row.label, left - _GAP - inset), fitted(row.detail, across - right - 2)
+        texts.append(written(label, inset, middle + 4.5, style=_soft(row), full=row.label))
+        texts += [written(detail, across, middle + 4.5, "end", "soft", row.detail)] if row.detail else []
         lines += _marks(row, place, middle)
+        # A heading has its line to itself: the gridlines of the rows above end before it.
+        joined = bool(strips) and strips[-1][1] == down
+        strips[-1:] = [(strips[-1][0], down + _ROW)] if joined else [*strips[-1:], (down, down + _ROW)]
         down += _ROW
-    frame = _grid(picture, place, [(top, down + 4)])
-    named, bottom = _axis(picture.x, place, down + 4, across, (left + right) / 2)
+    frame = _grid(picture, place, strips)
+    named, bottom = _axis(picture, place, down + 4, across, (left + right) / 2)
     return bottom, [*frame, *lines, *texts, *named]
 
 
@@ -80,6 +73,9 @@ def _above(picture: Rows, across: int) -> tuple[float, list[str]]:
     if picture.detail:
         texts.append(written(fitted(picture.detail, across), across, 13, "end", "soft"))
         down += _LINE
+    if len(picture.rows) > _SCREEN:
+        texts += _numbers(picture, place, down + 14, across)
+        down += _AXIS
     for row in picture.rows:
         if row.group != group:
             group = row.group
@@ -92,14 +88,12 @@ def _above(picture: Rows, across: int) -> tuple[float, list[str]]:
         texts.append(written(fitted(row.label, room), 0, down + 14, style=_soft(row), full=row.label))
         if row.detail:
             down += _LINE if apart else 0
-            texts.append(
-                written(fitted(row.detail, across), across, down + 14, "end", _soft(row) or "soft", row.detail)
-            )
+            texts.append(written(fitted(row.detail, across), across, down + 14, "end", "soft", row.detail))
         lines += _marks(row, place, down + 28)
         strips.append((down + 20, down + 37))
         down += _TALL
     frame = _grid(picture, place, strips)
-    named, bottom = _axis(picture.x, place, down, across, across / 2)
+    named, bottom = _axis(picture, place, down, across, across / 2)
     return bottom, [*frame, *lines, *texts, *named]
 
 
@@ -133,22 +127,29 @@ def _grid(picture: Rows, place: Callable[[float], float], strips: list[tuple[flo
 
 
 def _axis(
-    axis: Axis, place: Callable[[float], float], down: float, across: int, middle: float
+    picture: Rows, place: Callable[[float], float], down: float, across: int, middle: float
 ) -> tuple[list[str], float]:
     """The numbers and the name of the axis, and where they end."""
-    parts, previous = [], -math.inf
-    for value, text in spaced(axis, place):
-        half = width(text) / 2
-        at = min(max(place(value), half), across - half)
-        if at - half > previous:
-            parts.append(written(text, at, down + 16, "middle", "soft"))
-            previous = at + half + 4
+    parts = _numbers(picture, place, down + 16, across)
+    axis = picture.x
     lines = wrapped(axis.name, across) if axis.name else []
     for k, line in enumerate(lines):
         half = width(line) / 2
         at = min(max(middle, half), across - half)
         parts.append(written(line, at, down + _AXIS + 14 + _LINE * k, "middle", "soft"))
     return parts, down + _AXIS + 2 + _LINE * len(lines) + 4
+
+
+def _numbers(picture: Rows, place: Callable[[float], float], down: float, across: int) -> list[str]:
+    """The numbers of the axis on one line, within the picture."""
+    parts, previous = [], -math.inf
+    for value, text in spaced(picture.x, place):
+        half = width(text) / 2
+        at = min(max(place(value), half), across - half)
+        if at - half > previous:
+            parts.append(written(text, at, down, "middle", "soft"))
+            previous = at + half + 4
+    return parts
 
 
 def scale(axis: Axis, left: float, right: float) -> Callable[[float], float]:

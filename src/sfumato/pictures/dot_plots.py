@@ -41,7 +41,7 @@ def from_results(results: Results, date: Any = None, private: bool = True) -> Ro
     title += results.with_intervals
     if not private:
         title = f"NOT PRIVATE: {title}"
-    reference = 0.0 if low < 0 < high else None
+    reference = 0.0 if min(ends) < 0 < max(ends) else None
     return Rows(title, axis, rows, alt(results), reference, f"size of the group ({results.unit}s)" if sized else "")
 
 

@@ -34,7 +34,8 @@ LETTER = 13
 SMALL, PLAIN, LARGE = 10, 11, 12
 
 
-def _variables(side: int) -> str:
+def variables(side: int) -> str:
+    """The CSS variables of all colours: side 0 for light paper, 1 for dark."""
     named = [f"--{name}:{pair[side]};" for name, pair in PAGE.items()]
     series = [f"--s{k}:{colour};" for k, colour in enumerate((COLOURS, DARK_COLOURS)[side])]
     return " ".join([*named, *series])
@@ -42,9 +43,9 @@ def _variables(side: int) -> str:
 
 # Colours as CSS variables: light, dark where the reader's system asks for it, and light on printed paper.
 COLOUR_STYLE = f"""
-:root {{ color-scheme:light dark; {_variables(0)} }}
-@media (prefers-color-scheme: dark) {{ :root {{ {_variables(1)} }} }}
-@media print {{ :root {{ {_variables(0)} --paper:#ffffff; }} }}
+:root {{ color-scheme:light dark; {variables(0)} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {variables(1)} }} }}
+@media print {{ :root {{ {variables(0)} --paper:#ffffff; }} }}
 """
 # A picture's letters and lines. Letters have no outline: none stands on a line.
 SVG_STYLE = "\n".join(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +14,13 @@ from sfumato.pictures.description import Axis, Row, Rows
 from sfumato.pictures.results import LITTLE, even_decimals
 from sfumato.queries.own_units import is_intercept
 from sfumato.queries.range_effects import range_effects
-from sfumato.schema import Category, Schema
+from sfumato.schema import Boolean, Category, Schema
 from sfumato.schema.coding import chosen_reference
 
 # Logarithms of ratios beyond which the axis does not go: nobody reads an odds ratio of a million.
 _FARTHEST = math.log(1e4)
+# Fewer numbers on an axis do not show its scale.
+_TICKS = 3
 
 
 def picture(release: Any, level: float = 0.9) -> Rows:
@@ -28,23 +30,16 @@ def picture(release: Any, level: float = 0.9) -> Rows:
     several classes) the coefficients themselves are drawn, with intervals where the release has them.
     """
     table = release.coefficients(level)
-    effects = range_effects(release.plan, release.schema, release.labels) if table.intervals is not None else {}
+    effects = range_effects(release.plan, release.schema, release.labels)
     schema = Schema.from_json(release.schema["document"])
     if effects:
-        contrasts = {label: release.contrast(weights, level) for label, weights in effects.items()}
-        rows = [
-            _placed(
-                schema, label, (each.estimate, each.lower, each.upper), not set(each.weights).isdisjoint(table.little)
-            )
-            for label, each in contrasts.items()
-        ]
+        rows = _sorted([_effect(release, schema, table, label, weights) for label, weights in effects.items()])
     else:
         rows = [
-            Row(label, float(value), *_ends(table.intervals, k), faint=label in table.little)
+            _placed(schema, label, (float(value), *_ends(table.intervals, k)), label in table.little)
             for k, (label, value) in enumerate(zip(table.labels, table.estimates, strict=True))
-            if not is_intercept(label)
-        ] or [Row(label, float(value)) for label, value in zip(table.labels, table.estimates, strict=True)]
-    rows = _sorted(rows) if effects else rows
+            if not is_intercept(label) or len(table.labels) == 1
+        ]
     target = dict(release.summary(level).facts)["link"]
     ratio = table.ratio if effects else None
     axis, shown = _axis(rows, ratio, target)
@@ -55,6 +50,7 @@ def picture(release: Any, level: float = 0.9) -> Rows:
     title = f"{what} for {target.partition(' of ')[2] or target}"
     title += f", with {100 * level:g} % intervals" if table.intervals is not None else ""
     head = title if release.private else f"NOT PRIVATE: {title}"
+    shown += " (interval)" if table.intervals is not None else ""
     return Rows(head, axis, detailed, _alt(detailed, head), 1.0 if ratio else 0.0, shown)
 
 
@@ -69,14 +65,28 @@ def _ends(intervals: Any, place: int) -> tuple[float | None, float | None]:
     return (None, None) if intervals is None else (float(intervals[0, place]), float(intervals[1, place]))
 
 
-def _placed(schema: Schema, label: str, values: tuple[float, float, float], faint: bool) -> Row:
-    """A row under the heading of its column, if that is a category; the label of a truth value is "yes against no"."""
-    for name, column in schema.columns.items():
-        if isinstance(column, Category) and label.removeprefix(f"{name}=") in map(str, column.levels):
-            base = chosen_reference(name, column, None)
-            against = "the mean of its levels" if base is None else str(column.levels[base])
-            return Row(label.removeprefix(f"{name}="), *values, f"{name}, against {against}", faint=faint)
-    return Row(label if ", " in label else f"{label}, yes against no", *values, faint=faint)
+def _effect(release: Any, schema: Schema, table: Any, label: str, weights: Mapping[str, float]) -> Row:
+    """The effect of a column over its range; its interval where the release has intervals."""
+    if table.intervals is None:
+        known = dict(zip(table.labels, table.estimates, strict=True))
+        middle = sum(weight * float(known[name]) for name, weight in weights.items())
+        return _placed(schema, label, (middle, None, None), faint=False)
+    contrast = release.contrast(weights, table.level)
+    ends = (contrast.estimate, contrast.lower, contrast.upper)
+    return _placed(schema, label, ends, not set(weights).isdisjoint(table.little))
+
+
+def _placed(schema: Schema, label: str, values: tuple[float, float | None, float | None], faint: bool) -> Row:
+    """A row under the heading of its column, if that is a category; of a truth value "yes against no"."""
+    name, gap, level = label.partition("=")
+    column = schema.columns.get(name)
+    if gap and isinstance(column, Category):
+        base = chosen_reference(name, column, None)
+        against = "the mean of its levels" if base is None else str(column.levels[base])
+        return Row(level, *values, f"{name}, against {against}", faint=faint)
+    return Row(
+        f"{label}, yes against no" if isinstance(schema.columns.get(label), Boolean) else label, *values, faint=faint
+    )
 
 
 def _in_ratios(row: Row) -> Row:
@@ -91,21 +101,19 @@ def _axis(rows: Sequence[Row], ratio: str | None, link: str) -> tuple[Axis, str]
     values = [each for row in rows for each in (row.lower, row.upper, row.middle) if each is not None]
     if not ratio:
         low, high = axes.around([*values, 0.0])
-        return axes.linear(f"effect on the {link}", low, high), "estimate (interval)"
+        return axes.linear(f"effect on the {link}", low, high), "estimate"
     reach = [min(max(value, -_FARTHEST), _FARTHEST) for value in values]
     low, high = axes.around([*reach, 0.0])
-    if high - low < math.log(1.5):
-        ticks = axes.linear("", math.exp(low), math.exp(high)).ticks
-        return Axis(
-            f"{ratio} (logarithmic axis)", math.exp(low), math.exp(high), ticks, log=True
-        ), f"{ratio} (interval)"
-    return axes.logarithmic(f"{ratio} (logarithmic axis)", math.exp(low), math.exp(high)), f"{ratio} (interval)"
+    ends, name = (math.exp(low), math.exp(high)), f"{ratio} (logarithmic axis)"
+    axis = axes.logarithmic(name, *ends)
+    # Between few round powers there are enough round numbers.
+    return (axis if len(axis.ticks) >= _TICKS else replace(axis, ticks=axes.linear("", *ends).ticks)), ratio
 
 
 def _writer(rows: Sequence[Row], ratio: str | None) -> Any:
-    """Ratios with two decimals, three digits where they are large; effects with even decimals."""
+    """Ratios with two decimals, two digits where they are small; effects with even decimals."""
     if ratio:
-        return lambda value: f"{value:.2f}" if value < 100 else f"{value:,.0f}"
+        return lambda value: f"{value:.2g}" if value < 0.1 else f"{value:.2f}" if value < 100 else f"{value:,.0f}"
     halves = [(row.upper - row.lower) / 2 for row in rows if row.lower is not None and row.upper is not None]
     return even_decimals(halves, [row.middle for row in rows])
 

@@ -35,8 +35,10 @@ def of_release(release: Any) -> Chart:
     asked = asked_of(release)
     right = max(_LEAST_END, 2.0 * (asked[0] if asked else 1.0))
     points = sampled(release.guarantee.delta, right, _FLOOR, _IN_REPORT)
-    seen = [delta for _, delta in points if delta > _FLOOR]
-    low = 10.0 ** math.floor(math.log10(min(seen))) if seen else _FLOOR
+    seen = [(epsilon, delta) for epsilon, delta in points if delta > _FLOOR]
+    low = 10.0 ** math.floor(math.log10(min(delta for _, delta in seen))) if seen else _FLOOR
+    # The axis ends where the curve does.
+    right = min(right, 1.05 * max([*(epsilon for epsilon, _ in seen), asked[0] if asked else 0.0])) or right
     title = f"Privacy curve: {change(release.guarantee, None)}"
     if not release.private:
         title = "NOT PRIVATE: made with a seeded stream. Curve of its plan"

@@ -30,6 +30,8 @@ _ORDERED = re.compile(r"^[\[(<>≤≥]?\s*-?\d")
 # Digits of an error that are written.
 _DIGITS = 2
 _MOST_DECIMALS = 7
+# Columns of a trajectory that are named one by one.
+_LISTED = 3
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,8 @@ def of_family(release: Any, level: float = 0.9) -> Results:
 def quantity_of(model: Any, names: Sequence[str]) -> str:
     """The quantity with its columns: "rate of smoker by region"."""
     if isinstance(model, MarkovChain):
-        return f"probability of the next state ({', '.join(names)})" if names else "probability of the next state"
+        listed = ", ".join(names) if len(names) <= _LISTED else f"{names[0]} to {names[-1]}"
+        return f"probability of the next state ({listed})" if names else "probability of the next state"
     quantity = str(model.quantity).removesuffix(" of a group of average size")
     if isinstance(model, Grouped):
         others = [name for name in names if name != model.by]
@@ -123,10 +126,13 @@ def _of(model: Any, names: Sequence[str]) -> str:
 
 
 def by_estimate(rows: Sequence[Result]) -> list[Result]:
-    """Rows from the largest to the smallest, where their labels have no order of their own; headings keep their order."""
+    """Rows from the largest to the smallest, where their labels have no order of their own; headings keep their order.
+
+    Rows of which little is known come last: their estimates would be spread at random among the others.
+    """
     if len({row.group for row in rows}) > 1 or all(_ORDERED.match(row.label) for row in rows):
         return list(rows)
-    return sorted(rows, key=lambda row: -row.estimate)
+    return sorted(rows, key=lambda row: (row.little, -row.estimate))
 
 
 def even_writer(rows: Sequence[Result]) -> Callable[[float], str]:
@@ -153,7 +159,8 @@ def _named(label: str, model: Any, names: Sequence[str]) -> tuple[str, str]:
         return "", label.removeprefix(f"{model.by}=")
     if isinstance(model, MarkovChain):
         after, _, before = label.partition(" | ")
-        return f"after {before}", after.removeprefix("next=")
+        # The first state of a trajectory comes after none.
+        return (f"after {before}", after.removeprefix("next=")) if before else ("first", label.removeprefix("first="))
     if label in ("theta", "mean", "log odds", "quantile") and names:
         return "", ", ".join(names)
     return "", label

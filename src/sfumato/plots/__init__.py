@@ -7,10 +7,21 @@ picture is drawn.
 from sfumato.plots.audits import audit
 from sfumato.plots.forest import intervals
 from sfumato.plots.lipschitz_mass import theta_mass
+from sfumato.plots.over_time import over_time
 from sfumato.plots.privacy_curves import privacy_curve
 from sfumato.plots.renyi_curves import renyi_curve
 from sfumato.plots.schedules import schedule
 from sfumato.plots.trade_offs import trade_off
 from sfumato.plots.utility import utility_curve
 
-__all__ = ["audit", "intervals", "privacy_curve", "renyi_curve", "schedule", "theta_mass", "trade_off", "utility_curve"]
+__all__ = [
+    "audit",
+    "intervals",
+    "over_time",
+    "privacy_curve",
+    "renyi_curve",
+    "schedule",
+    "theta_mass",
+    "trade_off",
+    "utility_curve",
+]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from sfumato import _validate
+from sfumato._shown import Shown
 from sfumato.errors import ArgumentError, CompositionError, FormatError
 from sfumato.privacy.codec import curve_from_json, refuse_unknown
 from sfumato.privacy.curves import BoundedRange, Curve, Gaussian, Pure
@@ -31,7 +32,7 @@ _IDENTIFIED = ("id", "bound", "value", "origin")
 
 
 @dataclass(frozen=True)
-class Guarantee:
+class Guarantee(Shown):
     """What a release promises to each person in the data.
 
     delta(eps) = curve.delta(eps) + (1 + exp(eps)) slack, where `slack` is the summed total-variation error of an inexact

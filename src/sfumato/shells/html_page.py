@@ -34,7 +34,7 @@ caption {{ text-align:left; color:var(--soft); padding-bottom:.3rem; }}
 th, td {{ text-align:left; padding:.3rem .9rem .3rem 0; border-bottom:1px solid var(--line); vertical-align:top;
   overflow-wrap:break-word; }}
 th:last-child, td:last-child {{ padding-right:0; }}
-tbody th {{ font-weight:normal; }} tbody th.group {{ font-weight:bold; padding-top:.9rem; }}
+tbody th {{ font-weight:normal; min-width:6rem; }} tbody th.group {{ font-weight:bold; padding-top:.9rem; }}
 td.number, th.number {{ text-align:right; }} .second {{ color:var(--soft); white-space:nowrap; }}
 details {{ margin:.6rem 0; border-left:2px solid var(--line); padding-left:.8rem; }}
 summary {{ cursor:pointer; color:var(--accent); }}
@@ -42,6 +42,7 @@ summary:focus-visible, .scroll:focus-visible {{ outline:2px solid var(--accent);
 code, pre {{ font:.85rem/1.5 ui-monospace, Menlo, Consolas, monospace; overflow-wrap:anywhere; }}
 pre {{ background:var(--box); padding:.8rem; white-space:pre-wrap; }}
 footer {{ margin-top:3rem; color:var(--soft); font-size:.85rem; overflow-wrap:anywhere; }}
+.scroll .second {{ display:block; }}
 {look.SVG_STYLE}
 {svg.CHOICE_STYLE}
 .for-narrow {{ display:none; }}

@@ -82,7 +82,9 @@ def _overview(view: View) -> str:
         terms = budget.account.terms
         promised = f"({terms.epsilon:g}, {terms.delta:g}) for every {terms.unit}"
         rows.append([budget.name, promised, shown(budget.spent), shown_down(budget.account.epsilon_left())])
-    return html.table(["data set", "promise (epsilon, delta)", "epsilon spent", "epsilon left"], rows)
+    return html.table(
+        ["data set", "promise (epsilon, delta)", "epsilon spent", "epsilon left"], rows, "The budgets of all data sets"
+    )
 
 
 def damaged(check: Check) -> str:
@@ -234,10 +236,8 @@ def _left(budget: Budget, releases: Sequence[Sealed], made: dict[int, Sealed]) -
         said += html.table(["release", "all that is left", "a tenth of it"], rows)
     if again:
         rows = [[_named(charge, made), "not once" if times == 0 else f"{times:,}"] for charge, times in again]
-        said += html.paragraph(
-            "The same release again, each time with new noise and under a new request id, fits at most:"
-        )
-        said += html.table(["release", "more times"], rows)
+        caption = "The same release again, each time with new noise and under a new request id, fits at most:"
+        said += html.table(["release", "more times"], rows, caption)
     return said
 
 

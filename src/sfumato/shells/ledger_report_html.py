@@ -9,14 +9,15 @@ from html import escape
 _SHORT = 16
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of texts that fits a phone; the first column names the rows.
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
+    """A table of texts that fits a phone; the first column names the rows. One that follows no heading has a caption.
 
     Lines of a cell are separated by line ends; all but the first are quiet, and those that begin with FAILED are red.
     """
     top = "".join(f'<th scope="col">{escape(each)}</th>' for each in head)
     body = "".join(_row(first, others) for first, *others in rows)
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    named = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{named}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _row(first: str, others: Sequence[str]) -> str:

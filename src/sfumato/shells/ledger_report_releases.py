@@ -15,6 +15,7 @@ from sfumato.shells import ledger_report_html as html
 from sfumato.shells import report
 from sfumato.shells.ledger_report_checks import DAMAGED, Check, attempt, is_release, of_sealed
 from sfumato.shells.ledger_report_state import Charge
+from sfumato.shells.printing import redacted
 from sfumato.wording import notice
 
 # The level of `Release.interval` by default.
@@ -39,11 +40,11 @@ class Sealed:
 def looked_at(ledger: Any, name: str, charge: Charge, shown: bool) -> Sealed:
     """Load and verify the release of a sealed charge. The contents of one that fails are not shown."""
     request = charge.entry.request_id
-    subject = f"request {request!r}"
+    subject = f"request {request!r} of {name!r}"
     try:
         data = ledger.sealed(name, request)
     except SfumatoError as error:
-        return _failed(charge, Check(subject, "its sealed bytes are unchanged", str(error)))
+        return _failed(charge, Check(subject, "its sealed bytes are unchanged", redacted(str(error))))
     if not is_release(data):
         said = f"<p>Under this request {len(data):,} bytes are sealed that are no release of Sfumato; they are not shown.</p>"
         return Sealed(charge, "other bytes", None, (), said)

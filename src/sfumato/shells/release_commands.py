@@ -16,6 +16,7 @@ from sfumato.shells.interrupting import says_what_was_charged
 from sfumato.shells.ledger_commands import WitnessFile
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.planning_commands import SpecFile, compare, plan, price_list, rehearse, spec
+from sfumato.shells.plot_command import plot
 from sfumato.shells.printing import Force, Json, check_new, emit
 from sfumato.shells.query_commands import ReleaseFile
 
@@ -188,7 +189,7 @@ def demo(folder: Annotated[Path | None, typer.Option(help="Where to work; a new 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands in the order in which they are used; each is named after its function."""
-    for command in (demo, spec, plan, rehearse, price_list, compare, release, show, report):
+    for command in (demo, spec, plan, rehearse, price_list, compare, release, show, plot, report):
         app.command(command.__name__.replace("_", "-"))(command)
     regression_commands.add_to(query_commands.app)
     table_commands.add_to(query_commands.app)

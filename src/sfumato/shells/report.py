@@ -54,7 +54,7 @@ def page(
         f'<p class="lead">{escape(_lead(release))}</p>',
         _promise(release),
         section("What came out", report_results.results(release, _LEVEL)),
-        section("What it protects, and how far", report_protection.protection(release, _target(release))),
+        section("What it protects, and how far", report_protection.protection(release)),
         section("Why this holds", report_protection.theorem(release)),
         section("How it was attacked", "" if audit is None else report_audit.section(release, audit)),
         section("How accurate it is", _accuracy(release, test)),

@@ -9,12 +9,9 @@ from typing import Any
 
 from sfumato.auditing.result import Audit
 from sfumato.errors import ArgumentError, FormatError
-from sfumato.pictures import axes, svg
-from sfumato.pictures.description import Chart, Dots, Line
+from sfumato.pictures import svg
+from sfumato.pictures.audit import of_audit
 from sfumato.shells.html_page import table
-
-# Rates of false accusations at which the claim is drawn: close to 0 it may be steep.
-_LEVELS = [0.0, 0.001, 0.002, 0.005, *(k / 100 for k in range(1, 101))]
 
 
 def section(release: Any, path: Path) -> str:
@@ -28,7 +25,7 @@ def section(release: Any, path: Path) -> str:
         raise ArgumentError(
             f"{path} is an audit of another plan ({result.digest[:16]}); this release followed {release.plan_digest[:16]}."
         )
-    chart = svg.figure(_chart(result))
+    chart = svg.figure(of_audit(result))
     sure = f"{100 * result.level:g} %"
     text = (
         "<p>The plan was carried out many times on made-up data sets that differ in one record, and a test tried to tell them "
@@ -44,14 +41,3 @@ def section(release: Any, path: Path) -> str:
         f"<code>sfumato audit SPEC{runs} --seed {result.seed}</code>.</p>"
     )
     return text + chart + table(["fact", "result"], [list(row) for row in result.lines()], numbers=False)
-
-
-def _chart(result: Audit) -> Chart:
-    """The claimed trade-off as a line, the attack as points, blind guessing as the diagonal."""
-    claim = Line(tuple(result.claimed_trade_off(_LEVELS)), 0, "claim: no test is below")
-    attack = (Dots(tuple(result.points), 1, "attack"),) if result.points else ()
-    across = axes.linear("false accusations (probability)", 0.0, 1.0, 4)
-    up = axes.linear("misses (probability)", 0.0, 1.0, 4)
-    blind = Line(((0.0, 1.0), (1.0, 0.0)), None, "blind guessing")
-    said = f"{len(result.points)} points of the attack, with the line of the claim and the diagonal of blind guessing."
-    return Chart("The attack and the claim", across, up, (claim, *attack, blind), said)

@@ -35,10 +35,16 @@ def _both(view: Any, heading: str) -> str:
     head, *rows = view.grid()
     first = len(view.cells.columns) - 1
     spaced = [[*row[:first], *(_split(cell) for cell in row[first:])] for row in rows]
+    *_, last = view.cells.columns
+    levels = [cell.removeprefix(f"{last}=") for cell in head]
+    caption = f"{heading}: {last} across"
     long_head, *long_rows = view.cells.grid()
     groups = [", ".join(row[:first]) for row in long_rows]
     lines = [row[first:] for row in long_rows]
-    wide, narrow = table(head, spaced, caption=heading), table(long_head[first:], lines, groups=groups, caption=heading)
+    wide, narrow = (
+        table(levels, spaced, caption=caption),
+        table(long_head[first:], lines, groups=groups, caption=heading),
+    )
     return f'<div class="for-wide">{wide}</div><div class="for-narrow">{narrow}</div>'
 
 

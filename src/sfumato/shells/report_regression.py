@@ -58,7 +58,10 @@ def _table(release: Any, coefficients: Any, level: float) -> str:
         lines.append(line)
     names = [f"{name}{f' ({100 * level:g} % interval)' if ends else ''}" for _, name in columns]
     return table(
-        ["column", *names], lines, groups=groups if any(groups) else [], caption="Coefficients for one unit of each column"
+        ["column", *names],
+        lines,
+        groups=groups if any(groups) else [],
+        caption="Coefficients for one unit of each column",
     )
 
 
