@@ -26,7 +26,7 @@ _PAD, _ROUND = 12, 6
 def figure(picture: Graph) -> Figure:
     """The graph as a matplotlib Figure."""
     drawing = placed(picture, _ACROSS)
-    height = max(drawing.height * _drawing.WIDTH / _ACROSS + _TITLE, 1.5)
+    height = max(drawing.height * _drawing.WIDTH / _ACROSS + _TITLE, _drawing.HEIGHT)
     made, (axis,) = _drawing.figure(picture.title, height)
     axis.set_axis_off()
     for edge, route in zip(picture.edges, drawing.routes, strict=True):
