@@ -39,11 +39,6 @@ SAID = {
 IN_TURN = """
 import contextlib, io, json, os, runpy, sys
 from pathlib import Path
-import sfumato as sf
-from sfumato.pictures.of_release import pictures
-from sfumato.plots._render import figure
-if not hasattr(sf.Release, "plot"):  # what `release.plot()` draws: the first picture of a release
-    sf.Release.plot = lambda release, level=0.9: figure(pictures(release, level)[0])
 printed = {}
 for path in map(Path, sys.argv[1:]):
     Path(path.stem).mkdir()

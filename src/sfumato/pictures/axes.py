@@ -37,7 +37,8 @@ def ticks(left: float, right: float, count: int = 5) -> list[float]:
     """About `count` round numbers between two ends."""
     width = (right - left) / count
     step = 10.0 ** math.floor(math.log10(width))
-    step *= next(factor for factor in (1, 2, 5, 10) if factor * step >= width)
+    # A step a little below the wanted one gives one or two numbers more, the next larger one only half as many.
+    step *= next(factor for factor in (1, 2, 5, 10) if factor * step >= 0.8 * width)
     first = math.ceil(left / step - 1e-9)
     digits = max(0, 1 - math.floor(math.log10(step)))
     # Adding 0 turns -0.0 into 0.

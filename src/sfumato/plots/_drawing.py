@@ -5,6 +5,7 @@ Figures are built without pyplot: no window, no global state, nothing to close.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -27,13 +28,22 @@ def figure(title: str, height: float = HEIGHT, panels: int = 1) -> tuple[Figure,
     except ImportError as error:
         raise ImportError("plots need matplotlib, which is not installed: pip install 'sfumato[plots]'") from error
     axes = list(made.subplots(1, panels, squeeze=False, sharey=True)[0])
-    plain(made.suptitle("\n".join(shortened(line, _LONGEST_TITLE) for line in title.split("\n")), fontsize=look.LARGE))
+    plain(made.suptitle("\n".join(_titled(title)), fontsize=look.LARGE))
     for axis in axes:
         axis.tick_params(labelsize=look.SMALL)
         axis.grid(visible=True, color=look.GRID, linewidth=0.6)
         axis.set_axisbelow(True)
         axis.spines[["top", "right"]].set_visible(False)
     return made, axes
+
+
+def _titled(title: str) -> list[str]:
+    """A title in lines that fit: a long one is broken at spaces into two, and shortened only beyond that."""
+    lines: list[str] = []
+    for line in title.split("\n"):
+        first, *rest = textwrap.wrap(line, _LONGEST_TITLE, break_long_words=False) or [""]
+        lines += [shortened(first, _LONGEST_TITLE), *([shortened(" ".join(rest), _LONGEST_TITLE)] if rest else [])]
+    return lines
 
 
 def line_style(place: int) -> dict[str, Any]:
