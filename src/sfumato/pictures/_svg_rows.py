@@ -28,7 +28,8 @@ def drawn(picture: Rows, across: int) -> tuple[float, list[str]]:
     details = max((width(row.detail) for row in picture.rows), default=0.0)
     details = max(details, width(picture.detail)) if picture.detail or details else 0.0
     labels = max((width(row.label) + (_GAP if row.group else 0) for row in picture.rows), default=0.0)
-    left = min(labels, _LABELS * across)
+    # One pixel more, so that a rounding does not shorten the longest label.
+    left = min(labels + 1, _LABELS * across)
     right = min(details, _DETAILS * across)
     if across - left - right - 2 * _GAP >= max(_LEAST_PLOT, _PLOT * across) and labels <= _LABELS * across:
         return _beside(picture, across, left + _GAP, across - (right + _GAP if right else _EDGE))

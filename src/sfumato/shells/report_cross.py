@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from sfumato.pictures import of_cross, svg
-from sfumato.pictures.of_cross import is_shown
+from sfumato.pictures.of_cross import in_words, is_shown
 from sfumato.queries.cross_tables import BY_ROW, COUNTS, SHARES
 from sfumato.shells.html_page import folded, table
 
@@ -34,13 +34,13 @@ def _both(view: Any, heading: str) -> str:
     """The table as a grid for a wide screen, and with one line a cell for a narrow one."""
     head, *rows = view.grid()
     first = len(view.cells.columns) - 1
-    spaced = [[*row[:first], *(_split(cell) for cell in row[first:])] for row in rows]
+    spaced = [[*map(in_words, row[:first]), *(_split(cell) for cell in row[first:])] for row in rows]
     *_, last = view.cells.columns
-    levels = [cell.removeprefix(f"{last}=") for cell in head]
+    levels = [in_words(cell.removeprefix(f"{last}=")) for cell in head]
     caption = f"{heading}: {last} across"
     long_head, *long_rows = view.cells.grid()
-    groups = [", ".join(row[:first]) for row in long_rows]
-    lines = [row[first:] for row in long_rows]
+    groups = [", ".join(map(in_words, row[:first])) for row in long_rows]
+    lines = [[in_words(row[first]), *row[first + 1 :]] for row in long_rows]
     wide, narrow = (
         table(levels, spaced, caption=caption),
         table(long_head[first:], lines, groups=groups, caption=heading),

@@ -114,4 +114,6 @@ def _numbers(shares: Shares) -> str:
         ends = f"{write(float(shares.lower[index]))} to {write(float(shares.upper[index]))}"
         rows.append([of_network.word(level), write(float(shares.values[index])), ends])
         groups.append(of_network.in_words(above, given))
-    return table([column, "share", f"{100 * (shares.level or 0):g} % interval"], rows, groups=groups if above else ())
+    head = [column, "share", f"{100 * (shares.level or 0):g} % interval"]
+    caption = f"Shares of {column}" + (f" given {' and '.join(above)}" if above else " among all records")
+    return table(head, rows, groups=groups if above else (), caption=caption)
