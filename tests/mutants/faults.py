@@ -37,7 +37,9 @@ ROOMS = {
         "privacy/inflation.py", "privacy/gaussian_tail.py", "privacy/cover.py", "theorems/inexact.py",
         "theorems/sampling_error.py", "samplers/laws.py", "ledger/units.py", "ledger/currency.py",
     ],
-    "report": ["shells/report*.py", "shells/html_page.py", "wording.py", "_shown.py", "pictures/*", "plots/[!_]*", "plots/_[pr]*.py"],
+    "report": [
+        "shells/report*.py", "shells/html_page.py", "wording.py", "_shown.py", "pictures/*", "plots/[!_]*", "plots/_[pr]*.py",
+    ],
     "command line": ["shells/*", "__main__.py"],
     "sensitivity": ["models/*", "engines/*", "shapes/*"],
     "theorems": ["theorems/*", "privacy/*"],

@@ -8,7 +8,7 @@ from typing import Any
 from sfumato.pictures import of_cross, svg
 from sfumato.pictures.of_cross import in_words, is_shown
 from sfumato.queries.cross_tables import BY_ROW, COUNTS, SHARES
-from sfumato.shells.html_page import folded, table
+from sfumato.shells.html_page import Cell, folded, table
 
 __all__ = ["is_shown", "results"]
 # Headings of the tables that a report shows.
@@ -34,7 +34,7 @@ def _both(view: Any, heading: str) -> str:
     """The table as a grid for a wide screen, and with one line a cell for a narrow one."""
     head, *rows = view.grid()
     first = len(view.cells.columns) - 1
-    spaced = [[*map(in_words, row[:first]), *(_split(cell) for cell in row[first:])] for row in rows]
+    spaced: list[list[Cell]] = [[*map(in_words, row[:first]), *(_split(cell) for cell in row[first:])] for row in rows]
     *_, last = view.cells.columns
     levels = [in_words(cell.removeprefix(f"{last}=")) for cell in head]
     caption = f"{heading}: {last} across"
