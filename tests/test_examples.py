@@ -26,7 +26,6 @@ SAID = {
     "income_classifier": ["epsilon 0.1", "epsilon 2.0", "right; per year", "guesses this one right"],
     "house_prices": ["a garden", "a public house", "the mean price is between"],
     "page_visits": ["next=left | article", "invented visit:"],
-    "with_and_without_privacy": ["without privacy", "epsilon 0.2", "wrote with_and_without_privacy.svg"],
     "public_prior": ["alpha=1,", "published under the informed prior"],
 }
 

@@ -396,7 +396,7 @@ def test_a_report_names_the_kind_the_columns_it_does_not_draw_and_what_intervals
     assert sfumato("report", "age.sfumato", "-o", "age.html")[0] == 0
     page = (clinic / "age.html").read_text()
     assert "clinic: linear regression of age" in page
-    assert "smoker and region are not in the chart: they enter through powers or products" in page
+    assert "smoker and region enter through powers or products" in page
     assert "Intervals include the privacy noise and the sampling of the records." in page
     assert "Standard errors" not in page
     (clinic / "spec.toml").write_text(SPEC)

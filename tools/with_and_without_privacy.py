@@ -1,7 +1,7 @@
-"""What privacy costs, in one picture: the interval of each region's rate from a private release, and the one without privacy.
+"""What privacy costs, in one picture: the interval of each region's rate from private releases, and the one without privacy.
 
-The table is generated here, so the intervals without privacy may be shown; those of a real table may not. The picture is
-written to the path given, `with_and_without_privacy.svg` by default.
+`python tools/with_and_without_privacy.py` draws it to docs/images/with_and_without_privacy.svg, or to the path given. The table
+is generated here, so the intervals without privacy may be shown; those of a real table may not.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sfumato.pictures import axes, svg
 from sfumato.pictures.description import Row, Rows
 
 REGIONS = {"coast": (0.18, 6_000), "plain": (0.27, 2_500), "hills": (0.35, 1_000), "island": (0.22, 300)}
+DRAWING = Path(__file__).parent.parent / "docs" / "images" / "with_and_without_privacy.svg"
 EPSILONS, DELTA, LEVEL = (1.0, 0.2), 1e-6, 0.9
 
 
@@ -58,7 +59,7 @@ def main() -> None:
         tuple(rows),
         alt,
     )
-    path = Path(sys.argv[1] if len(sys.argv) > 1 else "with_and_without_privacy.svg")
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else DRAWING
     path.write_text(svg.standalone(picture), encoding="utf-8")
     print(f"wrote {path}")
     print(releases[EPSILONS[0]].promise)
