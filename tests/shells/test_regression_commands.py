@@ -403,5 +403,5 @@ def test_a_report_names_the_kind_the_columns_it_does_not_draw_and_what_intervals
     assert sfumato("release", "spec.toml", "-o", "ill.sfumato")[0] == 0
     assert sfumato("report", "ill.sfumato", "-o", "ill.html")[0] == 0
     page = (clinic / "ill.html").read_text()
-    assert "age is not in the chart: it enters through powers or products, so that its effect depends on where" in page
+    assert "age enters through powers or products, so that its effect depends on where it starts" in page
     assert "Standard errors and intervals include" in str(sf.load(clinic / "ill.sfumato").summary())

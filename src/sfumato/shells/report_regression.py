@@ -84,6 +84,6 @@ def _others(names: tuple[str, ...]) -> str:
     listed = names[0] if one else f"{', '.join(names[:-1])} and {names[-1]}"
     return (
         f"{escape(listed)} {'enters' if one else 'enter'} through powers or products, so that {'its' if one else 'their'} effect "
-        f"depends on where {'it starts' if one else 'they start'} and is not drawn. Average effects over public rows: sfumato query "
-        "effects."
+        f"depends on where {'it starts' if one else 'they start'} and is not drawn. Average effects over public rows: "
+        "sfumato query effects."
     )
