@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import sfumato as sf
+from effort import sized
 from sfumato.shells.report import write_report
 
 N = 1500
@@ -75,8 +76,9 @@ def many_rates(folder: Path) -> Path:
     """Rates of 200 districts, some of them small."""
     rng = np.random.default_rng(6)
     names = [f"District {k:03d} of the province" for k in range(200)]
-    where = rng.choice(200, 8_000, p=rng.dirichlet(np.full(200, 2.0)))
-    rows = {"district": np.array(names)[where], "ill": rng.random(8_000) < 0.05 + 0.4 * (where % 7) / 7}
+    n = sized(2_000, 20_000)
+    where = rng.choice(200, n, p=rng.dirichlet(np.full(200, 2.0)))
+    rows = {"district": np.array(names)[where], "ill": rng.random(n) < 0.05 + 0.4 * (where % 7) / 7}
     model = sf.grouped(sf.families.BetaBernoulli(), by="district", levels=names)
     return _of(
         model,
