@@ -220,7 +220,8 @@ def test_a_guarantee_shows_epsilon_at_deltas(promise):
     assert [row[0] for row in rows[1:5]] == ["0.001", "1e-5", "1e-6", "1e-9"]
     for delta, epsilon in rows[1:5]:
         exact = promise.epsilon(float(delta))
-        assert epsilon == "none" if exact == float("inf") else float(epsilon) == pytest.approx(exact, rel=6e-3)
+        # Four digits, rounded up: a price is never printed too small.
+        assert epsilon == "none" if exact == float("inf") else exact <= float(epsilon) <= exact * 1.001
     assert (rows[4][1] == "none") == (promise is SLACK)
     assert ["theorem", promise.theorem] in rows
 

@@ -146,7 +146,8 @@ def _epsilons(guarantee: Guarantee) -> str:
     except ImportError:
         return ""
     rows = [
-        (number(delta), number(epsilon) if math.isfinite(epsilon) else "none")
+        # Rounded up: a price is never printed too small.
+        (number(delta), shown(epsilon) if math.isfinite(epsilon) else "none")
         for delta, epsilon in zip(_DELTAS, epsilons, strict=True)
     ]
     return table("Epsilon at some deltas", ["delta", "epsilon"], rows, (1,))
