@@ -11,6 +11,7 @@ import pytest
 import sfumato as sf
 from forging import stored
 from pages import pages
+from sfumato.pictures import axes
 from sfumato.pictures.results import LITTLE, Result, by_estimate, even_writer, of_family
 from sfumato.shells import html_page, report, report_results
 
@@ -150,6 +151,33 @@ def test_results_are_the_numbers_of_the_release():
         assert (row.lower, row.upper) == (lower[k], upper[k])
         assert row.estimate == release.estimate().ravel()[k]
         assert row.size == release.group_sizes(0.8).values[k]
+
+
+def test_shares_by_group_stand_under_their_groups_with_the_groups_sizes():
+    levels, groups = ["a: b", "c"], ["north", "x: y"]
+    schema = sf.Schema({"kind": sf.Category(levels), "place": sf.Category(groups)}, name="shares", unit="person")
+    table = {"kind": ["a: b"] * 300 + ["c"] * 700, "place": ["north", "x: y", "north", "north"] * 250}
+    data = sf.Dataset.from_table(table, schema=schema)
+    model = sf.grouped(sf.families.DirichletCategorical(levels), by="place", levels=groups)
+    release = sf.publish(sf.plan(model, data.n, epsilon=1.0, delta=1e-6), data)
+    rows = of_family(release).rows
+    assert [(row.group, row.label) for row in rows] == [
+        (f"place = {group}", level) for group in groups for level in levels
+    ]
+    sizes = release.group_sizes().values
+    assert [row.size for row in rows] == [sizes[0], sizes[0], sizes[1], sizes[1]]
+    assert [row.estimate for row in rows] == release.estimate().ravel().tolist()
+
+
+def test_numbers_that_differ_late_are_written_until_they_differ():
+    narrow = even_writer([Result("a", 0.3000502, 0.3000499, 0.3000505)])
+    assert [narrow(0.3000499), narrow(0.3000505)] == ["0.30004990", "0.30005050"]
+    small = even_writer([Result("a", 2.498e-5, 2.466e-5, 2.529e-5)])
+    assert [small(2.466e-5), small(2.5e-5)] == ["2.466e-5", "2.500e-5"]
+    assert even_writer([Result("a", -0.1, -0.6, 0.4)])(-0.001) == "0.00"
+    assert axes.even([0.30005, 0.3000505, 0.300051]) == ["0.3000500", "0.3000505", "0.3000510"]
+    assert axes.even([2.48e-5, 2.4801e-5]) == ["2.4800e-5", "2.4801e-5"]
+    assert axes.even([0.0, 1e-5, 2e-5]) == ["0", "1e-5", "2e-5"]
 
 
 def test_a_table_that_does_not_fit_a_phone_scrolls_and_can_be_reached():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from sfumato.pictures.description import Axis
 
@@ -59,11 +60,28 @@ def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
 
 
 def even(values: Sequence[float]) -> list[str]:
-    """Numbers of one axis or column with the same decimals, as few as show all of them exactly to six significant digits."""
-    if any(value != 0 and not 1e-4 <= abs(value) < 1e9 for value in values):
-        return [number(value) for value in values]
+    """Numbers of one axis or column with the same decimals, as few as show all of them exactly to six significant digits.
+
+    Numbers that six digits do not tell apart get as many as their distances need.
+    """
+    scaled = any(value != 0 and not 1e-4 <= abs(value) < 1e9 for value in values)
     needed = max((_decimals(value) for value in values), default=0)
-    return [f"{value:,.{needed}f}" for value in values]
+    texts = [number(value) for value in values] if scaled else [f"{value:,.{needed}f}" for value in values]
+    different = sorted(set(values))
+    if len(set(texts)) == len(different):
+        return texts
+    # The digits of the smallest distance, counted from the largest number or from the decimal point.
+    place = -math.floor(math.log10(min(right - left for left, right in pairwise(different))) + 1e-9)
+    if scaled:
+        largest = max(abs(value) for value in values)
+        return [scientific(value, max(0, math.floor(math.log10(largest)) + place)) for value in values]
+    return [f"{value:,.{max(0, place)}f}" for value in values]
+
+
+def scientific(value: float, decimals: int) -> str:
+    """A number as its mantissa with so many decimals and a power of ten: 2.50e-5; 0 is "0"."""
+    mantissa, power = f"{value:.{decimals}e}".split("e")
+    return f"{mantissa}e{int(power)}" if value else "0"
 
 
 def _decimals(value: float) -> int:

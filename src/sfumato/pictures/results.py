@@ -15,6 +15,7 @@ from sfumato.models.families import BetaBernoulli, BetaBinomial, BoundedMean, Di
 from sfumato.models.grouped import Grouped
 from sfumato.models.networks.markov_chain import MarkovChain
 from sfumato.models.reading import model_from_json
+from sfumato.pictures.axes import scientific
 from sfumato.wording import columns_read, date_of_release, shown_labels
 
 # Words beside a number whose interval is too wide to say much.
@@ -30,6 +31,8 @@ _ORDERED = re.compile(r"^[\[(<>≤≥]?\s*-?\d")
 # Digits of an error that are written.
 _DIGITS = 2
 _MOST_DECIMALS = 7
+# Numbers below this are written with a power of ten where they need more decimals than that; Python's own repr changes here too.
+_SMALL = 1e-4
 # Columns of a trajectory that are named one by one.
 _LISTED = 3
 
@@ -93,10 +96,12 @@ def of_family(release: Any, level: float = 0.9) -> Results:
         middle, reason = release.mean().ravel(), str(error)
     sizes = _sizes(release, model, level)
     rows = []
+    # Quantities of one group: 1 for a rate or a mean, more for the shares of a category's levels.
+    each = len(middle) // len(model.levels) if isinstance(model, Grouped) else 1
     for k, label in enumerate(shown_labels(release)):
-        group, text = _named(label, model, names)
+        group, text = _named(label, model, names, k // each)
         low, high = (None, None) if lower is None or upper is None else (float(lower[k]), float(upper[k]))
-        row = Result(text, float(middle[k]), low, high, group, None if sizes is None else float(sizes[k]))
+        row = Result(text, float(middle[k]), low, high, group, None if sizes is None else float(sizes[k // each]))
         rows.append(replace(row, little=_is_little(row, own, level)))
     date = date_of_release(release)
     write = date.shown if date is not None else even_writer(rows)
@@ -148,14 +153,25 @@ def even_decimals(halves: Sequence[float], values: Sequence[float]) -> Callable[
     # Narrow outliers would give all others digits that mean nothing: the lower quarter decides.
     scale = float(np.quantile(known, 0.25)) if known else 0.01 * max((abs(value) for value in values), default=1.0)
     decimals = max(0, _DIGITS - 1 - math.floor(math.log10(scale))) if scale > 0 else 3
-    if decimals > _MOST_DECIMALS:
-        return lambda value: f"{value:.3g}"
-    return lambda value: f"{value + 0.0:,.{decimals}f}"
+    largest = max((abs(value) for value in values), default=0.0)
+    if decimals > _MOST_DECIMALS and 0 < largest < _SMALL:
+        digits = max(0, decimals + math.floor(math.log10(largest)))
+        return lambda value: scientific(value, digits)
+    return lambda value: _without_sign_of_zero(f"{value:,.{decimals}f}")
 
 
-def _named(label: str, model: Any, names: Sequence[str]) -> tuple[str, str]:
-    """(heading, label) without what is repeated in every label."""
+def _without_sign_of_zero(text: str) -> str:
+    """The text of a number; a number that is rounded to 0 has no sign."""
+    return text.removeprefix("-") if not text.strip("-0.") else text
+
+
+def _named(label: str, model: Any, names: Sequence[str], group: int) -> tuple[str, str]:
+    """(heading, label) without what is repeated in every label; `group` is the place of the row's group."""
     if isinstance(model, Grouped):
+        level = f"{model.by}={model.levels[group]}"
+        # A group with several quantities is a heading over them.
+        if label.startswith(f"{level}: "):
+            return level.replace("=", " = ", 1), label.removeprefix(f"{level}: ")
         return "", label.removeprefix(f"{model.by}=")
     if isinstance(model, MarkovChain):
         after, _, before = label.partition(" | ")
