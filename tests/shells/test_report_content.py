@@ -11,8 +11,9 @@ import pytest
 import sfumato as sf
 from forging import stored
 from pages import pages
-from sfumato.pictures import axes
-from sfumato.pictures.results import LITTLE, Result, by_estimate, even_writer, of_family
+from sfumato.pictures import axes, dot_plots, of_regression
+from sfumato.pictures.description import Row
+from sfumato.pictures.results import LITTLE, Result, Results, by_estimate, even_writer, of_family
 from sfumato.shells import html_page, report, report_results
 
 
@@ -178,6 +179,75 @@ def test_numbers_that_differ_late_are_written_until_they_differ():
     assert axes.even([0.30005, 0.3000505, 0.300051]) == ["0.3000500", "0.3000505", "0.3000510"]
     assert axes.even([2.48e-5, 2.4801e-5]) == ["2.4800e-5", "2.4801e-5"]
     assert axes.even([0.0, 1e-5, 2e-5]) == ["0", "1e-5", "2e-5"]
+
+
+def test_a_picture_of_coefficients_is_not_said_to_leave_them_out():
+    rng = np.random.default_rng(5)
+    schema = sf.Schema(
+        {"age": sf.Number(18, 90), "smoker": sf.Boolean(), "visits": sf.Number(0, 9, integer=True)}, "visits"
+    )
+    table = {"age": rng.uniform(18, 90, 2_000), "smoker": rng.random(2_000) < 0.3, "visits": rng.poisson(2, 2_000)}
+    data = sf.Dataset.from_table(table, schema=schema)
+    texts = []
+    for terms in (["age", "age:smoker", "smoker"], ["age", "age^2", "smoker"]):
+        plan = sf.plan(sf.regression("poisson", schema, terms), data.n, epsilon=2.0, delta=1e-6, goal="estimate")
+        texts.append(report.page(sf.publish(plan, data)))
+    assert ["not drawn" in text for text in texts] == [False, True]
+    assert ["compares the ends" in text for text in texts] == [False, True]
+    assert "age and smoker enter through powers or products" in texts[0]
+    assert "age is not drawn: it enters through powers or products" in texts[1]
+    assert "Poisson regression of visits</h1>" in texts[0]
+
+
+def test_the_budget_of_the_receipt_is_shown_with_what_is_left(tmp_path):
+    schema = sf.Schema({"x": sf.Boolean()}, name="a schema", unit="person")
+    data = sf.Dataset.from_table({"x": [True, False] * 500}, schema=schema)
+    plan = sf.plan(sf.families.BetaBernoulli(1, 1), 1_000, epsilon=0.5, delta=1e-7, mechanism="noisy-statistics")
+    with sf.Ledger.open(tmp_path / "budget.db") as ledger:
+        ledger.register("survey 2025/26", epsilon=1.0, delta=1e-6, unit="person")
+        release = sf.publish(plan, data, ledger, name="survey 2025/26", request_id="a share")
+        left = ledger.spent("survey 2025/26").account.epsilon_left()
+    text = report.page(release, str(tmp_path / "budget.db"))
+    assert "Charged to “survey 2025/26” under request “a share”" in text
+    said = float(re.search(r"Left: epsilon ([\d.]+) at delta 1e-06", text).group(1))
+    assert left * 0.999 <= said <= left
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        (("2020-01-01", "2023-12-31"), ["2020-01-01", "2021-01-01", "2022-01-01", "2023-01-01"]),
+        (("2020-11-17", "2022-11-27"), ["2021-01-01", "2021-07-01", "2022-01-01", "2022-07-01"]),
+        (("1899-06-01", "1935-06-01"), ["1900-01-01", "1910-01-01", "1920-01-01", "1930-01-01"]),
+        (("2021-02-27", "2021-03-10"), None),
+    ],
+)
+def test_axes_of_dates_have_first_days_of_years_or_months(ends, expected):
+    column = sf.Date(*ends)
+    texts = [text for _, text in dot_plots.dates("day", column.lower, column.upper, column).ticks]
+    if expected is None:
+        assert 2 <= len(texts) <= 5
+        assert all(ends[0] <= text <= ends[1] for text in texts)
+    else:
+        assert texts == expected
+
+
+def test_long_numbers_of_an_axis_are_fewer():
+    assert [text for _, text in axes.linear("", 1.88e6, 2.16e6).ticks] == ["1,900,000", "2,000,000", "2,100,000"]
+    assert len(axes.linear("", 1.88, 2.16).ticks) > 3
+
+
+def test_alternative_texts_name_the_largest_effects_first():
+    rows = [Row("b", -3.0, detail="-3"), Row("c", 0.5, detail="0.5"), Row("north", 2.0, group="a", detail="2")]
+    assert of_regression.alt(rows, "Effects", ratio=False) == "Forest plot. Effects. b: -3; a: north: 2; c: 0.5."
+    ratios = [Row("b", 1.5, detail="1.5"), Row("c", 0.2, detail="0.2")]
+    assert of_regression.alt(ratios, "Ratios", ratio=True) == "Forest plot. Ratios. c: 0.2; b: 1.5."
+
+
+def test_an_alternative_text_of_few_rows_keeps_their_order():
+    rows = (Result("25 % quantile", 1.0), Result("50 % quantile", 2.0), Result("75 % quantile", 3.0))
+    text = dot_plots.alt(Results("quantiles of x", 0.9, rows, shown=lambda value: f"{value:g}"))
+    assert text == "Dot plot of quantiles of x. 25 % quantile 1; 50 % quantile 2; 75 % quantile 3."
 
 
 def test_a_table_that_does_not_fit_a_phone_scrolls_and_can_be_reached():

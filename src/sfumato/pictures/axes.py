@@ -10,6 +10,10 @@ from sfumato.pictures.description import Axis
 
 # Decimals beyond which a number is written with a power of ten.
 _MOST_DECIMALS = 6
+# Letters that stand side by side under the axis of a dot plot with long labels, measured in a figure of 6 inches.
+_MOST_LETTERS = 40
+# Numbers on an axis whose numbers are longer than that together.
+_FEW = 3
 
 
 def linear(name: str, low: float, high: float, count: int = 5) -> Axis:
@@ -17,7 +21,11 @@ def linear(name: str, low: float, high: float, count: int = 5) -> Axis:
     if not high > low:
         low, high = low - (abs(low) * 0.05 or 0.5), high + (abs(high) * 0.05 or 0.5)
     values = ticks(low, high, count)
-    return Axis(name, low, high, tuple(zip(values, even(values), strict=True)))
+    texts = even(values)
+    if sum(map(len, texts)) > _MOST_LETTERS:
+        values = ticks(low, high, _FEW)
+        texts = even(values)
+    return Axis(name, low, high, tuple(zip(values, texts, strict=True)))
 
 
 def logarithmic(name: str, low: float, high: float, most: int = 8) -> Axis:

@@ -14,7 +14,7 @@ from sfumato.shells.html_page import Cell, folded, table
 
 def results(release: Any, level: float, most: int) -> str:
     """The forest plot, the table of coefficients, folded where it is long, and notes."""
-    from sfumato.queries.range_effects import left_out
+    from sfumato.queries.range_effects import left_out, range_effects
 
     summary = release.summary(level)
     coefficients = summary.coefficients
@@ -23,10 +23,13 @@ def results(release: Any, level: float, most: int) -> str:
     facts = f"<p>{escape(f'{summary.title}; coefficients add up to the {link}.')}</p>"
     made = _table(release, coefficients, level)
     shown = made if len(coefficients.labels) <= most else folded(f"All {len(coefficients.labels)} coefficients", made)
-    others = _others(left_out(release.plan, release.schema)) if coefficients.intervals is not None else ""
+    drawn = bool(range_effects(release.plan, release.schema, release.labels))
+    others = _others(left_out(release.plan, release.schema), drawn) if coefficients.intervals is not None else ""
     compared = (
         '<p class="beside">The picture compares the ends of each column’s range, and levels with the one they are compared '
         "with; the table has coefficients for one unit of each column.</p>"
+        if drawn
+        else '<p class="beside">The picture and the table have the same coefficients.</p>'
     )
     return f"{facts}{svg.figure(of_regression.picture(release, level))}{others}{compared}{shown}{notes}"
 
@@ -73,14 +76,15 @@ def _placed(schema: Schema, label: str) -> tuple[str, str]:
     return "", label
 
 
-def _others(names: tuple[str, ...]) -> str:
-    """A paragraph on the columns that the picture leaves out, and why."""
+def _others(names: tuple[str, ...], drawn: bool) -> str:
+    """A paragraph on the columns without an effect of their own, and why; `drawn` where the picture has other columns' effects."""
     if not names:
         return ""
     one = len(names) == 1
     listed = names[0] if one else f"{', '.join(names[:-1])} and {names[-1]}"
+    left = f"{'is' if one else 'are'} not drawn: {'it enters' if one else 'they enter'}"
     return (
-        f"<p>{escape(listed)} {'is' if one else 'are'} not drawn: {'it enters' if one else 'they enter'} through powers or "
+        f"<p>{escape(listed)} {left if drawn else 'enters' if one else 'enter'} through powers or "
         f"products, so that {'its' if one else 'their'} effect depends on where {'it starts' if one else 'they start'}. Average "
         "effects over public rows: sfumato query effects.</p>"
     )
