@@ -170,6 +170,12 @@ def test_shares_by_group_stand_under_their_groups_with_the_groups_sizes():
     assert [row.estimate for row in rows] == release.estimate().ravel().tolist()
 
 
+def test_titles_name_what_the_picture_shows():
+    chain = report.page(sf.Release.from_bytes(stored("transitions")))
+    assert re.search(r"<h1>.*: probability of the next state \(", chain)
+    assert "We released the probability of the next state (" in chain
+
+
 def test_numbers_that_differ_late_are_written_until_they_differ():
     narrow = even_writer([Result("a", 0.3000502, 0.3000499, 0.3000505)])
     assert [narrow(0.3000499), narrow(0.3000505)] == ["0.30004990", "0.30005050"]
@@ -192,10 +198,10 @@ def test_a_picture_of_coefficients_is_not_said_to_leave_them_out():
     for terms in (["age", "age:smoker", "smoker"], ["age", "age^2", "smoker"]):
         plan = sf.plan(sf.regression("poisson", schema, terms), data.n, epsilon=2.0, delta=1e-6, goal="estimate")
         texts.append(report.page(sf.publish(plan, data)))
-    assert ["not drawn" in text for text in texts] == [False, True]
     assert ["compares the ends" in text for text in texts] == [False, True]
+    assert ["The picture shows the coefficients of the table." in text for text in texts] == [True, False]
     assert "age and smoker enter through powers or products" in texts[0]
-    assert "age is not drawn: it enters through powers or products" in texts[1]
+    assert "age enters through powers or products" in texts[1]
     assert "Poisson regression of visits</h1>" in texts[0]
 
 

@@ -49,7 +49,9 @@ def from_results(results: Results, date: Any = None, private: bool = True) -> Ro
     if not private:
         title = f"NOT PRIVATE: {title}"
     reference = 0.0 if min(ends) < 0 < max(ends) else None
-    return Rows(title, axis, rows, alt(results), reference, f"size of the group ({results.unit}s)" if sized else "")
+    return Rows(
+        title, axis, rows, alt(results), reference, f"size of the group (unit: {results.unit})" if sized else ""
+    )
 
 
 def alt(results: Results) -> str:

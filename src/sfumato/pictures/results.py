@@ -95,11 +95,11 @@ def of_family(release: Any, level: float = 0.9) -> Results:
         lower = upper = None
         middle, reason = release.mean().ravel(), str(error)
     sizes = _sizes(release, model, level)
+    labels = shown_labels(release)
+    each = len(labels) // len(model.levels) if isinstance(model, Grouped) else 1
     rows = []
-    # Quantities of one group: 1 for a rate or a mean, more for the shares of a category's levels.
-    each = len(middle) // len(model.levels) if isinstance(model, Grouped) else 1
-    for k, label in enumerate(shown_labels(release)):
-        group, text = _named(label, model, names, k // each)
+    for k, label in enumerate(labels):
+        group, text = _named(label, model, names)
         low, high = (None, None) if lower is None or upper is None else (float(lower[k]), float(upper[k]))
         row = Result(text, float(middle[k]), low, high, group, None if sizes is None else float(sizes[k // each]))
         rows.append(replace(row, little=_is_little(row, own, level)))
@@ -165,20 +165,27 @@ def _without_sign_of_zero(text: str) -> str:
     return text.removeprefix("-") if not text.strip("-0.") else text
 
 
-def _named(label: str, model: Any, names: Sequence[str], group: int) -> tuple[str, str]:
-    """(heading, label) without what is repeated in every label; `group` is the place of the row's group."""
+def _named(label: str, model: Any, names: Sequence[str]) -> tuple[str, str]:
+    """(heading, label) without what is repeated in every label."""
     if isinstance(model, Grouped):
-        level = f"{model.by}={model.levels[group]}"
-        # A group with several quantities is a heading over them.
-        if label.startswith(f"{level}: "):
-            return level.replace("=", " = ", 1), label.removeprefix(f"{level}: ")
-        return "", label.removeprefix(f"{model.by}=")
+        return _by_group(label, model)
     if isinstance(model, MarkovChain):
         after, _, before = label.partition(" | ")
         # The first state of a trajectory comes after none.
         return (f"after {before}", after.removeprefix("next=")) if before else ("first", label.removeprefix("first="))
     if label in ("theta", "mean", "log odds", "quantile") and names:
         return "", ", ".join(names)
+    return "", label
+
+
+def _by_group(label: str, model: Grouped) -> tuple[str, str]:
+    """(heading, label): the group is the label, or the heading where it has several numbers."""
+    for level in model.levels:
+        name = f"{model.by}={level}"
+        if label == name:
+            return "", str(level)
+        if label.startswith(f"{name}: "):
+            return f"{model.by} = {level}", label.removeprefix(f"{name}: ")
     return "", label
 
 

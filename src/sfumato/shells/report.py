@@ -15,6 +15,7 @@ from sfumato._version import __version__
 from sfumato.errors import ArgumentError
 from sfumato.ledger.account import shown_down
 from sfumato.models.model import LOSSES
+from sfumato.pictures.results import quantity_of
 from sfumato.shells import html_page, report_audit, report_protection, report_results
 from sfumato.shells.html_page import section
 from sfumato.shells.ledger_places import open_existing
@@ -72,12 +73,15 @@ def page(
 def _what(release: Any) -> str:
     """The model in a few words."""
     from sfumato.models.families.histogram import Histogram
+    from sfumato.models.networks.markov_chain import MarkovChain
     from sfumato.models.reading import FamilyOrGibbs, model_from_json
 
     model: FamilyOrGibbs = model_from_json(release.plan["model"])
     if model.summed == LOSSES:
         target = json.loads(release.schema["document"]).get("target")
         return f"{_kind(model.loss.regression_name)} regression" + (f" of {target}" if target else "")
+    if isinstance(model, MarkovChain):
+        return quantity_of(model, columns_read(release))
     if hasattr(model, "unshrunk"):
         return f"tables{_of(release)}"
     if isinstance(model, Histogram):
@@ -177,7 +181,7 @@ def methods(release: Any) -> str:
     clipping = clipping_in_words(release)
     clipped = f" {clipping[:1].upper()}{clipping[1:]}" if clipping else ""
     return (
-        f"We released {_what(release)} of {plan['n']:,} records (unit: {release.schema['unit']}) with Sfumato {__version__}, "
+        f"We released the {_what(release)} from {plan['n']:,} records (unit: {release.schema['unit']}) with Sfumato {__version__}, "
         f"mechanism '{plan['mechanism']}' ({numbers}), under {level}; neighbouring data sets have one {release.schema['unit']} "
         f"replaced and the same number of records. The guarantee is {guarantee.trust} ({guarantee.theorem}; {guarantee.source})."
         f"{clipped}"

@@ -23,15 +23,15 @@ def results(release: Any, level: float, most: int) -> str:
     facts = f"<p>{escape(f'{summary.title}; coefficients add up to the {link}.')}</p>"
     made = _table(release, coefficients, level)
     shown = made if len(coefficients.labels) <= most else folded(f"All {len(coefficients.labels)} coefficients", made)
-    drawn = bool(range_effects(release.plan, release.schema, release.labels))
-    others = _others(left_out(release.plan, release.schema), drawn) if coefficients.intervals is not None else ""
-    compared = (
-        '<p class="beside">The picture compares the ends of each column’s range, and levels with the one they are compared '
-        "with; the table has coefficients for one unit of each column.</p>"
-        if drawn
-        else '<p class="beside">The picture and the table have the same coefficients.</p>'
-    )
-    return f"{facts}{svg.figure(of_regression.picture(release, level))}{others}{compared}{shown}{notes}"
+    others = _others(left_out(release.plan, release.schema))
+    if range_effects(release.plan, release.schema, release.labels):
+        compared = (
+            '<p class="beside">The picture compares the ends of each column’s range, and levels with the one they are compared '
+            f"with; the table has coefficients for one unit of each column. {others}</p>"
+        )
+    else:
+        compared = f'<p class="beside">The picture shows the coefficients of the table. {others}</p>'
+    return f"{facts}{svg.figure(of_regression.picture(release, level))}{compared}{shown}{notes}"
 
 
 def _for_the_table(note: str) -> str:
@@ -76,15 +76,14 @@ def _placed(schema: Schema, label: str) -> tuple[str, str]:
     return "", label
 
 
-def _others(names: tuple[str, ...], drawn: bool) -> str:
-    """A paragraph on the columns without an effect of their own, and why; `drawn` where the picture has other columns' effects."""
+def _others(names: tuple[str, ...]) -> str:
+    """A paragraph on the columns that the picture leaves out, and why."""
     if not names:
         return ""
     one = len(names) == 1
     listed = names[0] if one else f"{', '.join(names[:-1])} and {names[-1]}"
-    left = f"{'is' if one else 'are'} not drawn: {'it enters' if one else 'they enter'}"
     return (
-        f"<p>{escape(listed)} {left if drawn else 'enters' if one else 'enter'} through powers or "
-        f"products, so that {'its' if one else 'their'} effect depends on where {'it starts' if one else 'they start'}. Average "
-        "effects over public rows: sfumato query effects.</p>"
+        f"{escape(listed)} {'enters' if one else 'enter'} through powers or products, so that {'its' if one else 'their'} effect "
+        f"depends on where {'it starts' if one else 'they start'} and is not drawn. Average effects over public rows: "
+        "sfumato query effects."
     )
