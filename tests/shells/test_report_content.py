@@ -11,8 +11,8 @@ import pytest
 import sfumato as sf
 from forging import stored
 from pages import pages
-from sfumato.pictures import axes, dot_plots, of_regression
-from sfumato.pictures.description import Row
+from sfumato.pictures import _svg_rows, axes, dot_plots, of_regression
+from sfumato.pictures.description import Row, Rows
 from sfumato.pictures.results import LITTLE, Result, Results, by_estimate, even_writer, of_family
 from sfumato.shells import html_page, report, report_results
 
@@ -168,6 +168,20 @@ def test_shares_by_group_stand_under_their_groups_with_the_groups_sizes():
     sizes = release.group_sizes().values
     assert [row.size for row in rows] == [sizes[0], sizes[0], sizes[1], sizes[1]]
     assert [row.estimate for row in rows] == release.estimate().ravel().tolist()
+
+
+def test_long_labels_are_broken_on_a_narrow_screen_and_shortened_only_after_three_lines():
+    long = "North Rhine and the adjoining districts of the old county"
+    endless = " ".join(["district"] * 60)
+
+    def texts(label: str, group: str) -> list[str]:
+        picture = Rows("t", axes.linear("x", 0, 1), (Row(label, 0.5, group=group, detail="0.5 (0.4 to 0.6)"),), "alt")
+        return re.findall(r"<text[^>]*>([^<]*)", "".join(_svg_rows.drawn(picture, 340)[1]))
+
+    shown = " ".join(texts(long, f"{long}, against {long}"))
+    assert f"{long}, against {long}" in shown
+    assert shown.count("…") == 0
+    assert sum("…" in text for text in texts(endless, "")) == 1
 
 
 def test_titles_name_what_the_picture_shows():
