@@ -184,6 +184,15 @@ def test_long_labels_are_broken_on_a_narrow_screen_and_shortened_only_after_thre
     assert sum("…" in text for text in texts(endless, "")) == 1
 
 
+def test_the_heading_of_the_texts_takes_no_room_from_the_plot():
+    rows = (Row("north", 0.5, 0.4, 0.6, detail="12"),)
+    pictures = [Rows("t", axes.linear("x", 0, 1), rows, "alt", detail=detail) for detail in ("size", "size " * 9)]
+    spans = [
+        re.search(r'x1="([\d.]+)" x2="([\d.]+)"', "".join(_svg_rows.drawn(each, 340)[1])).groups() for each in pictures
+    ]
+    assert spans[0] == spans[1]
+
+
 def test_titles_name_what_the_picture_shows():
     chain = report.page(sf.Release.from_bytes(stored("transitions")))
     assert re.search(r"<h1>.*: probability of the next state \(", chain)

@@ -28,7 +28,6 @@ _SCREEN = 25
 def drawn(picture: Rows, across: int) -> tuple[float, list[str]]:
     """(height, parts) of a dot plot that is `across` pixels wide."""
     details = max((width(row.detail) for row in picture.rows), default=0.0)
-    details = max(details, width(picture.detail)) if picture.detail or details else 0.0
     labels = max((width(row.label) + (_GAP if row.group else 0) for row in picture.rows), default=0.0)
     left = min(labels, _LABELS * across)
     right = min(details, _DETAILS * across)
@@ -41,7 +40,7 @@ def _beside(picture: Rows, across: int, left: float, right: float) -> tuple[floa
     """Labels on the left, texts on the right, all lines between."""
     place = scale(picture.x, left + _EDGE, right - _EDGE)
     top = _LINE + 6.0 if picture.detail else 4.0
-    texts = [written(picture.detail, across, _LINE - 4, "end", "soft")] if picture.detail else []
+    texts = [written(fitted(picture.detail, across), across, _LINE - 4, "end", "soft")] if picture.detail else []
     texts += _numbers(picture, place, top + 12, across) if len(picture.rows) > _SCREEN else []
     top += _AXIS - 4 if len(picture.rows) > _SCREEN else 0.0
     down, group, lines = top, "", []
