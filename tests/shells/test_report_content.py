@@ -11,7 +11,9 @@ import pytest
 import sfumato as sf
 from forging import stored
 from pages import pages
-from sfumato.pictures.results import LITTLE, Result, by_estimate, even_writer, of_family
+from sfumato.pictures import _svg_rows, axes, dot_plots, of_regression
+from sfumato.pictures.description import Row, Rows
+from sfumato.pictures.results import LITTLE, Result, Results, by_estimate, even_writer, of_family
 from sfumato.shells import html_page, report, report_results
 
 
@@ -150,6 +152,131 @@ def test_results_are_the_numbers_of_the_release():
         assert (row.lower, row.upper) == (lower[k], upper[k])
         assert row.estimate == release.estimate().ravel()[k]
         assert row.size == release.group_sizes(0.8).values[k]
+
+
+def test_shares_by_group_stand_under_their_groups_with_the_groups_sizes():
+    levels, groups = ["a: b", "c"], ["north", "x: y"]
+    schema = sf.Schema({"kind": sf.Category(levels), "place": sf.Category(groups)}, name="shares", unit="person")
+    table = {"kind": ["a: b"] * 300 + ["c"] * 700, "place": ["north", "x: y", "north", "north"] * 250}
+    data = sf.Dataset.from_table(table, schema=schema)
+    model = sf.grouped(sf.families.DirichletCategorical(levels), by="place", levels=groups)
+    release = sf.publish(sf.plan(model, data.n, epsilon=1.0, delta=1e-6), data)
+    rows = of_family(release).rows
+    assert [(row.group, row.label) for row in rows] == [
+        (f"place = {group}", level) for group in groups for level in levels
+    ]
+    sizes = release.group_sizes().values
+    assert [row.size for row in rows] == [sizes[0], sizes[0], sizes[1], sizes[1]]
+    assert [row.estimate for row in rows] == release.estimate().ravel().tolist()
+
+
+def test_long_labels_are_broken_on_a_narrow_screen_and_shortened_only_after_three_lines():
+    long = "North Rhine and the adjoining districts of the old county"
+    endless = " ".join(["district"] * 60)
+
+    def texts(label: str, group: str) -> list[str]:
+        picture = Rows("t", axes.linear("x", 0, 1), (Row(label, 0.5, group=group, detail="0.5 (0.4 to 0.6)"),), "alt")
+        return re.findall(r"<text[^>]*>([^<]*)", "".join(_svg_rows.drawn(picture, 340)[1]))
+
+    shown = " ".join(texts(long, f"{long}, against {long}"))
+    assert f"{long}, against {long}" in shown
+    assert shown.count("…") == 0
+    assert sum("…" in text for text in texts(endless, "")) == 1
+
+
+def test_the_heading_of_the_texts_takes_no_room_from_the_plot():
+    rows = (Row("north", 0.5, 0.4, 0.6, detail="12"),)
+    pictures = [Rows("t", axes.linear("x", 0, 1), rows, "alt", detail=detail) for detail in ("size", "size " * 9)]
+    spans = [
+        re.search(r'x1="([\d.]+)" x2="([\d.]+)"', "".join(_svg_rows.drawn(each, 340)[1])).groups() for each in pictures
+    ]
+    assert spans[0] == spans[1]
+
+
+def test_titles_name_what_the_picture_shows():
+    chain = report.page(sf.Release.from_bytes(stored("transitions")))
+    assert re.search(r"<h1>.*: probability of the next state \(", chain)
+    assert "We released the probability of the next state (" in chain
+
+
+def test_numbers_that_differ_late_are_written_until_they_differ():
+    narrow = even_writer([Result("a", 0.3000502, 0.3000499, 0.3000505)])
+    assert [narrow(0.3000499), narrow(0.3000505)] == ["0.30004990", "0.30005050"]
+    small = even_writer([Result("a", 2.498e-5, 2.466e-5, 2.529e-5)])
+    assert [small(2.466e-5), small(2.5e-5)] == ["2.466e-5", "2.500e-5"]
+    assert even_writer([Result("a", -0.1, -0.6, 0.4)])(-0.001) == "0.00"
+    assert axes.even([0.30005, 0.3000505, 0.300051]) == ["0.3000500", "0.3000505", "0.3000510"]
+    assert axes.even([2.48e-5, 2.4801e-5]) == ["2.4800e-5", "2.4801e-5"]
+    assert axes.even([0.0, 1e-5, 2e-5]) == ["0", "1e-5", "2e-5"]
+
+
+def test_a_picture_of_coefficients_is_not_said_to_leave_them_out():
+    rng = np.random.default_rng(5)
+    schema = sf.Schema(
+        {"age": sf.Number(18, 90), "smoker": sf.Boolean(), "visits": sf.Number(0, 9, integer=True)}, "visits"
+    )
+    table = {"age": rng.uniform(18, 90, 2_000), "smoker": rng.random(2_000) < 0.3, "visits": rng.poisson(2, 2_000)}
+    data = sf.Dataset.from_table(table, schema=schema)
+    texts = []
+    for terms in (["age", "age:smoker", "smoker"], ["age", "age^2", "smoker"]):
+        plan = sf.plan(sf.regression("poisson", schema, terms), data.n, epsilon=2.0, delta=1e-6, goal="estimate")
+        texts.append(report.page(sf.publish(plan, data)))
+    assert ["compares the ends" in text for text in texts] == [False, True]
+    assert ["The picture shows the coefficients of the table." in text for text in texts] == [True, False]
+    assert "age and smoker enter through powers or products" in texts[0]
+    assert "age enters through powers or products" in texts[1]
+    assert "Poisson regression of visits</h1>" in texts[0]
+
+
+def test_the_budget_of_the_receipt_is_shown_with_what_is_left(tmp_path):
+    schema = sf.Schema({"x": sf.Boolean()}, name="a schema", unit="person")
+    data = sf.Dataset.from_table({"x": [True, False] * 500}, schema=schema)
+    plan = sf.plan(sf.families.BetaBernoulli(1, 1), 1_000, epsilon=0.5, delta=1e-7, mechanism="noisy-statistics")
+    with sf.Ledger.open(tmp_path / "budget.db") as ledger:
+        ledger.register("survey 2025/26", epsilon=1.0, delta=1e-6, unit="person")
+        release = sf.publish(plan, data, ledger, name="survey 2025/26", request_id="a share")
+        left = ledger.spent("survey 2025/26").account.epsilon_left()
+    text = report.page(release, str(tmp_path / "budget.db"))
+    assert "Charged to “survey 2025/26” under request “a share”" in text
+    said = float(re.search(r"Left: epsilon ([\d.]+) at delta 1e-06", text).group(1))
+    assert left * 0.999 <= said <= left
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        (("2020-01-01", "2023-12-31"), ["2020-01-01", "2021-01-01", "2022-01-01", "2023-01-01"]),
+        (("2020-11-17", "2022-11-27"), ["2021-01-01", "2021-07-01", "2022-01-01", "2022-07-01"]),
+        (("1899-06-01", "1935-06-01"), ["1900-01-01", "1910-01-01", "1920-01-01", "1930-01-01"]),
+        (("2021-02-27", "2021-03-10"), None),
+    ],
+)
+def test_axes_of_dates_have_first_days_of_years_or_months(ends, expected):
+    column = sf.Date(*ends)
+    texts = [text for _, text in dot_plots.dates("day", column.lower, column.upper, column).ticks]
+    if expected is None:
+        assert 2 <= len(texts) <= 5
+        assert all(ends[0] <= text <= ends[1] for text in texts)
+    else:
+        assert texts == expected
+
+
+def test_long_numbers_of_an_axis_are_fewer():
+    assert [text for _, text in axes.linear("", 1.88e6, 2.16e6).ticks] == ["1,900,000", "2,000,000", "2,100,000"]
+    assert len(axes.linear("", 1.88, 2.16).ticks) > 3
+
+
+def test_alternative_texts_name_the_largest_effects_first():
+    rows = [Row("b", -3.0, detail="-3"), Row("c", 0.5, detail="0.5"), Row("north", 2.0, group="a", detail="2")]
+    assert of_regression.alt(rows, "Effects", ratio=False) == "Forest plot. Effects. b: -3; a: north: 2; c: 0.5."
+    ratios = [Row("b", 1.5, detail="1.5"), Row("c", 0.2, detail="0.2")]
+    assert of_regression.alt(ratios, "Ratios", ratio=True) == "Forest plot. Ratios. c: 0.2; b: 1.5."
+
+
+def test_an_alternative_text_of_few_rows_keeps_their_order():
+    rows = (Result("25 % quantile", 1.0), Result("50 % quantile", 2.0), Result("75 % quantile", 3.0))
+    text = dot_plots.alt(Results("quantiles of x", 0.9, rows, shown=lambda value: f"{value:g}"))
+    assert text == "Dot plot of quantiles of x. 25 % quantile 1; 50 % quantile 2; 75 % quantile 3."
 
 
 def test_a_table_that_does_not_fit_a_phone_scrolls_and_can_be_reached():

@@ -79,7 +79,7 @@ TEXTS = {
     "expected quantity": ("plan.expected.quantity", False),
     "expected unit": ("plan.expected.unit", False),
     "how it is expected": ("plan.expected.how", False),
-    "ledger": ("receipt.ledger", False),  # only the last part of its path is shown
+    "ledger": ("receipt.ledger", True),
     "request": ("receipt.request_id", True),
     "row": ("receipt.seq", True),
     "time": ("receipt.time", False),

@@ -12,6 +12,8 @@ from sfumato.pictures.description import Axis, Row, Rows
 # Pixels: a row, a heading, a row whose label stands above its line, and the numbers with the name of the axis.
 _ROW, _HEADING, _TALL, _AXIS = 24, 30, 42, 24
 _LINE = 17
+# Lines of a label that stands above its row.
+_MOST_LINES = 3
 # The largest share of the picture that labels and the texts at the end may take.
 _LABELS, _DETAILS = 0.4, 0.36
 # The least share that the plot between them takes, and its least width: below, it shows too little.
@@ -26,7 +28,6 @@ _SCREEN = 25
 def drawn(picture: Rows, across: int) -> tuple[float, list[str]]:
     """(height, parts) of a dot plot that is `across` pixels wide."""
     details = max((width(row.detail) for row in picture.rows), default=0.0)
-    details = max(details, width(picture.detail)) if picture.detail or details else 0.0
     labels = max((width(row.label) + (_GAP if row.group else 0) for row in picture.rows), default=0.0)
     # One pixel more, so that a rounding does not shorten the longest label.
     left = min(labels + 1, _LABELS * across)
@@ -40,7 +41,7 @@ def _beside(picture: Rows, across: int, left: float, right: float) -> tuple[floa
     """Labels on the left, texts on the right, all lines between."""
     place = scale(picture.x, left + _EDGE, right - _EDGE)
     top = _LINE + 6.0 if picture.detail else 4.0
-    texts = [written(picture.detail, across, _LINE - 4, "end", "soft")] if picture.detail else []
+    texts = [written(fitted(picture.detail, across), across, _LINE - 4, "end", "soft")] if picture.detail else []
     texts += _numbers(picture, place, top + 12, across) if len(picture.rows) > _SCREEN else []
     top += _AXIS - 4 if len(picture.rows) > _SCREEN else 0.0
     down, group, lines = top, "", []
@@ -80,13 +81,19 @@ def _above(picture: Rows, across: int) -> tuple[float, list[str]]:
     for row in picture.rows:
         if row.group != group:
             group = row.group
-            texts += [written(fitted(group, across / BOLD), 0, down + 18, "start", "strong", group)] if group else []
-            down += _HEADING - 4 if group else 0
+            for line in _lines(group, across / BOLD) if group else []:
+                texts.append(written(line, 0, down + 18, "start", "strong", group))
+                down += _LINE
+            down += _HEADING - 4 - _LINE if group else 0
         room = across - (width(row.detail) + _GAP if row.detail else 0)
         # A text that leaves too little room for the label goes on a line of its own.
         apart = bool(row.detail) and room < min(width(row.label), 0.35 * across)
         room = across if apart else room
-        texts.append(written(fitted(row.label, room), 0, down + 14, style=_soft(row), full=row.label))
+        label = _lines(row.label, room)
+        texts += [
+            written(line, 0, down + 14 + k * _LINE, style=_soft(row), full=row.label) for k, line in enumerate(label)
+        ]
+        down += _LINE * (len(label) - 1)
         if row.detail:
             down += _LINE if apart else 0
             texts.append(written(fitted(row.detail, across), across, down + 14, "end", "soft", row.detail))
@@ -96,6 +103,12 @@ def _above(picture: Rows, across: int) -> tuple[float, list[str]]:
     frame = _grid(picture, place, strips)
     named, bottom = _axis(picture, place, down, across, across / 2)
     return bottom, [*frame, *lines, *texts, *named]
+
+
+def _lines(text: str, room: float) -> list[str]:
+    """A label in lines that fit; one that needs too many is shortened in its middle."""
+    lines = wrapped(text, room)
+    return lines if len(lines) <= _MOST_LINES else [fitted(text, room)]
 
 
 def _soft(row: Row) -> str:

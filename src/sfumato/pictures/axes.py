@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from sfumato.pictures.description import Axis
 
 # Decimals beyond which a number is written with a power of ten.
 _MOST_DECIMALS = 6
+# Letters that stand side by side under the axis of a dot plot with long labels, measured in a figure of 6 inches.
+_MOST_LETTERS = 40
+# Numbers on an axis whose numbers are longer than that together.
+_FEW = 3
 
 
 def linear(name: str, low: float, high: float, count: int = 5) -> Axis:
@@ -16,7 +21,11 @@ def linear(name: str, low: float, high: float, count: int = 5) -> Axis:
     if not high > low:
         low, high = low - (abs(low) * 0.05 or 0.5), high + (abs(high) * 0.05 or 0.5)
     values = ticks(low, high, count)
-    return Axis(name, low, high, tuple(zip(values, even(values), strict=True)))
+    texts = even(values)
+    if sum(map(len, texts)) > _MOST_LETTERS:
+        values = ticks(low, high, _FEW)
+        texts = even(values)
+    return Axis(name, low, high, tuple(zip(values, texts, strict=True)))
 
 
 def logarithmic(name: str, low: float, high: float, most: int = 8) -> Axis:
@@ -59,11 +68,28 @@ def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
 
 
 def even(values: Sequence[float]) -> list[str]:
-    """Numbers of one axis or column with the same decimals, as few as show all of them exactly to six significant digits."""
-    if any(value != 0 and not 1e-4 <= abs(value) < 1e9 for value in values):
-        return [number(value) for value in values]
+    """Numbers of one axis or column with the same decimals, as few as show all of them exactly to six significant digits.
+
+    Numbers that six digits do not tell apart get as many as their distances need.
+    """
+    scaled = any(value != 0 and not 1e-4 <= abs(value) < 1e9 for value in values)
     needed = max((_decimals(value) for value in values), default=0)
-    return [f"{value:,.{needed}f}" for value in values]
+    texts = [number(value) for value in values] if scaled else [f"{value:,.{needed}f}" for value in values]
+    different = sorted(set(values))
+    if len(set(texts)) == len(different):
+        return texts
+    # The digits of the smallest distance, counted from the largest number or from the decimal point.
+    place = -math.floor(math.log10(min(right - left for left, right in pairwise(different))) + 1e-9)
+    if scaled:
+        largest = max(abs(value) for value in values)
+        return [scientific(value, max(0, math.floor(math.log10(largest)) + place)) for value in values]
+    return [f"{value:,.{max(0, place)}f}" for value in values]
+
+
+def scientific(value: float, decimals: int) -> str:
+    """A number as its mantissa with so many decimals and a power of ten: 2.50e-5; 0 is "0"."""
+    mantissa, power = f"{value:.{decimals}e}".split("e")
+    return f"{mantissa}e{int(power)}" if value else "0"
 
 
 def _decimals(value: float) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from sfumato.pictures import axes
 from sfumato.pictures.description import Axis, Row, Rows
@@ -10,8 +13,12 @@ from sfumato.pictures.results import LITTLE, Result, Results
 
 # Rows that an alternative text names from each end.
 _NAMED = 2
-# Days of a year: tick marks of dates are moved to the nearest day.
-_TICKS = 4
+# Most tick marks of an axis of dates: a date takes ten letters.
+_TICKS = 5
+# Fewer do not show the scale.
+_FEWEST = 2
+# Months between tick marks, from decades down to single months.
+_MONTHS = (120, 60, 24, 12, 6, 3, 1)
 
 
 def from_results(results: Results, date: Any = None, private: bool = True) -> Rows:
@@ -42,13 +49,15 @@ def from_results(results: Results, date: Any = None, private: bool = True) -> Ro
     if not private:
         title = f"NOT PRIVATE: {title}"
     reference = 0.0 if min(ends) < 0 < max(ends) else None
-    return Rows(title, axis, rows, alt(results), reference, f"size of the group ({results.unit}s)" if sized else "")
+    return Rows(
+        title, axis, rows, alt(results), reference, f"size of the group (unit: {results.unit})" if sized else ""
+    )
 
 
 def alt(results: Results) -> str:
     """The picture in words: how many rows, the largest and the smallest."""
     ranked = sorted(results.rows, key=lambda row: -row.estimate)
-    shown = ranked if len(ranked) <= 2 * _NAMED else [*ranked[:_NAMED], *ranked[-_NAMED:]]
+    shown = results.rows if len(ranked) <= 2 * _NAMED else [*ranked[:_NAMED], *ranked[-_NAMED:]]
     listed = "; ".join(
         f"{row.group} {row.label} {results.shown(row.estimate)}".strip() + _ends(row, results) for row in shown
     )
@@ -67,7 +76,26 @@ def _detail(row: Result, results: Results) -> str:
 
 
 def dates(name: str, low: float, high: float, date: Any) -> Axis:
-    """An axis of days with dates at its ticks."""
-    count = min(_TICKS, max(int(high - low), 1))
-    values = sorted({round(low + (high - low) * (k + 0.5) / count) for k in range(count)})
+    """An axis of days: first days of years or months as ticks where two of them fit, else days at even distances."""
+    values = _firsts(low, high) or _days(low, high)
     return Axis(name, low, high, tuple((float(value), date.shown(float(value))) for value in values))
+
+
+def _firsts(low: float, high: float) -> list[int]:
+    """Days since 1970-01-01 that begin a year, a half, a quarter or a month, at the finest step that gives few enough."""
+    chosen: list[int] = []
+    for months in _MONTHS:
+        first, last = (np.datetime64(math.floor(end), "D").astype("M8[M]").astype(int) for end in (low, high))
+        # Months since 1970 are counted from January, so that multiples of 12 begin years.
+        begun = range(-(-int(first) // months) * months, int(last) + 1, months)
+        days = [int(np.datetime64(month, "M").astype("M8[D]").astype(int)) for month in begun]
+        inside = [day for day in days if low <= day <= high]
+        if len(inside) > _TICKS:
+            break
+        chosen = inside
+    return chosen if len(chosen) >= _FEWEST else []
+
+
+def _days(low: float, high: float) -> list[int]:
+    count = min(_TICKS - 1, max(int(high - low), 1))
+    return sorted({round(low + (high - low) * (k + 0.5) / count) for k in range(count)})

@@ -21,6 +21,8 @@ from sfumato.schema.coding import chosen_reference
 _FARTHEST = math.log(1e4)
 # Fewer numbers on an axis do not show its scale.
 _TICKS = 3
+# Effects that an alternative text names.
+_NAMED = 4
 
 
 def picture(release: Any, level: float = 0.9) -> Rows:
@@ -45,13 +47,14 @@ def picture(release: Any, level: float = 0.9) -> Rows:
     axis, shown = _axis(rows, ratio, target)
     spelled = tuple(_in_ratios(row) if ratio else row for row in rows)
     write = _writer(rows, ratio)
-    detailed = tuple(replace(row, detail=_detail(row, write)) for row in spelled)
+    # Coefficients are for one unit of each column, and so of very different sizes: each has the digits of its own interval.
+    detailed = tuple(replace(row, detail=_detail(row, write if effects else _writer([row], None))) for row in spelled)
     what = f"{ratio[:1].upper()}{ratio[1:]}s" if ratio else "Effects" if effects else "Coefficients"
     title = f"{what} for {target.partition(' of ')[2] or target}"
     title += f", with {100 * level:g} % intervals" if table.intervals is not None else ""
     head = title if release.private else f"NOT PRIVATE: {title}"
     shown += " (interval)" if table.intervals is not None else ""
-    return Rows(head, axis, detailed, _alt(detailed, head), 1.0 if ratio else 0.0, shown)
+    return Rows(head, axis, detailed, alt(detailed, head, bool(ratio)), 1.0 if ratio else 0.0, shown)
 
 
 def _sorted(rows: Sequence[Row]) -> list[Row]:
@@ -123,8 +126,12 @@ def _detail(row: Row, write: Any) -> str:
     return f"{write(row.middle)}{ends}{f', {LITTLE}' if row.faint else ''}"
 
 
-def _alt(rows: Sequence[Row], title: str) -> str:
-    order = np.argsort([-abs(math.log(row.middle)) if row.middle > 0 else 0.0 for row in rows])
-    listed = "; ".join(f"{rows[k].group} {rows[k].label}: {rows[k].detail}".strip() for k in order[:4])
-    more = f" The largest of {len(rows)}:" if len(rows) > 4 else ""
+def alt(rows: Sequence[Row], title: str, ratio: bool) -> str:
+    """The picture in words: the largest effects, of ratios those farthest from 1."""
+    sizes = [abs(math.log(row.middle)) if ratio and row.middle > 0 else abs(row.middle) for row in rows]
+    order = np.argsort([-size for size in sizes], kind="stable")
+    listed = "; ".join(
+        ": ".join(part for part in (rows[k].group, rows[k].label, rows[k].detail) if part) for k in order[:_NAMED]
+    )
+    more = f" The largest of {len(rows)}:" if len(rows) > _NAMED else ""
     return f"Forest plot. {title}.{more} {listed}."

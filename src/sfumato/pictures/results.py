@@ -15,6 +15,7 @@ from sfumato.models.families import BetaBernoulli, BetaBinomial, BoundedMean, Di
 from sfumato.models.grouped import Grouped
 from sfumato.models.networks.markov_chain import MarkovChain
 from sfumato.models.reading import model_from_json
+from sfumato.pictures.axes import scientific
 from sfumato.wording import columns_read, date_of_release, shown_labels
 
 # Words beside a number whose interval is too wide to say much.
@@ -30,6 +31,8 @@ _ORDERED = re.compile(r"^[\[(<>≤≥]?\s*-?\d")
 # Digits of an error that are written.
 _DIGITS = 2
 _MOST_DECIMALS = 7
+# Numbers below this are written with a power of ten where they need more decimals than that; Python's own repr changes here too.
+_SMALL = 1e-4
 # Columns of a trajectory that are named one by one.
 _LISTED = 3
 
@@ -150,9 +153,16 @@ def even_decimals(halves: Sequence[float], values: Sequence[float]) -> Callable[
     # Narrow outliers would give all others digits that mean nothing: the lower quarter decides.
     scale = float(np.quantile(known, 0.25)) if known else 0.01 * max((abs(value) for value in values), default=1.0)
     decimals = max(0, _DIGITS - 1 - math.floor(math.log10(scale))) if scale > 0 else 3
-    if decimals > _MOST_DECIMALS:
-        return lambda value: f"{value:.3g}"
-    return lambda value: f"{value + 0.0:,.{decimals}f}"
+    largest = max((abs(value) for value in values), default=0.0)
+    if decimals > _MOST_DECIMALS and 0 < largest < _SMALL:
+        digits = max(0, decimals + math.floor(math.log10(largest)))
+        return lambda value: scientific(value, digits)
+    return lambda value: _without_sign_of_zero(f"{value:,.{decimals}f}")
+
+
+def _without_sign_of_zero(text: str) -> str:
+    """The text of a number; a number that is rounded to 0 has no sign."""
+    return text.removeprefix("-") if not text.strip("-0.") else text
 
 
 def _named(label: str, model: Any, names: Sequence[str]) -> tuple[str, str]:

@@ -13,7 +13,9 @@ from typing import Any
 
 from sfumato._version import __version__
 from sfumato.errors import ArgumentError
+from sfumato.ledger.account import shown_down
 from sfumato.models.model import LOSSES
+from sfumato.pictures.results import quantity_of
 from sfumato.shells import html_page, report_audit, report_protection, report_results
 from sfumato.shells.html_page import section
 from sfumato.shells.ledger_places import open_existing
@@ -70,15 +72,26 @@ def page(
 
 def _what(release: Any) -> str:
     """The model in a few words."""
+    from sfumato.models.families.histogram import Histogram
+    from sfumato.models.networks.markov_chain import MarkovChain
     from sfumato.models.reading import FamilyOrGibbs, model_from_json
 
     model: FamilyOrGibbs = model_from_json(release.plan["model"])
     if model.summed == LOSSES:
         target = json.loads(release.schema["document"]).get("target")
-        return f"{model.loss.regression_name} regression" + (f" of {target}" if target else "")
+        return f"{_kind(model.loss.regression_name)} regression" + (f" of {target}" if target else "")
+    if isinstance(model, MarkovChain):
+        return quantity_of(model, columns_read(release))
     if hasattr(model, "unshrunk"):
         return f"tables{_of(release)}"
+    if isinstance(model, Histogram):
+        return f"histogram{_of(release)}"
     return model.quantity.removesuffix(" of a group of average size") + _of(release)
+
+
+def _kind(name: str) -> str:
+    """The kind of a regression as it is written within a sentence: a name and an abbreviation keep their capitals."""
+    return {"poisson": "Poisson", "svm": "SVM"}.get(name, name)
 
 
 def _of(release: Any) -> str:
@@ -143,13 +156,20 @@ def _budget(release: Any, ledger: str | None, witness: Path | None) -> str:
             "This release was charged to no ledger: nothing here says what else was released about the same records."
         )
     else:
-        charge = f"Charged to {Path(str(receipt['ledger'])).name} under request {receipt['request_id']}, entry {receipt['seq']}."
+        charge = f"Charged to “{receipt['ledger']}” under request “{receipt['request_id']}”, entry {receipt['seq']}."
     if ledger is None:
         return f"<p>{escape(charge)}</p>"
     with open_existing(ledger, witness) as book:
-        name = release.schema["name"]
-        state = str(book.spent(name)) if name in book.names() else f"{name!r} is not registered in this ledger."
+        name = str(release.schema["name"] if receipt is None else receipt["ledger"])
+        state = _state(book, name) if name in book.names() else f"{name!r} is not registered in this ledger."
     return f"<p>{escape(charge)}</p><pre>{escape(state)}</pre>"
+
+
+def _state(book: Any, name: str) -> str:
+    """What is spent of a budget and what is left, each as an epsilon at the registered delta."""
+    spent = book.spent(name)
+    left = shown_down(spent.account.epsilon_left())
+    return f"{spent}\nLeft: epsilon {left} at delta {spent.delta:g} for everything to come."
 
 
 def methods(release: Any) -> str:
@@ -161,7 +181,7 @@ def methods(release: Any) -> str:
     clipping = clipping_in_words(release)
     clipped = f" {clipping[:1].upper()}{clipping[1:]}" if clipping else ""
     return (
-        f"We released {_what(release)} of {plan['n']:,} records (unit: {release.schema['unit']}) with Sfumato {__version__}, "
+        f"We released the {_what(release)} from {plan['n']:,} records (unit: {release.schema['unit']}) with Sfumato {__version__}, "
         f"mechanism '{plan['mechanism']}' ({numbers}), under {level}; neighbouring data sets have one {release.schema['unit']} "
         f"replaced and the same number of records. The guarantee is {guarantee.trust} ({guarantee.theorem}; {guarantee.source})."
         f"{clipped}"

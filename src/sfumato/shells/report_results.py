@@ -57,7 +57,7 @@ def numbers(rows: Results) -> str:
 
 def _caption(rows: Results, sized: bool) -> str:
     """What the table shows, as a sentence."""
-    sizes = f"; sizes are noisy counts of {rows.unit}s" if sized else ""
+    sizes = f"; sizes are noisy counts (unit: {rows.unit})" if sized else ""
     return f"{rows.quantity[:1].upper()}{rows.quantity[1:]}{sizes}"
 
 
