@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,8 +12,10 @@ import pytest
 import sfumato as sf
 from forging import stored
 from pages import pages
-from sfumato.pictures import _svg_rows, axes, dot_plots, of_regression
+from sfumato.pictures import _svg_rows, axes, dot_plots, of_regression, svg
+from sfumato.pictures import results as results_room
 from sfumato.pictures.description import Row, Rows
+from sfumato.pictures.dot_plots import from_results
 from sfumato.pictures.results import LITTLE, Result, Results, by_estimate, even_writer, of_family
 from sfumato.shells import html_page, report, report_results
 
@@ -74,13 +77,15 @@ def test_groups_are_sorted_by_their_estimates_and_have_sizes(means):
     assert not any("region=" in cell for row in table for cell in row)
 
 
-def test_little_known_stands_beside_its_number(means):
-    """The third region holds about one person: its mean is as good as unknown, and its own row says so."""
-    rows = Tables(means).rows
-    start = rows.index(["region", "estimate", "90 % interval", "size"])
-    named = [row[0] for row in rows[start + 1 : start + 5] if LITTLE in row[0]]
-    assert named == [f"{pages.REGIONS[2]} {LITTLE}"]
-    assert means.count(LITTLE) >= 4  # the table, the picture in its two forms, and what it means
+def test_little_known_stands_beside_its_number():
+    """Two means within bounds from 0 to 10: one has an interval over most of them, and its own row says so."""
+    model = sf.families.BoundedMean(0, 10)
+    known, unknown = Result("north", 4.0, 3.5, 4.5), Result("south", 5.0, 0.5, 9.5)
+    rows = [replace(row, little=results_room._is_little(row, model, 0.9)) for row in (known, unknown)]
+    text = report_results.numbers(Results("mean of x by g", 0.9, tuple(rows), "", str))
+    assert [row[0] for row in Tables(text).rows[1:]] == ["north", f"south {LITTLE}"]
+    picture = svg.figure(from_results(Results("mean of x by g", 0.9, tuple(rows), "", str)))
+    assert picture.count(LITTLE) == 2, "in both forms of the picture"
 
 
 def test_bounds_stand_between_the_picture_and_the_table(means):
