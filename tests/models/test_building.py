@@ -166,3 +166,13 @@ def test_a_schema_without_target_is_refused_with_how_to_choose_one():
             sf.errors.ArgumentError, match=r"needs labels: declare target=.* or choose a column by schema\.with_target"
         ):
             refused()
+
+
+@pytest.mark.parametrize(("wide", "times"), [(0.09, "100"), (0.004, "1,000"), (2e-5, "100,000")])
+def test_a_linear_regression_in_units_that_are_too_large_is_refused_before_anything_is_paid(wide, times):
+    """Below a range of 0.1 the prior outweighs the records; at 0.001 every interval would be nan, after the charge."""
+    columns = {"x": sf.Number(0, 1), "y": sf.Number(2, 2 + wide)}
+    with pytest.raises(sf.errors.ArgumentError, match=f"target .y. are only .* multiplied by {times}\\."):
+        sf.regression("linear", sf.Schema(columns, target="y"), ["x"])
+    columns["y"] = sf.Number(2, 2.11)
+    assert sf.regression("linear", sf.Schema(columns, target="y"), ["x"]).dimension == 2
