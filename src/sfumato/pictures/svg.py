@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from sfumato.pictures import _svg_chart, _svg_graph, _svg_rows, look
-from sfumato.pictures._svg_text import wrapped, written
+from sfumato.pictures._svg_text import harmless, wrapped, written
 from sfumato.pictures.description import Chart, Graph, Panels, Picture, Rows
 
 # Pixels: the text of a report on a screen, and on a phone that is 390 wide.
@@ -26,7 +26,7 @@ svg.wide-form {{ width:100%; }} svg.narrow-form {{ display:none; width:100%; max
 def figure(picture: Picture) -> str:
     """A <figure> with its title and the picture in two forms, of which the page's style shows one."""
     forms = "".join(_form(picture, across, name) for across, name in ((WIDE, "wide-form"), (NARROW, "narrow-form")))
-    return f"<figure><figcaption>{escape(picture.title)}</figcaption>{forms}</figure>"
+    return harmless(f"<figure><figcaption>{escape(picture.title)}</figcaption>{forms}</figure>")
 
 
 def standalone(picture: Picture, across: int = WIDE) -> str:
@@ -40,7 +40,7 @@ def standalone(picture: Picture, across: int = WIDE) -> str:
         f"{look.COLOUR_STYLE}{look.SVG_STYLE} svg .title {{ font-size:{look.LETTER + 3}px; font-weight:600; }} "
         "svg .sheet { fill:var(--paper); }"
     )
-    return (
+    return harmless(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high:.0f}" width="{wide}" height="{high:.0f}" '
         f'role="img" aria-label="{escape(picture.alt)}"><title>{escape(picture.title)}</title><style>{style}</style>'
         f'<rect class="sheet" width="{wide}" height="{high:.0f}"/><g transform="translate({_MARGIN} {_MARGIN})">{title}'
