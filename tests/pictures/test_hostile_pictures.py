@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
-from sfumato.pictures import axes, svg
+import sfumato as sf
+from effort import sized
+from sfumato.models.grouped import Grouped
 from sfumato.pictures import _svg_text as texts
+from sfumato.pictures import axes, of_regression, svg
 from sfumato.pictures.description import Axis, Chart, Dots, Graph, Node, Row, Rows
+from sfumato.pictures.of_release import pictures
+from sfumato.pictures.results import even_decimals, fixed, interval, of_family
 from sfumato.shells import html_page
 
 # Controls, a reordering mark, a zero-width space, a lone surrogate and a code point that is no character.
@@ -47,3 +53,137 @@ def test_a_long_text_is_shortened_without_trying_every_length(monkeypatch):
     short = texts.fitted("i" * 20_000, 100.0)
     assert len(measured) < 20_000 + 40 * 40
     assert texts.width(short) <= 100.0 < texts.width(short + "i")
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1_000_000.0, 1_000_002.0), (1.234e9, 1.234e9 + 100), (0.0, 1.0), (0.12345671, 0.12345679)]
+)
+def test_no_two_numbers_of_an_axis_are_written_alike(low, high):
+    ticks = axes.linear("x", low, high).ticks
+    assert len({text for _, text in ticks}) == len(ticks) >= 4
+    for value, text in ticks:
+        assert float(text.replace(",", "")) == pytest.approx(value, abs=0.01 * (high - low))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (999.4, "999"),
+        (999.6, "1,000"),
+        (float("inf"), "infinity"),
+        (-float("inf"), "-infinity"),
+        (float("nan"), "not a number"),
+    ],
+)
+def test_numbers_at_the_edges_of_the_usual_notation(value, text):
+    assert axes.number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.004, "0.004"),
+        (-0.004, "-0.004"),
+        (0.0004, "0.0004"),
+        (-1e-12, "0.00"),
+        (1e-12, "0.00"),
+        (-0.0, "0.00"),
+        (1234.5, "1,234.50"),
+    ],
+)
+def test_no_number_is_written_as_zero_or_minus_zero(value, text):
+    assert fixed(2)(value) == text
+
+
+def test_a_narrow_interval_among_wide_ones_has_two_different_ends():
+    write = even_decimals([0.2, 0.2, 0.2, 0.2, 0.0005], [])
+    assert interval(0.1, 0.5, write) == "0.10 to 0.50"
+    assert interval(0.9962, 0.9991, write) == "0.9962 to 0.9991"
+    assert interval(0.0005, 0.0015, write) == "0.0005 to 0.0015"
+    assert interval(0.3, 0.3, write) == "0.30 to 0.30"
+    assert interval(1.0, 2.0, lambda day: "2020-02-03") == "2020-02-03 to 2020-02-03", "days are not written as numbers"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(0.996, "0.996"), (1.004, "1.004"), (1.0, "1.00"), (0.99996, "1.00"), (2.345, "2.35"), (0.031, "0.031"), (12_345.0, "12,345"),
+     (3.2e8, "3.2e+08")],
+)  # fmt: skip
+def test_a_ratio_is_never_rounded_to_no_effect(ratio, text):
+    assert of_regression._ratio_in_words(np.log(ratio)) == text
+    assert of_regression._ratio_in_words(900.0) == "above 1e+304"
+
+
+N = 400
+LEVELS = ("a", "a: u", "b")
+
+
+def test_groups_are_named_by_their_place_whatever_their_names_hold():
+    rng = np.random.default_rng(3)
+    columns = {"g": sf.Category(list(LEVELS)), "x": sf.Category(["u", "v", "w"])}
+    schema = sf.Schema(columns, name="s")
+    table = {
+        "g": np.array(LEVELS, dtype=object)[rng.integers(0, 3, N)],
+        "x": np.array(list("uvw"))[rng.integers(0, 3, N)],
+    }
+    model = Grouped(sf.families.DirichletCategorical(["u", "v", "w"]), "g", LEVELS)
+    release = sf.publish(sf.plan(model, N, 5.0, 1e-6), sf.Dataset.from_table(table, schema=schema))
+    rows = of_family(release).rows
+    assert [(row.group, row.label) for row in rows] == [(f"g = {level}", x) for level in LEVELS for x in "uvw"]
+    assert [row.estimate for row in rows] == release.estimate().ravel().tolist()
+    assert [row.size for row in rows] == np.repeat(release.group_sizes().values, 3).tolist()
+
+
+def _regression(kind, target, n, epsilon):
+    rng = np.random.default_rng(4)
+    table = {
+        "age": rng.uniform(18, 90, n), "region": rng.choice(["north", "south"], n), "region=old": rng.uniform(0, 1, n),
+        "ill": rng.random(n) < 0.4, "pay": rng.uniform(0, 100, n),
+    }  # fmt: skip
+    columns = {
+        "age": sf.Number(18, 90), "region": sf.Category(["north", "south"]), "region=old": sf.Number(0, 1), "ill": sf.Boolean(),
+        "pay": sf.Number(0, 100),
+    }  # fmt: skip
+    table["pay"] = np.clip(20 + 0.5 * table["age"] - 10 * table["ill"] + rng.normal(0, 2, n), 0, 100)
+    names = ["age", "region", "region=old", *(["ill"] if target != "ill" else [])]
+    kept = [*names, target]
+    schema = sf.Schema({name: columns[name] for name in kept}, target=target, name="s")
+    plan = sf.plan(sf.regression(kind, schema, names), n, epsilon, 1e-6, goal="estimate")
+    return sf.publish(plan, sf.Dataset.from_table({name: table[name] for name in kept}, schema=schema))
+
+
+def test_the_words_name_the_largest_effects_first():
+    release = _regression("linear", "pay", sized(2_000, 5_000), 4.0)
+    picture = pictures(release)[0]
+    # 36 for the whole range of ages, -10 for the ill; the two others are 0.
+    assert (
+        picture.alt.index("age, 18 to 90: 3")
+        < picture.alt.index("ill, yes against no: -")
+        < picture.alt.index("region")
+    )
+
+
+def test_a_column_with_an_equals_sign_is_no_level():
+    picture = pictures(_regression("linear", "pay", sized(2_000, 5_000), 4.0))[0]
+    places = {(row.group, row.label) for row in picture.rows}
+    assert {("", "region=old, 0 to 1"), ("region, against north", "south")} <= places
+
+
+def test_ends_beyond_the_axis_are_written_and_the_axis_says_so():
+    release = _regression("logistic", "ill", sized(300, 500), 0.02)
+    picture = pictures(release, 0.9999)[0]
+    row = next(row for row in picture.rows if row.label.startswith("age"))
+    contrast = release.contrast({"age": 72.0}, 0.9999)
+    assert contrast.upper > np.log(1e4), "this release knows so little that its interval leaves the axis"
+    assert row.upper == pytest.approx(1e4)
+    assert f"to {of_regression._ratio_in_words(contrast.upper)})" in row.detail
+    assert "10,000)" not in row.detail
+    assert "cut at 1e-4 and 1e4" in picture.x.name
+
+
+def test_the_words_of_a_picture_warn_of_a_seeded_release():
+    x = Axis("x", 0.0, 1.0)
+    seeded = Rows("NOT PRIVATE: a rate", x, (Row("rate", 0.5),), "One rate.")
+    assert svg.standalone(seeded).count('aria-label="NOT PRIVATE. One rate."') == 1
+    assert svg.figure(seeded).count('aria-label="NOT PRIVATE. One rate."') == 2
+    assert "NOT PRIVATE" not in svg.figure(Rows("a rate", x, (Row("rate", 0.5),), "One rate."))

@@ -7,8 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from sfumato.pictures.description import Axis
 
+# From here on three digits would be written with a power of ten.
+_THREE_DIGITS = 999.5
 # Decimals beyond which a number is written with a power of ten.
 _MOST_DECIMALS = 6
+# Decimals at which numbers of one axis are different, if any are: a float64 has 15 digits.
+_FINEST = 15
 
 
 def linear(name: str, low: float, high: float, count: int = 5) -> Axis:
@@ -61,9 +65,16 @@ def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
 def even(values: Sequence[float]) -> list[str]:
     """Numbers of one axis or column with the same decimals, as few as show all of them exactly to six significant digits."""
     if any(value != 0 and not 1e-4 <= abs(value) < 1e9 for value in values):
-        return [number(value) for value in values]
-    needed = max((_decimals(value) for value in values), default=0)
-    return [f"{value:,.{needed}f}" for value in values]
+        texts = [number(value) for value in values]
+    else:
+        needed = max((_decimals(value) for value in values), default=0)
+        texts = [f"{value:,.{needed}f}" for value in values]
+    # Numbers that lie close together far from 0 need more digits than that.
+    for decimals in range(_FINEST + 1):
+        if len(set(texts)) == len(set(values)):
+            break
+        texts = [f"{value:,.{decimals}f}" for value in values]
+    return texts
 
 
 def _decimals(value: float) -> int:
@@ -74,7 +85,9 @@ def _decimals(value: float) -> int:
 
 def number(value: float) -> str:
     """A number in its usual notation: 0.05, 300, 1e-6."""
+    if not math.isfinite(value):
+        return {math.inf: "infinity", -math.inf: "-infinity"}.get(value, "not a number")
     if value != 0 and not 1e-3 <= abs(value) < 1e5:
         mantissa, power = f"{value:.2e}".split("e")
         return f"{float(mantissa):g}e{int(power)}"
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) < _THREE_DIGITS else f"{value:,.0f}"

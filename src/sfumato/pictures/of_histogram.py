@@ -44,4 +44,4 @@ def picture(release: Any, results: Results) -> Chart:
     title = f"Histogram of {name}{results.with_intervals}"
     marks = (Bars(bars, 0, "estimate"), *((Whiskers(spans, 0, results.interval_name),) if spans else ()))
     head = title if release.private else f"NOT PRIVATE: {title}"
-    return Chart(head, across, up, marks, alt(results).replace("Dot plot", "Histogram"))
+    return Chart(head, across, up, marks, alt(results).replace("Dot plot", "Histogram", 1))

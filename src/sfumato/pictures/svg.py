@@ -15,6 +15,9 @@ _MARGIN, _TITLE = 16, 22
 # The screen at which the narrow form is chosen.
 SWITCH = 720
 
+# The beginning of the title of a picture that protects nobody (`wording.notice`).
+_WARNING = "NOT PRIVATE"
+
 # The CSS that chooses one of the two forms; print takes the wide one.
 CHOICE_STYLE = f"""
 figure {{ margin:1rem 0; }} figcaption {{ font-weight:bold; margin:0 0 .4rem; overflow-wrap:anywhere; }}
@@ -42,7 +45,7 @@ def standalone(picture: Picture, across: int = WIDE) -> str:
     )
     return harmless(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high:.0f}" width="{wide}" height="{high:.0f}" '
-        f'role="img" aria-label="{escape(picture.alt)}"><title>{escape(picture.title)}</title><style>{style}</style>'
+        f'role="img" aria-label="{_said(picture)}"><title>{escape(picture.title)}</title><style>{style}</style>'
         f'<rect class="sheet" width="{wide}" height="{high:.0f}"/><g transform="translate({_MARGIN} {_MARGIN})">{title}'
         f'<g transform="translate(0 {top})">{"".join(parts)}</g></g></svg>\n'
     )
@@ -59,6 +62,12 @@ def drawn(picture: Picture, across: int) -> tuple[float, list[str]]:
     return _stacked(picture, across)
 
 
+def _said(picture: Picture) -> str:
+    """The picture in words, with the warning of a seeded release, which stands in its title."""
+    warned = picture.title.startswith(_WARNING) and _WARNING not in picture.alt
+    return escape(f"{_WARNING}. {picture.alt}" if warned else picture.alt)
+
+
 def _stacked(picture: Panels, across: int) -> tuple[float, list[str]]:
     """The charts under each other, each with its title."""
     down, parts = 0.0, []
@@ -73,6 +82,6 @@ def _stacked(picture: Panels, across: int) -> tuple[float, list[str]]:
 def _form(picture: Picture, across: int, name: str) -> str:
     height, parts = drawn(picture, across)
     return (
-        f'<svg class="{name}" viewBox="0 0 {across} {height:.0f}" role="img" aria-label="{escape(picture.alt)}">'
+        f'<svg class="{name}" viewBox="0 0 {across} {height:.0f}" role="img" aria-label="{_said(picture)}">'
         f"{''.join(parts)}</svg>"
     )
