@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -9,13 +11,16 @@ import pytest
 
 import sfumato as sf
 from effort import sized
+from forging import stored
 from sfumato.models.grouped import Grouped
 from sfumato.pictures import _svg_text as texts
-from sfumato.pictures import axes, of_regression, svg
+from sfumato.pictures import axes, of_regression, privacy_curve, svg
 from sfumato.pictures.description import Axis, Chart, Dots, Graph, Node, Row, Rows
 from sfumato.pictures.of_release import pictures
+from sfumato.pictures.promises import promises
 from sfumato.pictures.results import even_decimals, fixed, interval, of_family
 from sfumato.shells import html_page
+from sfumato.shells.report_protection import protection
 
 # Controls, a reordering mark, a zero-width space, a lone surrogate and a code point that is no character.
 HOSTILE = "a\x00b\x1bc\u202ed\u200be\ud800f\uffffg\ufffeh\ni"
@@ -187,3 +192,40 @@ def test_the_words_of_a_picture_warn_of_a_seeded_release():
     assert svg.standalone(seeded).count('aria-label="NOT PRIVATE. One rate."') == 1
     assert svg.figure(seeded).count('aria-label="NOT PRIVATE. One rate."') == 2
     assert "NOT PRIVATE" not in svg.figure(Rows("a rate", x, (Row("rate", 0.5),), "One rate."))
+
+
+@pytest.mark.parametrize("value", [1.0044, 0.4971969, 0.12301, 999.4, 1e-7 + 1e-10, 2.0, 0.1, 0.30000000000000004])
+def test_three_digits_are_rounded_to_the_safe_side(value):
+    up, down = (float(text.replace(",", "")) for text in (axes.above(value), axes.below(value)))
+    assert up * (1 + 1e-11) >= value >= down * (1 - 1e-11)
+    # At most one unit of the third digit, which is at most a hundredth.
+    assert up - down <= 0.0101 * value
+
+
+@pytest.mark.parametrize("curve", [sf.Gaussian(0.123456), sf.Pure(1.0044)], ids=["gaussian", "pure"])
+def test_a_notebook_shows_no_epsilon_below_the_true_one(curve):
+    promised = replace(sf.plan(sf.families.BetaBernoulli(), 400, 0.1, 1e-8).guarantee, curve=curve)
+    shown = re.findall(r'<th scope="row">([\de.-]+)</th><td[^>]*>([\de.]+)</td>', promised._repr_html_())
+    assert len(shown) == 4
+    for delta, epsilon in shown:
+        true = promised.epsilon(float(delta))
+        assert true * (1 - 1e-11) <= float(epsilon) <= 1.01 * true
+
+
+def test_a_legend_names_no_smaller_price():
+    promised = replace(sf.plan(sf.families.BetaBernoulli(), 400, 0.1, 1e-8).guarantee, curve=sf.Pure(1.0044))
+    assert promises(promised, None)[0].name == "pure, epsilon = 1.01"
+    line = privacy_curve.drawn(promises(promised, None), 2.0, 1e-6)
+    first = re.search(r"delta is ([\d.e-]+) at epsilon 0", line.alt)
+    assert float(first[1]) >= promised.delta(0.0)
+    assert promised.delta(0.0) != float(first[1]), "the true delta has more digits"
+
+
+def test_a_report_shows_no_rate_of_misses_above_the_true_one():
+    release = sf.Release.from_bytes(stored("rate noisy"))
+    shown = re.findall(r"<tr><th scope=\"row\">([\d.]+) %</th><td[^>]*>([\d.]+) %</td>", protection(release))
+    true = release.attacker().trade_off
+    assert len(shown) == len(true) > 2
+    for (_, text), (_, miss) in zip(shown, true, strict=True):
+        assert 100 * miss - 0.1 <= float(text) <= 100 * miss
+    assert any(round(100 * miss, 1) > float(text) for (_, text), (_, miss) in zip(shown, true, strict=True))

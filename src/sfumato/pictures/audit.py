@@ -14,7 +14,7 @@ def of_audit(result: Any) -> Chart:
     pairs = tuple(result.claimed_trade_off(levels()))
     marks: list[Mark] = [Line(pairs, 0, "claim: no test is below")]
     claim = (
-        f"Under the claim a test with 5 % false accusations misses at least {axes.number(100 * dict(pairs)[MARKED])} %"
+        f"Under the claim a test with 5 % false accusations misses at least {axes.below(100 * dict(pairs)[MARKED])} %"
     )
     attack = "nothing was sampled"
     if result.points:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from sfumato.pictures.description import Axis
 
@@ -81,6 +82,24 @@ def _decimals(value: float) -> int:
     """Decimals that a value needs at six significant digits."""
     text = f"{float(f'{value:.6g}'):.{_MOST_DECIMALS}f}".rstrip("0")
     return len(text.partition(".")[2])
+
+
+def above(value: float) -> str:
+    """A number with three digits, rounded up: what is promised is never written smaller than it is."""
+    return _rounded(value, ROUND_CEILING)
+
+
+def below(value: float) -> str:
+    """A number with three digits, rounded down: a bound from below is never written larger than it is."""
+    return _rounded(value, ROUND_FLOOR)
+
+
+def _rounded(value: float, towards: str) -> str:
+    if not math.isfinite(value):
+        return number(value)
+    # Twelve digits first, so that the last bit of a sum does not show 0.1 as 0.101.
+    exact = Context(prec=12).create_decimal(Decimal(value))
+    return number(float(Context(prec=3, rounding=towards).create_decimal(exact)))
 
 
 def number(value: float) -> str:

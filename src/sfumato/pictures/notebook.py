@@ -20,7 +20,7 @@ from sfumato.ledger.units import UNITS
 from sfumato.mechanisms.plan import Plan
 from sfumato.pictures import of_release, svg
 from sfumato.pictures._fragment import bar, card, folded, said, soft, table, text, title
-from sfumato.pictures.axes import number
+from sfumato.pictures.axes import above, number
 from sfumato.pictures.description import Picture, Rows
 from sfumato.planning import PriceList
 from sfumato.privacy.guarantee import Guarantee
@@ -146,7 +146,7 @@ def _epsilons(guarantee: Guarantee) -> str:
     except ImportError:
         return ""
     rows = [
-        (number(delta), number(epsilon) if math.isfinite(epsilon) else "none")
+        (number(delta), above(epsilon) if math.isfinite(epsilon) else "none")
         for delta, epsilon in zip(_DELTAS, epsilons, strict=True)
     ]
     return table("Epsilon at some deltas", ["delta", "epsilon"], rows, (1,))

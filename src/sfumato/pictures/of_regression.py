@@ -129,7 +129,7 @@ def _writer(rows: Sequence[Row], ratio: str | None) -> Any:
 
 
 def _ratio_in_words(logarithm: float) -> str:
-    """The ratio of an effect: two decimals, two digits where it is small or huge, and as many as keep it apart from 1, no effect."""
+    """The ratio of an effect: two decimals, two digits where it is small or huge, more where they keep it apart from 1."""
     if logarithm > _LARGEST:
         return f"above {math.exp(_LARGEST):.0e}"
     value = math.exp(logarithm)
