@@ -19,6 +19,7 @@ from sfumato.pictures.description import Axis, Chart, Dots, Graph, Node, Row, Ro
 from sfumato.pictures.of_release import pictures
 from sfumato.pictures.promises import promises
 from sfumato.pictures.results import even_decimals, fixed, interval, of_family
+from sfumato.plots import _render
 from sfumato.shells import html_page
 from sfumato.shells.report_protection import protection
 
@@ -229,3 +230,21 @@ def test_a_report_shows_no_rate_of_misses_above_the_true_one():
     for (_, text), (_, miss) in zip(shown, true, strict=True):
         assert 100 * miss - 0.1 <= float(text) <= 100 * miss
     assert any(round(100 * miss, 1) > float(text) for (_, text), (_, miss) in zip(shown, true, strict=True))
+
+
+@pytest.mark.parametrize("name", ["y" * 10_000, "word " * 2_000])
+def test_a_figure_has_room_whatever_the_names_of_its_axes(name):
+    x = Axis(name, 0.0, 1.0, ((0.5, "0.5"),))
+    for picture in (Rows(name, x, (Row(name, 0.5),), name), Chart(name, x, x, (Dots(((0.5, 0.5),), 0, name),), name)):
+        drawn = _render.figure(picture)
+        # matplotlib warns, and warnings are errors here, where the names leave no room.
+        drawn.canvas.draw()
+        box = drawn.axes[0].get_position()
+        assert min(box.width, box.height) > 0.2
+
+
+def test_a_figure_of_many_rows_can_still_be_drawn():
+    rows = tuple(Row(str(k), 0.5) for k in range(2_000))
+    drawn = _render.figure(Rows("x", Axis("x", 0.0, 1.0), rows, "x"))
+    # Agg draws fewer than 2^16 pixels in each direction, at 200 an inch.
+    assert drawn.get_figheight() * 200 < 2**16
