@@ -248,3 +248,8 @@ def test_a_figure_of_many_rows_can_still_be_drawn():
     drawn = _render.figure(Rows("x", Axis("x", 0.0, 1.0), rows, "x"))
     # Agg draws fewer than 2^16 pixels in each direction, at 200 an inch.
     assert drawn.get_figheight() * 200 < 2**16
+
+
+@pytest.mark.parametrize(("value", "text"), [(2.0, "2"), (1e-6, "1e-06"), (1.23456749, "1.23456749"), (0.1, "0.1")])
+def test_declared_numbers_keep_their_digits(value, text):
+    assert axes.given(value) == text

@@ -84,6 +84,12 @@ def _decimals(value: float) -> int:
     return len(text.partition(".")[2])
 
 
+def given(value: float) -> str:
+    """A number that somebody declared, with all the digits it was given: one of a promise is never rounded."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
 def above(value: float) -> str:
     """A number with three digits, rounded up: what is promised is never written smaller than it is."""
     return _rounded(value, ROUND_CEILING)
