@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -20,6 +21,7 @@ from sfumato.pictures.of_release import pictures
 from sfumato.pictures.promises import promises
 from sfumato.pictures.results import even_decimals, fixed, interval, of_family
 from sfumato.plots import _render
+from sfumato.queries.cross_tables import BY_ROW
 from sfumato.shells import html_page
 from sfumato.shells.report_protection import protection
 
@@ -159,8 +161,10 @@ def _regression(kind, target, n, epsilon):
 
 
 def test_the_words_name_the_largest_effects_first():
-    release = _regression("linear", "pay", sized(2_000, 5_000), 4.0)
-    picture = pictures(release)[0]
+    rows = tuple(Row(label, middle) for label, middle in (("tiny", 0.001), ("age", 36.0), ("ill", -10.0)))
+    said = of_regression._alt(rows, [abs(row.middle) for row in rows], "Effects")
+    assert said.index("age") < said.index("ill") < said.index("tiny")
+    picture = pictures(_regression("linear", "pay", sized(2_000, 5_000), 4.0))[0]
     # 36 for the whole range of ages, -10 for the ill; the two others are 0.
     assert (
         picture.alt.index("age, 18 to 90: 3")
@@ -238,7 +242,7 @@ def test_a_figure_has_room_whatever_the_names_of_its_axes(name):
     for picture in (Rows(name, x, (Row(name, 0.5),), name), Chart(name, x, x, (Dots(((0.5, 0.5),), 0, name),), name)):
         drawn = _render.figure(picture)
         # matplotlib warns, and warnings are errors here, where the names leave no room.
-        drawn.canvas.draw()
+        drawn.savefig(io.BytesIO(), format="png")
         box = drawn.axes[0].get_position()
         assert min(box.width, box.height) > 0.2
 
@@ -253,3 +257,43 @@ def test_a_figure_of_many_rows_can_still_be_drawn():
 @pytest.mark.parametrize(("value", "text"), [(2.0, "2"), (1e-6, "1e-06"), (1.23456749, "1.23456749"), (0.1, "0.1")])
 def test_declared_numbers_keep_their_digits(value, text):
     assert axes.given(value) == text
+
+
+def _released(model, columns, table, **options):
+    schema = sf.Schema(columns, name="s")
+    data = sf.Dataset.from_table(table, schema=schema)
+    return sf.publish(sf.plan(model, N, 2.0, 1e-6, mechanism="noisy-statistics"), data, **options)
+
+
+@pytest.mark.parametrize("seeded", [False, True])
+def test_bars_of_unequal_bins_have_their_shares_as_areas(seeded):
+    x = np.random.default_rng(5).uniform(0, 100, N)
+    options = {"randomness": sf.seeded(1)} if seeded else {}
+    release = _released(sf.families.Histogram(edges=[0, 10, 30, 100]), {"x": sf.Number(0, 100)}, {"x": x}, **options)
+    chart = pictures(release)[0]
+    bars, spans = chart.marks
+    assert [(b - a) * height for a, b, height in bars.items] == pytest.approx(release.estimate().tolist())
+    ends = [[each * width for each in span[1:]] for span, width in zip(spans.items, (10, 20, 70), strict=True)]
+    assert release.interval(0.9) == pytest.approx(np.array(ends).T)
+    assert chart.title.startswith("NOT PRIVATE") == seeded
+
+
+def test_a_cross_table_of_two_levels_shows_the_one_that_it_names():
+    rng = np.random.default_rng(6)
+    table = {"a": rng.choice(["p", "q"], N), "b": rng.random(N) < 0.1}
+    columns = {"a": sf.Category(["p", "q"]), "b": sf.Boolean()}
+    release = _released(sf.families.CrossTable.from_schema(sf.Schema(columns, name="s"), ["a", "b"]), columns, table)
+    picture = pictures(release)[0]
+    cells = release.cross_table(of=BY_ROW, level=0.9).cells
+    assert picture.title.startswith("Share of b = yes within a")
+    # One in ten is true: the other level would be near 0.9.
+    assert all(row.middle < 0.5 for row in picture.rows)
+    for k, row in enumerate(picture.rows):
+        assert (row.middle, row.lower, row.upper) == (cells.values[k, 1], cells.lower[k, 1], cells.upper[k, 1])
+
+
+def test_levels_are_headed_by_the_reference_that_was_declared():
+    column = sf.Category(["north", "south", "west"], reference="west")
+    schema = sf.Schema({"region": column, "ill": sf.Boolean()}, target="ill", name="s")
+    row = of_regression._placed(schema, "region=north", (0.1, None, None), faint=False)
+    assert (row.group, row.label) == ("region, against west", "north")

@@ -438,3 +438,8 @@ def test_the_promise_has_every_digit_that_was_registered(tmp_path):
     ledger_report.write(str(tmp_path / "budget.db"), tmp_path / "page.html")
     assert "is (1.234564, 1.234564e-06)-differentially private" in (tmp_path / "page.html").read_text()
     assert "of 1.234564 at delta 1.234564e-06" in ledger._repr_html_()
+
+
+def test_what_is_left_of_a_limit_is_rounded_down():
+    assert "66.67 % spent, 33.33 % left" in ledger_report._limit("mu", 2 / 3)
+    assert "33.34 % spent, 66.66 % left" in ledger_report._limit("mu", 1 / 3)
