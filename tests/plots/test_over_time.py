@@ -73,3 +73,19 @@ def test_what_cannot_be_drawn_is_refused(periods, label, words):
 def test_a_seeded_release_is_marked():
     figure = sf.plots.over_time({"a": published(0.2, 1), "b": published(0.2, 1, sf.seeded(1))})
     assert figure.get_suptitle().startswith("NOT PRIVATE")
+
+
+def test_days_of_a_date_column_are_written_as_dates():
+    column = sf.Date("2020-01-01", "2021-12-31")
+    schema = sf.Schema({"day": column}, name="visits")
+    rows = {"day": ["2020-05-05", "2021-03-03"] * 500}
+    model = sf.families.BoundedMean(column.lower, column.upper)
+    plan = sf.plan(model, 1_000, 2.0, 1e-6, goal="estimate")
+    release = sf.publish(plan, sf.Dataset.from_table(rows, schema=schema))
+    axis = sf.plots.over_time({"May": release, "June": release}).axes[0]
+    ticks = axis.get_yticklabels()
+    assert len(ticks) >= 2
+    for tick in ticks:
+        assert tick.get_text() == column.shown(tick.get_position()[1])
+    low, high = axis.get_ylim()
+    assert low < release.interval(0.9).min() < release.interval(0.9).max() < high

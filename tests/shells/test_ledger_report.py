@@ -429,3 +429,17 @@ def test_the_tour_ends_with_a_page_of_three_releases(tmp_path, monkeypatch):
     assert last == "again.sfumato", "this one is refused"
     assert len(compared) == 3
     assert commands[-1] == f"ledger report budget.db -o budget.html {' '.join(compared)}"
+
+
+def test_the_promise_has_every_digit_that_was_registered(tmp_path):
+    """Six digits would promise (1.23456, ...) where (1.234564, ...) was registered."""
+    ledger = sf.Ledger.open(tmp_path / "budget.db")
+    ledger.register("survey", epsilon=1.234564, delta=1.234564e-6, unit="person")
+    ledger_report.write(str(tmp_path / "budget.db"), tmp_path / "page.html")
+    assert "is (1.234564, 1.234564e-06)-differentially private" in (tmp_path / "page.html").read_text()
+    assert "of 1.234564 at delta 1.234564e-06" in ledger._repr_html_()
+
+
+def test_what_is_left_of_a_limit_is_rounded_down():
+    assert "66.67 % spent, 33.33 % left" in ledger_report._limit("mu", 2 / 3)
+    assert "33.34 % spent, 66.66 % left" in ledger_report._limit("mu", 1 / 3)

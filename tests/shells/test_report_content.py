@@ -209,7 +209,7 @@ def test_numbers_that_differ_late_are_written_until_they_differ():
     assert [narrow(0.3000499), narrow(0.3000505)] == ["0.30004990", "0.30005050"]
     small = even_writer([Result("a", 2.498e-5, 2.466e-5, 2.529e-5)])
     assert [small(2.466e-5), small(2.5e-5)] == ["2.466e-5", "2.500e-5"]
-    assert even_writer([Result("a", -0.1, -0.6, 0.4)])(-0.001) == "0.00"
+    assert even_writer([Result("a", -0.1, -0.6, 0.4)])(-0.00001) == "0.00"
     assert axes.even([0.30005, 0.3000505, 0.300051]) == ["0.3000500", "0.3000505", "0.3000510"]
     assert axes.even([2.48e-5, 2.4801e-5]) == ["2.4800e-5", "2.4801e-5"]
     assert axes.even([0.0, 1e-5, 2e-5]) == ["0", "1e-5", "2e-5"]

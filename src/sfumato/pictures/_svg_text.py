@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from sfumato._validate import visible
 from sfumato.pictures.look import LETTER
 
 # Widths in units of the letter size: an upper estimate for the sans-serif fonts of common systems (DejaVu Sans, the widest of
@@ -31,7 +32,9 @@ def fitted(text: str, room: float, size: float = LETTER) -> str:
     """The text, or its two ends where it is wider than `room`: labels often differ only at the end."""
     if width(text, size) <= room:
         return text
-    for kept in range(len(text) - 1, 1, -1):
+    # No more letters than this fit, however narrow they are: a long text costs no more than a short one.
+    most = int(room / (_NARROW * size)) + 1
+    for kept in range(min(len(text) - 1, most), 1, -1):
         tail = kept // 2
         shorter = f"{text[: kept - tail]}…{text[len(text) - tail :]}"
         if width(shorter, size) <= room:
@@ -56,3 +59,13 @@ def written(text: str, x: float, y: float, anchor: str = "start", style: str = "
     held = "" if anchor == "start" else f' text-anchor="{anchor}"'
     hint = f"<title>{escape(full)}</title>" if full and full != text else ""
     return f'<text x="{x:.1f}" y="{y:.1f}"{held}{named}>{escape(text)}{hint}</text>'
+
+
+def harmless(markup: str) -> str:
+    """Markup in which control and format characters are written as escapes; its own line ends stay.
+
+    XML forbids controls, lone surrogates and two code points that are no characters; format characters reorder or hide what
+    stands beside a name.
+    """
+    shown = "\n".join(map(visible, markup.split("\n")))
+    return shown.replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")

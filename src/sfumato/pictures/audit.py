@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+from sfumato.pictures import axes
 from sfumato.pictures.description import Chart, Dots, Line, Mark
 from sfumato.pictures.trade_off import GUESSING, MARKED, levels, rate
 
@@ -13,9 +13,9 @@ def of_audit(result: Any) -> Chart:
     """What `sf.audit` returned: the claim as a line, and points that bound both errors of the attack with its confidence."""
     pairs = tuple(result.claimed_trade_off(levels()))
     marks: list[Mark] = [Line(pairs, 0, "claim: no test is below")]
-    # Rounded down: what an attacker misses is never said too large.
-    least = math.floor(1000 * dict(pairs)[MARKED]) / 10
-    claim = f"Under the claim a test with 5 % false accusations misses at least {least:g} %"
+    claim = (
+        f"Under the claim a test with 5 % false accusations misses at least {axes.below(100 * dict(pairs)[MARKED])} %"
+    )
     attack = "nothing was sampled"
     if result.points:
         name = f"attack: {100 * result.level:g} % bounds, {result.runs:,} runs a side"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from itertools import pairwise
 
 from sfumato.pictures.description import Axis
 
+# From here on three digits would be written with a power of ten.
+_THREE_DIGITS = 999.5
 # Decimals beyond which a number is written with a power of ten.
 _MOST_DECIMALS = 6
 # Letters that stand side by side under the axis of a dot plot with long labels, measured in a figure of 6 inches.
@@ -98,9 +101,35 @@ def _decimals(value: float) -> int:
     return len(text.partition(".")[2])
 
 
+def given(value: float) -> str:
+    """A number that somebody declared, with all the digits it was given: one of a promise is never rounded."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
+def above(value: float) -> str:
+    """A number with three digits, rounded up: what is promised is never written smaller than it is."""
+    return _rounded(value, ROUND_CEILING)
+
+
+def below(value: float) -> str:
+    """A number with three digits, rounded down: a bound from below is never written larger than it is."""
+    return _rounded(value, ROUND_FLOOR)
+
+
+def _rounded(value: float, towards: str) -> str:
+    if not math.isfinite(value):
+        return number(value)
+    # Twelve digits first, so that the last bit of a sum does not show 0.1 as 0.101.
+    exact = Context(prec=12).create_decimal(Decimal(value))
+    return number(float(Context(prec=3, rounding=towards).create_decimal(exact)))
+
+
 def number(value: float) -> str:
     """A number in its usual notation: 0.05, 300, 1e-6."""
+    if not math.isfinite(value):
+        return {math.inf: "infinity", -math.inf: "-infinity"}.get(value, "not a number")
     if value != 0 and not 1e-3 <= abs(value) < 1e5:
         mantissa, power = f"{value:.2e}".split("e")
         return f"{float(mantissa):g}e{int(power)}"
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) < _THREE_DIGITS else f"{value:,.0f}"

@@ -20,7 +20,7 @@ from sfumato.ledger.units import UNITS
 from sfumato.mechanisms.plan import Plan
 from sfumato.pictures import of_release, svg
 from sfumato.pictures._fragment import bar, card, folded, said, soft, table, text, title
-from sfumato.pictures.axes import number
+from sfumato.pictures.axes import given, number
 from sfumato.pictures.description import Picture, Rows
 from sfumato.planning import PriceList
 from sfumato.privacy.guarantee import Guarantee
@@ -111,13 +111,13 @@ def _plan(plan: Plan) -> str:
 
 def _price_list(prices: PriceList) -> str:
     head, *rows = prices.cells()
-    return title(f"Price list at delta {number(prices.delta)}") + table("Price list", head, rows, (2, 3))
+    return title(f"Price list at delta {given(prices.delta)}") + table("Price list", head, rows, (2, 3))
 
 
 def _comparison(comparison: Comparison) -> str:
     head, *rows = comparison.cells()
     about = (
-        f"Largest power at epsilon {number(comparison.epsilon)}, delta {number(comparison.delta)}, n = {comparison.n:,}"
+        f"Largest power at epsilon {given(comparison.epsilon)}, delta {given(comparison.delta)}, n = {comparison.n:,}"
     )
     return title(about) + soft(str(comparison.model)) + table("Theorems", [*head[:4], "note"], rows, (1, 2))
 
@@ -167,7 +167,7 @@ def _spent(spent: Spent) -> str:
 def _budget(spent: Spent) -> str:
     """The spent share of one budget as a bar, and in words."""
     terms, share = spent.account.terms, spent.units / UNITS
-    used = f"spent epsilon {shown(spent.epsilon)} of {terms.epsilon:g} at delta {terms.delta:g}"
+    used = f"spent epsilon {shown(spent.epsilon)} of {given(terms.epsilon)} at delta {given(terms.delta)}"
     words = f"{used}: {shown(100 * share)} % of the budget, in {spent.charges} charge{'s' * (spent.charges != 1)}"
     return f"<p><strong>{text(spent.name)}</strong>: {text(words)}</p>" + bar(share, f"{spent.name}: {words}")
 

@@ -17,7 +17,7 @@ from sfumato.pictures._dependence import Dependence, dependence
 from sfumato.pictures._svg_text import fitted, width
 from sfumato.pictures.description import Edge, Graph, Node, Picture, Row, Rows
 from sfumato.pictures.dot_plots import from_results
-from sfumato.pictures.results import LITTLE, of_family
+from sfumato.pictures.results import LITTLE, fixed, interval, of_family
 from sfumato.queries import tables
 from sfumato.queries.shares_by_level import Shares
 from sfumato.queries.statistics.network_tables import unreadable
@@ -161,7 +161,7 @@ def decimals(halves: Sequence[float]) -> Callable[[float], str]:
     """A function that writes shares with 2 to 4 decimals: two digits of the half interval below which a quarter of them lie."""
     typical = float(np.quantile(halves, 0.25)) if len(halves) else 0.01
     digits = 2 if typical >= 0.01 else 3 if typical >= 0.001 else 4
-    return lambda value: f"{value:.{digits}f}"
+    return fixed(digits)
 
 
 def _shown(release: Any, counted: Any, strength: float, level: float) -> Shown:
@@ -278,7 +278,7 @@ def _detail(row: Row, write: Callable[[float], str]) -> str:
     if row.faint:
         # The ends are in the picture and in the table; beside them there would be no room for the words.
         return f"{write(row.middle)}, {LITTLE}"
-    return f"{write(row.middle)} ({write(row.lower)} to {write(row.upper)})"
+    return f"{write(row.middle)} ({interval(row.lower, row.upper, write)})"
 
 
 def _axis(name: str, rows: Sequence[Row]) -> Any:

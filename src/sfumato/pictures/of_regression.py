@@ -18,7 +18,12 @@ from sfumato.schema import Boolean, Category, Schema
 from sfumato.schema.coding import chosen_reference
 
 # Logarithms of ratios beyond which the axis does not go: nobody reads an odds ratio of a million.
-_FARTHEST = math.log(1e4)
+_POWER = 4
+_FARTHEST = _POWER * math.log(10.0)
+# Ratios from here on are written with a power of ten, and beyond exp(700), near the largest float64, not at all.
+_MILLION, _LARGEST = 1e6, 700.0
+# Logarithms of ratios that are as good as 0: the fourth decimal would not show them.
+_NO_EFFECT = 5e-5
 # Fewer numbers on an axis do not show its scale.
 _TICKS = 3
 # Effects that an alternative text names.
@@ -47,8 +52,10 @@ def picture(release: Any, level: float = 0.9) -> Rows:
     axis, shown = _axis(rows, ratio, target)
     spelled = tuple(_in_ratios(row) if ratio else row for row in rows)
     write = _writer(rows, ratio)
-    # Coefficients are for one unit of each column, and so of very different sizes: each has the digits of its own interval.
-    detailed = tuple(replace(row, detail=_detail(row, write if effects else _writer([row], None))) for row in spelled)
+    # The texts have the whole interval; only what is drawn ends at the axis. Coefficients are for one unit of each column, so
+    # that their sizes differ: each has the digits of its own interval.
+    details = [_detail(row, write if effects else _writer([row], None)) for row in rows]
+    detailed = tuple(replace(row, detail=detail) for row, detail in zip(spelled, details, strict=True))
     what = f"{ratio[:1].upper()}{ratio[1:]}s" if ratio else "Effects" if effects else "Coefficients"
     title = f"{what} for {target.partition(' of ')[2] or target}"
     title += f", with {100 * level:g} % intervals" if table.intervals is not None else ""
@@ -83,7 +90,8 @@ def _placed(schema: Schema, label: str, values: tuple[float, float | None, float
     """A row under the heading of its column, if that is a category; of a truth value "yes against no"."""
     name, gap, level = label.partition("=")
     column = schema.columns.get(name)
-    if gap and isinstance(column, Category):
+    # A product, or a column whose own name has an equals sign, is no level.
+    if gap and isinstance(column, Category) and level in map(str, column.levels):
         base = chosen_reference(name, column, None)
         against = "the mean of its levels" if base is None else str(column.levels[base])
         return Row(level, *values, f"{name}, against {against}", faint=faint)
@@ -107,7 +115,8 @@ def _axis(rows: Sequence[Row], ratio: str | None, link: str) -> tuple[Axis, str]
         return axes.linear(f"effect on the {link}", low, high), "estimate"
     reach = [min(max(value, -_FARTHEST), _FARTHEST) for value in values]
     low, high = axes.around([*reach, 0.0])
-    ends, name = (math.exp(low), math.exp(high)), f"{ratio} (logarithmic axis)"
+    cut = f", cut at 1e-{_POWER} and 1e{_POWER}" if reach != values else ""
+    ends, name = (math.exp(low), math.exp(high)), f"{ratio} (logarithmic axis{cut})"
     axis = axes.logarithmic(name, *ends)
     # Between few round powers there are enough round numbers.
     return (axis if len(axis.ticks) >= _TICKS else replace(axis, ticks=axes.linear("", *ends).ticks)), ratio
@@ -116,9 +125,20 @@ def _axis(rows: Sequence[Row], ratio: str | None, link: str) -> tuple[Axis, str]
 def _writer(rows: Sequence[Row], ratio: str | None) -> Any:
     """Ratios with two decimals, two digits where they are small; effects with even decimals."""
     if ratio:
-        return lambda value: f"{value:.2g}" if value < 0.1 else f"{value:.2f}" if value < 100 else f"{value:,.0f}"
+        return _ratio_in_words
     halves = [(row.upper - row.lower) / 2 for row in rows if row.lower is not None and row.upper is not None]
     return even_decimals(halves, [row.middle for row in rows])
+
+
+def _ratio_in_words(logarithm: float) -> str:
+    """The ratio of an effect: two decimals, two digits where it is small or huge, more where they keep it apart from 1."""
+    if logarithm > _LARGEST:
+        return f"above {math.exp(_LARGEST):.0e}"
+    value = math.exp(logarithm)
+    text = f"{value:,.0f}" if 100 <= value < _MILLION else f"{value:.2f}" if 0.1 <= value < 100 else f"{value:.2g}"
+    if text != "1.00" or abs(logarithm) < _NO_EFFECT:
+        return text
+    return f"{value:.3f}" if f"{value:.3f}" != "1.000" else f"{value:.4f}"
 
 
 def _detail(row: Row, write: Any) -> str:

@@ -62,11 +62,11 @@ def _chart(
 def _in_words(line: Line, right: float, least: float) -> str:
     first, last = (_bounded(delta, least) for _, delta in (line.points[0], line.points[-1]))
     named = f"{line.name}: " if line.name else ""
-    return f"{named}delta is {first} at epsilon 0 and {last} at epsilon {axes.number(right)}"
+    return f"{named}delta is {first} at epsilon 0 and {last} at epsilon {axes.above(right)}"
 
 
 def _bounded(delta: float, least: float) -> str:
-    return f"below {axes.number(least)}" if delta < least else axes.number(delta)
+    return f"below {axes.number(least)}" if delta < least else axes.above(delta)
 
 
 def sampled(

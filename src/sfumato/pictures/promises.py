@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.errors import ArgumentError
 from sfumato.mechanisms.plan import Plan
-from sfumato.pictures.axes import number
+from sfumato.pictures.axes import above, number
 from sfumato.pictures.look import MOST
 from sfumato.privacy.curves import BoundedRange, Gaussian, Pure
 from sfumato.privacy.guarantee import Guarantee
@@ -104,11 +104,11 @@ def _default_name(item: Guarantee | Plan | Release) -> str:
         return f"{item.schema['name']}: {item.plan['mechanism']}"
     curve = item.curve
     if isinstance(curve, Gaussian):
-        return f"Gaussian, mu = {number(curve.mu)}"
+        return f"Gaussian, mu = {above(curve.mu)}"
     if isinstance(curve, Pure):
-        return f"pure, epsilon = {number(curve.epsilon_value)}"
+        return f"pure, epsilon = {above(curve.epsilon_value)}"
     if isinstance(curve, BoundedRange):
-        return f"bounded range, epsilon = {number(curve.epsilon_value)}"
+        return f"bounded range, epsilon = {above(curve.epsilon_value)}"
     return item.theorem
 
 

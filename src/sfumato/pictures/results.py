@@ -33,6 +33,8 @@ _DIGITS = 2
 _MOST_DECIMALS = 7
 # Numbers below this are written with a power of ten where they need more decimals than that; Python's own repr changes here too.
 _SMALL = 1e-4
+# A number below this part of the last decimal is written as 0: a hundredth is nothing beside what the decimals show.
+_SMALLEST = 0.01
 # Columns of a trajectory that are named one by one.
 _LISTED = 3
 
@@ -80,7 +82,7 @@ class Results:
 
     def ends(self, row: Result) -> str:
         """The interval of a row in words; "" where it has none."""
-        return "" if row.lower is None or row.upper is None else f"{self.shown(row.lower)} to {self.shown(row.upper)}"
+        return "" if row.lower is None or row.upper is None else interval(row.lower, row.upper, self.shown)
 
 
 def of_family(release: Any, level: float = 0.9) -> Results:
@@ -99,7 +101,7 @@ def of_family(release: Any, level: float = 0.9) -> Results:
     each = len(labels) // len(model.levels) if isinstance(model, Grouped) else 1
     rows = []
     for k, label in enumerate(labels):
-        group, text = _named(label, model, names)
+        group, text = _by_group(model, k, each) if isinstance(model, Grouped) else _named(label, model, names)
         low, high = (None, None) if lower is None or upper is None else (float(lower[k]), float(upper[k]))
         row = Result(text, float(middle[k]), low, high, group, None if sizes is None else float(sizes[k // each]))
         rows.append(replace(row, little=_is_little(row, own, level)))
@@ -157,18 +159,33 @@ def even_decimals(halves: Sequence[float], values: Sequence[float]) -> Callable[
     if decimals > _MOST_DECIMALS and 0 < largest < _SMALL:
         digits = max(0, decimals + math.floor(math.log10(largest)))
         return lambda value: scientific(value, digits)
-    return lambda value: _without_sign_of_zero(f"{value:,.{decimals}f}")
+    return fixed(decimals)
 
 
-def _without_sign_of_zero(text: str) -> str:
-    """The text of a number; a number that is rounded to 0 has no sign."""
-    return text.removeprefix("-") if not text.strip("-0.") else text
+def fixed(decimals: int) -> Callable[[float], str]:
+    """A function that writes numbers with these decimals; one that they would show as 0 keeps two digits."""
+
+    def write(value: float) -> str:
+        text = f"{value:,.{decimals}f}"
+        if text.strip("-0.") or abs(value) < _SMALLEST * 10.0**-decimals:
+            # Minus zero is written as zero.
+            return text if text.strip("-0.") else text.removeprefix("-")
+        return f"{value:.2g}"
+
+    return write
+
+
+def interval(lower: float, upper: float, shown: Callable[[float], str]) -> str:
+    """An interval in words. One that is too narrow for its decimals has two digits of its own width: 0.9962 to 0.9991."""
+    ends = shown(lower), shown(upper)
+    if ends[0] == ends[1] and lower < upper and ends[0].strip("-").replace(",", "").replace(".", "").isdigit():
+        own = even_decimals([(upper - lower) / 2], [])
+        ends = own(lower), own(upper)
+    return f"{ends[0]} to {ends[1]}"
 
 
 def _named(label: str, model: Any, names: Sequence[str]) -> tuple[str, str]:
     """(heading, label) without what is repeated in every label."""
-    if isinstance(model, Grouped):
-        return _by_group(label, model)
     if isinstance(model, MarkovChain):
         after, _, before = label.partition(" | ")
         # The first state of a trajectory comes after none.
@@ -178,15 +195,10 @@ def _named(label: str, model: Any, names: Sequence[str]) -> tuple[str, str]:
     return "", label
 
 
-def _by_group(label: str, model: Grouped) -> tuple[str, str]:
-    """(heading, label): the group is the label, or the heading where it has several numbers."""
-    for level in model.levels:
-        name = f"{model.by}={level}"
-        if label == name:
-            return "", str(level)
-        if label.startswith(f"{name}: "):
-            return f"{model.by} = {level}", label.removeprefix(f"{name}: ")
-    return "", label
+def _by_group(model: Grouped, place: int, each: int) -> tuple[str, str]:
+    """(heading, label) by place, since levels hold any text: the group is the label, or the heading of several numbers."""
+    level = model.levels[place // each]
+    return ("", str(level)) if each == 1 else (f"{model.by} = {level}", str(model.model.labels[place % each]))
 
 
 def _sizes(release: Any, model: Any, level: float) -> Any:

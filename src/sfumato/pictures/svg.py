@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from sfumato.pictures import _svg_chart, _svg_graph, _svg_rows, look
-from sfumato.pictures._svg_text import wrapped, written
+from sfumato.pictures._svg_text import harmless, wrapped, written
 from sfumato.pictures.description import Chart, Graph, Panels, Picture, Rows
 
 # Pixels: the text of a report on a screen, and on a phone that is 390 wide.
@@ -14,6 +14,9 @@ WIDE, NARROW = 672, 358
 _MARGIN, _TITLE = 16, 22
 # The screen at which the narrow form is chosen.
 SWITCH = 720
+
+# The beginning of the title of a picture that protects nobody (`wording.notice`).
+_WARNING = "NOT PRIVATE"
 
 # The CSS that chooses one of the two forms; print takes the wide one.
 CHOICE_STYLE = f"""
@@ -26,7 +29,7 @@ svg.wide-form {{ width:100%; }} svg.narrow-form {{ display:none; width:100%; max
 def figure(picture: Picture) -> str:
     """A <figure> with its title and the picture in two forms, of which the page's style shows one."""
     forms = "".join(_form(picture, across, name) for across, name in ((WIDE, "wide-form"), (NARROW, "narrow-form")))
-    return f"<figure><figcaption>{escape(picture.title)}</figcaption>{forms}</figure>"
+    return harmless(f"<figure><figcaption>{escape(picture.title)}</figcaption>{forms}</figure>")
 
 
 def standalone(picture: Picture, across: int = WIDE) -> str:
@@ -40,9 +43,9 @@ def standalone(picture: Picture, across: int = WIDE) -> str:
         f"{look.COLOUR_STYLE}{look.SVG_STYLE} svg .title {{ font-size:{look.LETTER + 3}px; font-weight:600; }} "
         "svg .sheet { fill:var(--paper); }"
     )
-    return (
+    return harmless(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high:.0f}" width="{wide}" height="{high:.0f}" '
-        f'role="img" aria-label="{escape(picture.alt)}"><title>{escape(picture.title)}</title><style>{style}</style>'
+        f'role="img" aria-label="{_said(picture)}"><title>{escape(picture.title)}</title><style>{style}</style>'
         f'<rect class="sheet" width="{wide}" height="{high:.0f}"/><g transform="translate({_MARGIN} {_MARGIN})">{title}'
         f'<g transform="translate(0 {top})">{"".join(parts)}</g></g></svg>\n'
     )
@@ -59,6 +62,12 @@ def drawn(picture: Picture, across: int) -> tuple[float, list[str]]:
     return _stacked(picture, across)
 
 
+def _said(picture: Picture) -> str:
+    """The picture in words, with the warning of a seeded release, which stands in its title."""
+    warned = picture.title.startswith(_WARNING) and _WARNING not in picture.alt
+    return escape(f"{_WARNING}. {picture.alt}" if warned else picture.alt)
+
+
 def _stacked(picture: Panels, across: int) -> tuple[float, list[str]]:
     """The charts under each other, each with its title."""
     down, parts = 0.0, []
@@ -73,6 +82,6 @@ def _stacked(picture: Panels, across: int) -> tuple[float, list[str]]:
 def _form(picture: Picture, across: int, name: str) -> str:
     height, parts = drawn(picture, across)
     return (
-        f'<svg class="{name}" viewBox="0 0 {across} {height:.0f}" role="img" aria-label="{escape(picture.alt)}">'
+        f'<svg class="{name}" viewBox="0 0 {across} {height:.0f}" role="img" aria-label="{_said(picture)}">'
         f"{''.join(parts)}</svg>"
     )

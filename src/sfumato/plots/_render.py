@@ -33,6 +33,10 @@ _ROW, _AROUND = 0.26, 1.3
 _DOT, _LEAST_DOT, _MOST_DOT = 6.0, 20.0, 140.0
 # Characters of an axis's name in one line.
 _ACROSS, _UP = 62, 40
+# Lines of an axis's name: a short figure is eleven lines high.
+_MOST_LINES = 3
+# Inches of the highest figure: matplotlib draws at most 2^16 pixels, at the 200 of an inch that `sfumato plot` asks for.
+_HIGHEST = 320.0
 
 
 def figure(picture: Picture) -> Figure:
@@ -80,7 +84,9 @@ def _scaled(axis: Any, given: Axis, along: str) -> None:
     values = [value for value, _ in given.ticks]
     getattr(axis, f"set_{along}ticks")(values, [text for _, text in given.ticks])
     getattr(axis, f"set_{along}ticks")([], minor=True)
-    lines = textwrap.wrap(given.name, _ACROSS if along == "x" else _UP)
+    across = _ACROSS if along == "x" else _UP
+    # A name of any length leaves room for the picture.
+    lines = textwrap.wrap(_drawing.shortened(given.name, _MOST_LINES * across), across)[:_MOST_LINES]
     _drawing.plain(getattr(axis, f"set_{along}label")("\n".join(lines), fontsize=look.PLAIN))
     for text in getattr(axis, f"get_{along}ticklabels")():
         _drawing.plain(text)
@@ -137,7 +143,7 @@ def _rows(picture: Rows) -> Figure:
                 down += 1.0
         places.append(down)
         down += 1.0
-    made, (axis,) = _drawing.figure(picture.title, max(_drawing.HEIGHT, _ROW * down + _AROUND))
+    made, (axis,) = _drawing.figure(picture.title, min(max(_drawing.HEIGHT, _ROW * down + _AROUND), _HIGHEST))
     colour = look.COLOURS[0]
     for faint in (False, True):
         kept = [(at, row) for at, row in zip(places, picture.rows, strict=True) if row.faint == faint]

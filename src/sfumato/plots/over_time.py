@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.reading import model_from_json
 from sfumato.pictures.axes import around, linear
 from sfumato.pictures.description import Axis, Chart, Line, Whiskers
+from sfumato.pictures.dot_plots import dates
 from sfumato.plots._render import figure
-from sfumato.wording import columns_read
+from sfumato.wording import columns_read, date_of_release
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,7 +44,8 @@ def over_time(releases: Mapping[str, Release], level: float = 0.9, label: str | 
         lower, upper = release.interval(level).reshape(2, -1)[:, places[period]]
         middles.append((float(across), float(release.estimate().reshape(-1)[places[period]])))
         items.append((float(across), float(lower), float(upper)))
-    chart = _chart(list(releases), _quantity(next(iter(releases.values())), label), level, middles, items)
+    first = next(iter(releases.values()))
+    chart = _chart(list(releases), _quantity(first, label), level, middles, items, date_of_release(first))
     private = all(release.private for release in releases.values())
     return figure(chart if private else replace(chart, title=f"NOT PRIVATE: made with a seeded stream\n{chart.title}"))
 
@@ -76,8 +78,10 @@ def _chart(
     level: float,
     middles: list[tuple[float, float]],
     items: list[tuple[float, float, float]],
+    date: Any,
 ) -> Chart:
-    """The description: whiskers for intervals, a thin line through the estimates."""
+    """The description: whiskers for intervals, a thin line through the estimates; numbers of a `date` column are days."""
+    shown = "{:.4g}".format if date is None else date.shown
     step = -(-len(periods) // _MOST_NAMES)
     names = tuple((float(k), name) for k, name in enumerate(periods) if k % step == 0)
     low, high = around([end for _, lower, upper in items for end in (lower, upper)])
@@ -86,12 +90,12 @@ def _chart(
     return Chart(
         f"{quantity[:1].upper()}{quantity[1:]}, {periods[0]} to {periods[-1]}",
         Axis("period", -0.5, len(periods) - 0.5, names),
-        linear(quantity, low, high),
+        linear(quantity, low, high) if date is None else dates(quantity, low, high, date),
         (
             Whiskers(tuple(items), 0, f"{percent} (privacy noise and sampling)"),
             Line(tuple(middles), 0, "estimate", 1.0, markers=True),
         ),
-        f"{quantity} for {len(periods)} periods: {middles[0][1]:.4g} in {periods[0]}, {middles[-1][1]:.4g} in {periods[-1]}, "
+        f"{quantity} for {len(periods)} periods: {shown(middles[0][1])} in {periods[0]}, {shown(middles[-1][1])} in {periods[-1]}, "
         f"each with a {percent}.",
         legend="upper left",
     )

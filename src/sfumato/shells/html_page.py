@@ -7,6 +7,7 @@ from html import escape
 
 from sfumato._version import __version__
 from sfumato.pictures import look, svg
+from sfumato.pictures._svg_text import harmless
 
 # No script, no request, no frame, no form: only the page's own style.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -62,8 +63,8 @@ footer {{ margin-top:3rem; color:var(--soft); font-size:.85rem; overflow-wrap:an
 
 
 def page(title: str, body: str, footer: str) -> str:
-    """A whole page; `body` and `footer` are HTML, the title is a text."""
-    return (
+    """A whole page; `body` and `footer` are HTML, the title is a text. No name on it can reorder or hide what stands beside it."""
+    return harmless(
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

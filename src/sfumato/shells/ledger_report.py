@@ -13,6 +13,7 @@ from pathlib import Path
 from sfumato.errors import ArgumentError, LedgerDamaged
 from sfumato.ledger.account import Account, shown, shown_down
 from sfumato.ledger.url_and_witness import Location
+from sfumato.pictures.axes import given
 from sfumato.pictures.svg import figure
 from sfumato.shells import html_page
 from sfumato.shells import ledger_report_html as html
@@ -80,7 +81,7 @@ def _overview(view: View) -> str:
     rows = []
     for budget, _ in view.budgets:
         terms = budget.account.terms
-        promised = f"({terms.epsilon:g}, {terms.delta:g}) for every {terms.unit}"
+        promised = f"({given(terms.epsilon)}, {given(terms.delta)}) for every {terms.unit}"
         rows.append([budget.name, promised, shown(budget.spent), shown_down(budget.account.epsilon_left())])
     return html.table(
         ["data set", "promise (epsilon, delta)", "epsilon spent", "epsilon left"], rows, "The budgets of all data sets"
@@ -140,7 +141,7 @@ def promise(account: Account) -> str:
     who = f"one {terms.unit} replaced" if terms.adjacency == "replace-one" else f"one entry of a {terms.unit} replaced"
     return (
         f"Everything that is ever charged to {account.name!r}, whoever asks and however each question follows from earlier "
-        f"answers, is ({terms.epsilon:g}, {terms.delta:g})-differentially private together, for every {terms.unit} "
+        f"answers, is ({given(terms.epsilon)}, {given(terms.delta)})-differentially private together, for every {terms.unit} "
         f"(neighbours: {who}, n public)."
     )
 
@@ -149,9 +150,9 @@ def _promised(budget: Budget) -> str:
     account = budget.account
     terms, number = account.terms, len(budget.charges)
     spent = (
-        f"Spent: epsilon {shown(budget.spent)} of {terms.epsilon:g} at delta {terms.delta:g}, in {number:,} "
+        f"Spent: epsilon {shown(budget.spent)} of {given(terms.epsilon)} at delta {given(terms.delta)}, in {number:,} "
         f"charge{'s' * (number != 1)}: {share(budget)} of the budget. "
-        f"Left: epsilon {shown_down(account.epsilon_left())} at delta {terms.delta:g}."
+        f"Left: epsilon {shown_down(account.epsilon_left())} at delta {given(terms.delta)}."
     )
     pictures = [_limit(what, part) for what, part in limits(account)]
     if budget.charges:
@@ -178,7 +179,7 @@ def _charges(budget: Budget, made: dict[int, Sealed]) -> str:
     head = ["no., time (UTC)", "request and what was released", "epsilon", "total"]
     rows = [_row(charge, made) for charge in budget.charges]
     said = html.paragraph(
-        f"Epsilon is the price of each charge alone, total that of all charges so far, both at delta {delta:g}. Epsilons do "
+        f"Epsilon is the price of each charge alone, total that of all charges so far, both at delta {given(delta)}. Epsilons do "
         "not add up: the total is composed by the ledger. Both are rounded up. A charge under which nothing was sealed stands: its "
         "program stopped, or it was made by hand."
     )
@@ -203,7 +204,7 @@ def _release(release: Sealed) -> str:
     records = f", {release.n:,} records" if release.n is not None else ""
     lead = (
         f"{release.title}; charge {charge.number} of {minute(charge.time)} UTC{records}, epsilon {shown(charge.alone)} at delta "
-        f"{delta:g}."
+        f"{given(delta)}."
     )
     passed = "; ".join(check.what for check in release.checks if check.passed)
     checks = html.paragraph(f"Verified: {passed}.") if passed else ""
@@ -220,7 +221,7 @@ def _left(budget: Budget, releases: Sequence[Sealed], made: dict[int, Sealed]) -
     n = known[-1] if known else left.USUAL
     why = "as in the newest release" if known else "as an example"
     rest = shown_down(account.epsilon_left())
-    said = html.paragraph(f"Left for everything to come: epsilon {rest} at delta {account.terms.delta:g}.")
+    said = html.paragraph(f"Left for everything to come: epsilon {rest} at delta {given(account.terms.delta)}.")
     examples = left.examples(account, n)
     again = [(charge, left.times_left(account, charge.price)) for charge in left.newest_plans(budget.charges)]
     if not examples and not any(times for _, times in again):
@@ -249,8 +250,10 @@ def _named(charge: Charge, made: dict[int, Sealed]) -> str:
 def _verification(view: View) -> str:
     """The checks of each subject in one row, and every failed one in a row of its own."""
     rows: list[list[str]] = []
-    for subject in dict.fromkeys(check.subject for check in view.checks):
-        own = [check for check in view.checks if check.subject == subject]
+    subjects: dict[str, list[Check]] = {}
+    for check in view.checks:
+        subjects.setdefault(check.subject, []).append(check)
+    for subject, own in subjects.items():
         rows += [[subject, check.what, f"FAILED: {check.reason}"] for check in own if not check.passed]
         passed = "; ".join(check.what for check in own if check.passed)
         rows += [[subject, passed, "passed"]] if passed else []

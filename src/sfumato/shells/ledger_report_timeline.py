@@ -31,11 +31,11 @@ def timeline(budget: Budget) -> Chart:
     marks: list[Mark] = [Line(tuple(points), 0, "epsilon spent, all charges composed")]
     if len(places) <= _MOST_DOTS:
         marks += _dots(budget, places)
-    marks.append(Rule(terms.epsilon, "y", f"the whole budget: epsilon {terms.epsilon:g}"))
+    marks.append(Rule(terms.epsilon, "y", f"the whole budget: epsilon {axes.given(terms.epsilon)}"))
     return Chart(
         f"{budget.name}: epsilon spent over time",
         axis,
-        axes.linear(f"epsilon at delta {terms.delta:g}", 0.0, 1.06 * max(terms.epsilon, budget.spent)),
+        axes.linear(f"epsilon at delta {axes.given(terms.delta)}", 0.0, 1.06 * max(terms.epsilon, budget.spent)),
         tuple(marks),
         _alt(budget),
     )
@@ -83,7 +83,7 @@ def _alt(budget: Budget) -> str:
     terms, count = budget.account.terms, len(budget.charges)
     return (
         f"A line that rises with each of {count} charge{'s' * (count != 1)}, from 0 to epsilon {shown(budget.spent)} of "
-        f"{terms.epsilon:g} at delta {terms.delta:g}. The table of charges has the numbers."
+        f"{axes.given(terms.epsilon)} at delta {axes.given(terms.delta)}. The table of charges has the numbers."
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.models.reading import model_from_json
 from sfumato.pictures import of_network, svg
+from sfumato.pictures.results import interval
 from sfumato.queries.shares_by_level import Shares
 from sfumato.queries.statistics.network_tables import unreadable
 from sfumato.shells.html_page import folded, table
@@ -111,7 +112,7 @@ def _numbers(shares: Shares) -> str:
     rows, groups = [], []
     for index in np.ndindex(*shares.values.shape):
         *given, level = (levels[k] for levels, k in zip(shares.levels, index, strict=True))
-        ends = f"{write(float(shares.lower[index]))} to {write(float(shares.upper[index]))}"
+        ends = interval(float(shares.lower[index]), float(shares.upper[index]), write)
         rows.append([of_network.word(level), write(float(shares.values[index])), ends])
         groups.append(of_network.in_words(above, given))
     head = [column, "share", f"{100 * (shares.level or 0):g} % interval"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
 from typing import Any
 
@@ -12,7 +13,7 @@ from sfumato.shells.html_page import folded, table
 
 def protection(release: Any) -> str:
     """The privacy curve, and the errors of a test for one record."""
-    rows = [[f"{100 * level:.0f} %", f"{100 * miss:.1f} %"] for level, miss in release.attacker().trade_off]
+    rows = [[f"{100 * level:.0f} %", f"{_down(100 * miss):.1f} %"] for level, miss in release.attacker().trade_off]
     text = (
         f"<p>Two data sets that differ in one {escape(release.schema['unit'])} give this release with nearly the same "
         "probabilities. The curve shows how nearly: at every epsilon the delta that is left.</p>"
@@ -23,6 +24,11 @@ def protection(release: Any) -> str:
     )
     said = table(["wrong accusations", "records overlooked, at least"], rows)
     return f"{text}{svg.figure(privacy_curve.of_release(release))}{second}{said}"
+
+
+def _down(percent: float) -> float:
+    """A percentage rounded down to one decimal: a lower bound is never shown larger than it is."""
+    return math.floor(10 * percent) / 10
 
 
 def theorem(release: Any) -> str:

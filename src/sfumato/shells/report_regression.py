@@ -71,7 +71,9 @@ def _table(release: Any, coefficients: Any, level: float) -> str:
 def _placed(schema: Schema, label: str) -> tuple[str, str]:
     """(heading, label): levels stand under the name of their column, without it."""
     name, gap, level = label.partition("=")
-    if gap and isinstance(schema.columns.get(name), Category):
+    column = schema.columns.get(name)
+    # A product, or a column whose own name has an equals sign, is no level.
+    if gap and isinstance(column, Category) and level in map(str, column.levels):
         return name, level
     return "", label
 
