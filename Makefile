@@ -6,7 +6,7 @@ CORE = $(VENV)/.core
 STAMP = $(VENV)/.tests
 WORKERS ?= auto
 
-.PHONY: help demo docs test test-long test-newest planted mutants gallery papers papers-quick audit audit-quick lint bench bench-quick peers judges \
+.PHONY: help demo docs test test-long test-newest planted mutants gallery shown papers papers-quick audit audit-quick lint bench bench-quick peers judges \
   bench-speed clean
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make lint         ruff and the strict type check"
 	@echo "make bench-quick  import cost and planning times"
 	@echo "make docs         the documentation as a site in build/site, links checked"
+	@echo "make shown        whatever users see, all of it: the pages' code, examples, the gallery, and reports in a browser (minutes)"
 	@echo "make gallery      run the ten scripts of the gallery, in build/gallery, and draw the pictures of its page"
 	@echo "make peers        private regressions beside their rivals and diffprivlib's (.venv-peers; needs the tables; hours)"
 	@echo "make judges       the auditor beside jax_privacy's, OpenDP's noise and diffprivlib (.venv-peers; minutes)"
@@ -94,6 +95,12 @@ audit-quick: $(STAMP)
 	@$(BIN)/python -m audits.mutation --quick
 
 # Each script in a folder of its own: it writes a table, a ledger and a release there. Reports stand beside them.
+# Files of the suite that take a while and whose quick form there is a sample.
+SHOWN = tests/test_pages.py tests/test_examples.py tests/test_gallery.py tests/pages tests/shells/test_report_in_a_browser.py
+shown: export OPENBLAS_NUM_THREADS = 1
+shown: $(STAMP)
+	@SFUMATO_LONG=1 $(PYTEST) -q $(SHOWN)
+
 GALLERY = $(notdir $(basename $(wildcard gallery/*.py)))
 gallery: $(STAMP)
 	@mkdir -p docs/images/gallery

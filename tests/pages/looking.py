@@ -15,11 +15,15 @@ from typing import Any
 
 import pytest
 
+from effort import sized
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 WHY = "no Chromium on this machine: .ci/run installs Debian's when it is root (apt-get install chromium)"
 # A laptop and a phone, in pixels.
 WIDE, NARROW = 1280, 390
 SIZES = [(WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark")]
+# Both widths and both schemes in two looks: layouts depend on the width alone, colours on the scheme alone.
+CROSSED = sized([SIZES[0], SIZES[3]], SIZES)
 # A sheet of A4 at the 96 pixels an inch of CSS.
 PAPER = 794
 # A page that can be sent by mail and opens at once.
@@ -102,12 +106,14 @@ def faults(page_path: Path, browser: Any, width: int, scheme: str, media: str = 
         return _worded([*before, *_look(page, width, scheme, media)])
 
 
-def everywhere(page_path: Path, browser: Any) -> list[str]:
-    """The faults at every size, light and dark, and in print, each with where it was seen.
+def everywhere(page_path: Path, browser: Any, sizes: list[tuple[int, str]] | None = None) -> list[str]:
+    """The faults at both sizes, light and dark, and in print, each with where it was seen.
+
+    `sizes` are CROSSED by default; with SIZES every width is looked at in every scheme.
 
     Print is looked at with the dark scheme: a reader who prefers dark screens prints on white paper too.
     """
-    looks = [(f"{width} {scheme}", width, scheme, "screen") for width, scheme in SIZES]
+    looks = [(f"{width} {scheme}", width, scheme, "screen") for width, scheme in sizes or CROSSED]
     looks.append(("print", PAPER, "dark", "print"))
     places: dict[str, list[str]] = {}
     with _opened(page_path, browser) as (page, before):

@@ -61,7 +61,11 @@ def test_a_fault_of_one_scheme_or_width_is_seen_there(browser, tmp_path):
     small = changed('viewBox="0 0 340 180"', 'viewBox="0 0 800 180"', tmp_path)
     assert "small" not in looking.kinds(looking.faults(small, browser, WIDE, "light"))
     assert "small" in looking.kinds(looking.faults(small, browser, NARROW, "light"))
-    places = [each for each in looking.everywhere(small, browser) if each.startswith('small: the label "epsilon"')]
+    places = [
+        each
+        for each in looking.everywhere(small, browser, looking.SIZES)
+        if each.startswith('small: the label "epsilon"')
+    ]
     assert [each.partition(" [")[2] for each in places] == ["390 light, 390 dark]"]
 
 

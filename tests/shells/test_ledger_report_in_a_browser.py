@@ -51,4 +51,4 @@ def test_a_page_has_no_faults(tmp_path, monkeypatch):
     failed = ledger_report.write(str(place), tmp_path / "page.html", [tmp_path / "edited.sfumato"])
     assert [check.subject for check in failed] == ["edited.sfumato"]
     with looking.started() as browser:
-        assert looking.everywhere(tmp_path / "page.html", browser) == []
+        assert looking.everywhere(tmp_path / "page.html", browser, looking.SIZES) == []
