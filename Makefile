@@ -94,13 +94,13 @@ audit-quick: $(STAMP)
 	@$(BIN)/python -m audits.battery --quick
 	@$(BIN)/python -m audits.mutation --quick
 
-# Each script in a folder of its own: it writes a table, a ledger and a release there. Reports stand beside them.
-# Files of the suite that take a while and whose quick form there is a sample.
+# Files of which the suite runs a sample: here in full.
 SHOWN = tests/test_pages.py tests/test_examples.py tests/test_gallery.py tests/pages tests/shells/test_report_in_a_browser.py
 shown: export OPENBLAS_NUM_THREADS = 1
 shown: $(STAMP)
 	@SFUMATO_LONG=1 $(PYTEST) -q $(SHOWN)
 
+# Each script in a folder of its own: it writes a table, a ledger and a release there. Reports stand beside them.
 GALLERY = $(notdir $(basename $(wildcard gallery/*.py)))
 gallery: $(STAMP)
 	@mkdir -p docs/images/gallery
