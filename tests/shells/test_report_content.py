@@ -289,3 +289,9 @@ def test_a_table_that_does_not_fit_a_phone_scrolls_and_can_be_reached():
     wide = html_page.table(["a", "b", "c", "d", "e"], [["1", "2", "3", "4", "5"]], caption="five")
     assert "tabindex" not in narrow
     assert wide.startswith('<div class="scroll" role="region" aria-label="five" tabindex="0">')
+
+
+@pytest.mark.parametrize(("name", "said"), [("shares noisy", True), ("groups", False)])
+def test_shares_of_a_whole_are_said_not_to_add_up(name, said):
+    text = report_results.results(sf.Release.from_bytes(stored(name)), 0.9)
+    assert ("need not add up to 1" in text) == said

@@ -22,12 +22,14 @@ from sfumato.pictures import of_release, svg
 from sfumato.pictures._fragment import bar, card, folded, said, soft, table, text, title
 from sfumato.pictures.axes import given, number
 from sfumato.pictures.description import Picture, Rows
+from sfumato.pictures.results import of_family
 from sfumato.planning import PriceList
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.metric import Metric
+from sfumato.queries.own_units import regression_of
 from sfumato.queries.summary import shown as written
 from sfumato.release import Release
-from sfumato.wording import columns_read, date_of_release
+from sfumato.wording import columns_read
 
 # Rows of a table and of a picture that still fit beside code.
 _MOST = 12
@@ -75,27 +77,44 @@ def _picture(release: Release) -> str:
 
 
 def _estimates(release: Release) -> str:
-    """The first rows of `release.summary()`; of a large release the means of its draws."""
+    """The first rows in the order and with the digits of the picture; of a large release the means of its draws."""
     hidden = len(release.labels) - _MOST
     more = soft(f"… and {hidden} more: release.labels, release.estimate(), release.interval()." if hidden > 0 else "")
     if len(release.labels) > _QUICKLY:
         means = [written(mean) for mean in release.mean().ravel()[:_MOST]]
         return table("Means", ["quantity", "mean"], list(zip(release.labels, means, strict=False)), (1,)) + more
-    summary, date = release.summary(_LEVEL), date_of_release(release)
-    if summary.intervals is None:
-        means = [written(mean, date) for mean in release.mean().ravel()[:_MOST]]
-        rows = list(zip(summary.labels, means, strict=False))
-        return (
-            table("Means", ["quantity", "mean"], rows, (1,))
-            + more
-            + soft(f"No interval: {summary.reason.removeprefix('no interval: ')}")
-        )
-    listed = zip(summary.labels, summary.estimates, summary.intervals.T, strict=True)
-    cells = [
-        (label, written(middle, date), f"{written(low, date)} to {written(high, date)}")
-        for label, middle, (low, high) in list(listed)[:_MOST]
-    ]
-    return table("Estimates", ["quantity", "estimate", f"{100 * _LEVEL:g} % interval"], cells, (1, 2)) + more
+    if regression_of(release.plan) is not None:
+        return _coefficients(release) + more
+    results = of_family(release, _LEVEL)
+    shown_rows = results.rows[:_MOST]
+    names = [f"{row.group}: {row.label}" if row.group else row.label for row in shown_rows]
+    middles = [results.shown(row.estimate) for row in shown_rows]
+    if not results.has_intervals:
+        return _without_intervals(names, middles, results.reason) + more
+    cells = list(zip(names, middles, map(results.ends, shown_rows), strict=True))
+    return table("Estimates", [results.of, "estimate", results.interval_name], cells, (1, 2)) + more
+
+
+def _coefficients(release: Release) -> str:
+    """The first coefficients in the columns' own units, each with the digits of its standard error."""
+    coefficients = release.coefficients(_LEVEL)
+    head, *rows = coefficients.rows()
+    place = head.index("coef")
+    names, middles = [row[0] for row in rows[:_MOST]], [row[place] for row in rows[:_MOST]]
+    if coefficients.intervals is None:
+        return _without_intervals(names, middles, coefficients.reason)
+    # The standard error stands between the coefficient and the ends of its interval.
+    ends = [f"{row[place + 2]} to {row[place + 3]}" for row in rows[:_MOST]]
+    cells = list(zip(names, middles, ends, strict=True))
+    return table("Estimates", ["coefficient", "estimate", f"{100 * _LEVEL:g} % interval"], cells, (1, 2))
+
+
+def _without_intervals(names: list[str], middles: list[str], reason: str) -> str:
+    """Means, and why there are no intervals."""
+    rows = list(zip(names, middles, strict=True))
+    return table("Means", ["quantity", "mean"], rows, (1,)) + soft(
+        f"No interval: {reason.removeprefix('no interval: ')}"
+    )
 
 
 def _plan(plan: Plan) -> str:

@@ -79,8 +79,11 @@ def _picture(release: Release) -> str:
     """The picture that shows the result; of many rows the largest estimates, and how to see the others."""
     try:
         picture = pictures(release, _LEVEL)[0]
-    except (SfumatoError, *DAMAGED) as error:
+    except SfumatoError as error:
         return html.paragraph(f"No picture: {error}")
+    except DAMAGED:
+        # What Python says of a record that cannot be drawn helps no reader of the page.
+        return html.paragraph("No picture can be drawn of this release; its own report may say more.")
     if not isinstance(picture, Rows) or len(picture.rows) <= MOST_ROWS:
         return figure(picture)
     return figure(replace(picture, rows=largest(picture.rows))) + left_out(len(picture.rows) - MOST_ROWS)

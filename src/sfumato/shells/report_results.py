@@ -5,6 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from sfumato.models.families import DirichletCategorical
+from sfumato.models.grouped import Grouped
+from sfumato.models.networks.markov_chain import MarkovChain
+from sfumato.models.reading import model_from_json
 from sfumato.pictures import of_release, svg
 from sfumato.pictures.results import LITTLE, Results, of_family
 from sfumato.queries.own_units import regression_of
@@ -18,6 +22,7 @@ _WHY = (
     "The intervals are for the population from which the records were drawn: the privacy noise and the sampling of the records "
     "are both in them."
 )
+_SUMS = " Each share is estimated by itself, so the shares of a whole need not add up to 1."
 
 
 def results(release: Any, level: float) -> str:
@@ -30,8 +35,18 @@ def results(release: Any, level: float) -> str:
         return report_network.results(release, level, _MOST_OPEN) + beside(release)
     rows = of_family(release, level)
     figure = svg.figure(of_release.picture_of_family(release, rows))
-    why = f"<p>{_WHY}</p>" if rows.has_intervals else f"<p>No interval: {escape(rows.reason)}</p>"
+    why = (
+        f"<p>{_WHY}{_SUMS if is_summed(release) else ''}</p>"
+        if rows.has_intervals
+        else f"<p>No interval: {escape(rows.reason)}</p>"
+    )
     return figure + beside(release) + numbers(rows) + why + _little(rows)
+
+
+def is_summed(release: Any) -> bool:
+    """Whether the numbers are the shares of a whole, of which each is shown with its own median."""
+    model: Any = model_from_json(release.plan["model"])
+    return isinstance(model.model if isinstance(model, Grouped) else model, DirichletCategorical | MarkovChain)
 
 
 def beside(release: Any, clipping: bool = True) -> str:
