@@ -256,14 +256,18 @@ def test_what_the_rows_say_is_narrower_and_holds_their_own_number():
     assert (rows[1] > np.array([0.1, 0.3, 0.5, 0.9]) - 0.06).all()
 
 
-def test_shares_of_three_levels_have_intervals_in_every_group():
-    levels = ("a", "b", "c")
+def _shares(levels, values):
+    """Ends of intervals of shares in two groups, of 300 and 100 records."""
     model = sf.grouped(sf.families.DirichletCategorical(levels, 1.0), "g", LEVELS[:2])
     schema = sf.Schema({"g": sf.Category(LEVELS[:2]), "x": sf.Category(levels)}, target="x", name="shares")
-    table = {"g": ["north"] * 300 + ["south"] * 100, "x": ["a", "b", "b", "c"] * 100}
+    table = {"g": ["north"] * 300 + ["south"] * 100, "x": values * 100}
     plan = sf.plan(model, n=400, epsilon=2.0, delta=1e-6, mechanism="noisy-statistics")
     release = sf.publish(plan, sf.Dataset.from_table(table, schema=schema), randomness=sf.seeded(6))
-    low, high = release.interval(0.999)
+    return release.interval(0.999)
+
+
+def test_shares_of_three_levels_have_intervals_in_every_group():
+    low, high = _shares(("a", "b", "c"), ["a", "b", "b", "c"])
     assert low.shape == (2, 3)
     assert (low < np.array([0.25, 0.5, 0.25])).all()
     assert (np.array([0.25, 0.5, 0.25]) < high).all()
@@ -271,13 +275,7 @@ def test_shares_of_three_levels_have_intervals_in_every_group():
 
 
 def test_shares_of_two_levels_have_an_interval_each_and_mirror_one_another():
-    levels = ("no", "yes")
-    model = sf.grouped(sf.families.DirichletCategorical(levels, 1.0), "g", LEVELS[:2])
-    schema = sf.Schema({"g": sf.Category(LEVELS[:2]), "x": sf.Category(levels)}, target="x", name="shares")
-    table = {"g": ["north"] * 300 + ["south"] * 100, "x": ["no", "no", "no", "yes"] * 100}
-    plan = sf.plan(model, n=400, epsilon=2.0, delta=1e-6, mechanism="noisy-statistics")
-    release = sf.publish(plan, sf.Dataset.from_table(table, schema=schema), randomness=sf.seeded(6))
-    low, high = release.interval(0.999)
+    low, high = _shares(("no", "yes"), ["no", "no", "no", "yes"])
     assert low.shape == (2, 2)
     assert (low < np.array([0.75, 0.25])).all()
     assert (np.array([0.75, 0.25]) < high).all()

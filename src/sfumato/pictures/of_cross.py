@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.pictures.description import Rows
 from sfumato.pictures.dot_plots import from_results
-from sfumato.pictures.results import Result, Results, even_writer
+from sfumato.pictures.results import Result, Results, even_writer, word
 from sfumato.queries import cross_tables
 from sfumato.queries.cross_tables import BY_ROW
 from sfumato.queries.shares_by_level import Shares
@@ -31,22 +31,17 @@ def of_cells(cells: Shares) -> Results:
     kept = range(1, 2) if len(levels) == 2 else range(len(levels))
     rows = []
     for index in np.ndindex(*cells.values.shape[:-1]):
-        above = [str(own[k]) for own, k in zip(cells.levels, index, strict=False)]
+        above = [word(own[k]) for own, k in zip(cells.levels, index, strict=False)]
         for k in kept:
             place = (*index, k)
             low = None if cells.lower is None else float(cells.lower[place])
             high = None if cells.upper is None else float(cells.upper[place])
-            pair = (", ".join(above), "") if len(levels) == 2 else (in_words(levels[k]), _heading(first, above))
+            pair = (", ".join(above), "") if len(levels) == 2 else (word(levels[k]), _heading(first, above))
             rows.append(Result(pair[0], float(cells.values[place]), low, high, pair[1]))
-    named = f"{last} = {in_words(levels[1])}" if len(levels) == 2 else last
+    named = f"{last} = {word(levels[1])}" if len(levels) == 2 else last
     quantity = f"share of {named} within {', '.join(first)}"
     return Results(quantity, float(cells.level or 0.9), tuple(rows), "", even_writer(rows))
 
 
 def _heading(names: list[str], levels: list[str]) -> str:
-    return ", ".join(f"{name} = {in_words(level)}" for name, level in zip(names, levels, strict=True))
-
-
-def in_words(level: Any) -> str:
-    """A level as text; yes and no for truth values."""
-    return {"True": "yes", "False": "no"}.get(str(level), str(level))
+    return ", ".join(f"{name} = {level}" for name, level in zip(names, levels, strict=True))

@@ -17,7 +17,7 @@ from sfumato.pictures._dependence import Dependence, dependence
 from sfumato.pictures._svg_text import fitted, width
 from sfumato.pictures.description import Edge, Graph, Node, Picture, Row, Rows
 from sfumato.pictures.dot_plots import from_results
-from sfumato.pictures.results import LITTLE, fixed, interval, of_family
+from sfumato.pictures.results import LITTLE, fixed, interval, of_family, word
 from sfumato.queries import tables
 from sfumato.queries.shares_by_level import Shares
 from sfumato.queries.statistics.network_tables import unreadable
@@ -135,13 +135,6 @@ def column_shares(release: Any, column: str, level: float) -> Shares:
     reason = unreadable(_model(release), release.draws.totals is not None)
     answer: Shares = release.marginal(column) if reason else release.marginal(column, interval=level)
     return answer
-
-
-def word(level: Any) -> str:
-    """A level as pictures name it: yes and no for true and false."""
-    if isinstance(level, bool | np.bool_):
-        return "yes" if level else "no"
-    return str(level)
 
 
 def in_words(names: Sequence[str], levels: Sequence[Any]) -> str:

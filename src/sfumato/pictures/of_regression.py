@@ -88,16 +88,25 @@ def _effect(release: Any, schema: Schema, table: Any, label: str, weights: Mappi
 
 def _placed(schema: Schema, label: str, values: tuple[float, float | None, float | None], faint: bool) -> Row:
     """A row under the heading of its column, if that is a category; of a truth value "yes against no"."""
-    name, gap, level = label.partition("=")
+    name, level = column_and_level(schema, label)
     column = schema.columns.get(name)
-    # A product, or a column whose own name has an equals sign, is no level.
-    if gap and isinstance(column, Category) and level in map(str, column.levels):
+    if isinstance(column, Category):
         base = chosen_reference(name, column, None)
         against = "the mean of its levels" if base is None else str(column.levels[base])
         return Row(level, *values, f"{name}, against {against}", faint=faint)
     return Row(
         f"{label}, yes against no" if isinstance(schema.columns.get(label), Boolean) else label, *values, faint=faint
     )
+
+
+def column_and_level(schema: Schema, label: str) -> tuple[str, str]:
+    """The column and the level that a coefficient is named after; ("", label) where it is of no single level."""
+    name, gap, level = label.partition("=")
+    column = schema.columns.get(name)
+    # A product, or a column whose own name has an equals sign, is no level.
+    if gap and isinstance(column, Category) and level in map(str, column.levels):
+        return name, level
+    return "", label
 
 
 def _in_ratios(row: Row) -> Row:

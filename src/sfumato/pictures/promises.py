@@ -12,7 +12,7 @@ from sfumato.pictures.axes import above, number
 from sfumato.pictures.look import MOST
 from sfumato.privacy.curves import BoundedRange, Gaussian, Pure
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.privacy.metric import Metric
+from sfumato.queries.attacker import at_distance
 from sfumato.release import Release
 
 # The name of the axis of epsilon, the same in every picture.
@@ -54,7 +54,7 @@ def named(given: Any) -> list[tuple[str | None, Any]]:
     else:
         items = [(None, given)]
     if not 1 <= len(items) <= MOST:
-        raise ArgumentError(f"a picture tells 1 to {MOST} lines apart; got {len(items)}. Choose the ones to compare.")
+        raise ArgumentError(f"a picture has 1 to {MOST} lines; got {len(items)}. Choose the ones to compare.")
     return items
 
 
@@ -78,23 +78,8 @@ def _read(item: Any, name: str | None, distance: float | None) -> Promise:
         raise ArgumentError(
             "made with a seeded stream, this protects nobody and has no privacy curve. Draw its plan instead."
         )
-    kept = _ordinary(promised, distance)
+    kept = at_distance(promised, distance)
     return Promise((_default_name(item) if name is None else name) + _warning(kept), kept, asked_of(item))
-
-
-def _ordinary(guarantee: Guarantee, distance: float | None) -> Guarantee:
-    """The guarantee for neighbours, or for data sets at most `distance` apart where it is one under a distance."""
-    if not isinstance(guarantee.curve, Metric):
-        if distance is not None:
-            raise ArgumentError(
-                "distance is for metric guarantees; this one protects against any change of one record."
-            )
-        return guarantee
-    if distance is None:
-        raise ArgumentError(
-            f"a metric guarantee needs distance=, how far apart the data sets are by {guarantee.curve.distance}."
-        )
-    return replace(guarantee, curve=guarantee.curve.within(distance), adjacency="replace-one")
 
 
 def _default_name(item: Guarantee | Plan | Release) -> str:

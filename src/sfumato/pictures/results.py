@@ -132,6 +132,13 @@ def _of(model: Any, names: Sequence[str]) -> str:
     return names[0] if isinstance(model, DirichletCategorical) and len(names) == 1 else "quantity"
 
 
+def word(level: Any) -> str:
+    """A level as pictures and pages name it: yes and no for true and false."""
+    if isinstance(level, bool | np.bool_):
+        return "yes" if level else "no"
+    return str(level)
+
+
 def by_estimate(rows: Sequence[Result]) -> list[Result]:
     """Rows from the largest to the smallest, where their labels have no order of their own; headings keep their order.
 

@@ -64,7 +64,7 @@ def attacker(
     """
     belief = _validate.between("prior", prior, 0.0, 1.0)
     comparing = _comparing(guarantee, cells, failure)
-    ordinary = _at(guarantee, distance)
+    ordinary = at_distance(guarantee, distance)
     broken = guarantee.trust == "not private"
     success = 1.0 if broken else distinguish.best_success_under(promise=ordinary, prior=belief)
     variation = 1.0 if broken else ordinary.delta(0.0)
@@ -99,7 +99,7 @@ def _least(kept: list[tuple[float, float]], alpha: float) -> float:
     return float(max(0.0, max(lines) * _DOWN - 1e-15))
 
 
-def _at(guarantee: Guarantee, distance: float | None) -> Guarantee:
+def at_distance(guarantee: Guarantee, distance: float | None) -> Guarantee:
     """The guarantee for two neighbours, or for two data sets at a distance."""
     if not isinstance(guarantee.curve, Metric):
         if distance is not None:

@@ -57,6 +57,7 @@ def _monthly(months: int) -> Callable[[datetime, datetime], list[datetime]]:
     """First days of every so many months, counted from January of year 0; one more than fits is enough."""
 
     def listed(first: datetime, last: datetime) -> list[datetime]:
+        """The first days between two times."""
         start = -(-(12 * first.year + first.month - 1) // months)
         times = []
         for k in range(start, start + _MOST + 2):

@@ -15,6 +15,7 @@ from sfumato._version import __version__
 from sfumato.errors import ArgumentError
 from sfumato.ledger.account import shown_down
 from sfumato.models.model import LOSSES
+from sfumato.pictures.axes import given
 from sfumato.pictures.results import quantity_of
 from sfumato.shells import html_page, report_audit, report_protection, report_results
 from sfumato.shells.html_page import section
@@ -177,7 +178,7 @@ def methods(release: Any) -> str:
     plan, guarantee, target = release.plan, release.guarantee, _target(release)
     shown = {key: value for key, value in plan["parameters"].items() if key not in ("grid", "totals")}
     numbers = ", ".join(f"{key} {value:.4g}" for key, value in shown.items())
-    level = f"({target[0]:g}, {target[1]:g})-differential privacy" if target else str(guarantee.curve)
+    level = f"({given(target[0])}, {given(target[1])})-differential privacy" if target else str(guarantee.curve)
     clipping = clipping_in_words(release)
     clipped = f" {clipping[:1].upper()}{clipping[1:]}" if clipping else ""
     return (

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from typing import Any
 
 from sfumato.pictures import of_cross, svg
-from sfumato.pictures.of_cross import in_words, is_shown
+from sfumato.pictures.of_cross import is_shown
+from sfumato.pictures.results import word
 from sfumato.queries.cross_tables import BY_ROW, COUNTS, SHARES
 from sfumato.shells.html_page import Cell, folded, table
 
@@ -32,19 +34,17 @@ def results(release: Any, level: float, most: int) -> str:
 
 def _both(view: Any, heading: str) -> str:
     """The table as a grid for a wide screen, and with one line a cell for a narrow one."""
-    head, *rows = view.grid()
-    first = len(view.cells.columns) - 1
-    spaced: list[list[Cell]] = [[*map(in_words, row[:first]), *(_split(cell) for cell in row[first:])] for row in rows]
-    *_, last = view.cells.columns
-    levels = [in_words(cell.removeprefix(f"{last}=")) for cell in head]
+    cells = replace(view.cells, levels=tuple(tuple(map(word, levels)) for levels in view.cells.levels))
+    head, *rows = replace(view, cells=cells).grid()
+    *above, last = cells.columns
+    first = len(above)
+    spaced: list[list[Cell]] = [[*row[:first], *(_split(cell) for cell in row[first:])] for row in rows]
+    names = [cell.removeprefix(f"{last}=") for cell in head]
     caption = f"{heading}: {last} across"
-    long_head, *long_rows = view.cells.grid()
-    groups = [", ".join(map(in_words, row[:first])) for row in long_rows]
-    lines = [[in_words(row[first]), *row[first + 1 :]] for row in long_rows]
-    wide, narrow = (
-        table(levels, spaced, caption=caption),
-        table(long_head[first:], lines, groups=groups, caption=heading),
-    )
+    long_head, *long_rows = cells.grid()
+    groups, lines = [", ".join(row[:first]) for row in long_rows], [row[first:] for row in long_rows]
+    wide = table(names, spaced, caption=caption)
+    narrow = table(long_head[first:], lines, groups=groups, caption=heading)
     return f'<div class="for-wide">{wide}</div><div class="for-narrow">{narrow}</div>'
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.models.reading import model_from_json
 from sfumato.pictures import of_network, svg
-from sfumato.pictures.results import interval
+from sfumato.pictures.results import interval, word
 from sfumato.queries.shares_by_level import Shares
 from sfumato.queries.statistics.network_tables import unreadable
 from sfumato.shells.html_page import folded, table
@@ -113,7 +113,7 @@ def _numbers(shares: Shares) -> str:
     for index in np.ndindex(*shares.values.shape):
         *given, level = (levels[k] for levels, k in zip(shares.levels, index, strict=True))
         ends = interval(float(shares.lower[index]), float(shares.upper[index]), write)
-        rows.append([of_network.word(level), write(float(shares.values[index])), ends])
+        rows.append([word(level), write(float(shares.values[index])), ends])
         groups.append(of_network.in_words(above, given))
     head = [column, "share", f"{100 * (shares.level or 0):g} % interval"]
     caption = f"Shares of {column}" + (f" given {' and '.join(above)}" if above else " among all records")

@@ -8,7 +8,7 @@ from typing import Any
 from sfumato.pictures import of_regression, svg
 from sfumato.pictures.results import LITTLE
 from sfumato.queries.regression_summary import INCLUDED
-from sfumato.schema import Category, Schema
+from sfumato.schema import Schema
 from sfumato.shells.html_page import Cell, folded, table
 
 
@@ -49,7 +49,10 @@ def _table(release: Any, coefficients: Any, level: float) -> str:
     lines: list[list[Cell]] = []
     groups: list[str] = []
     schema = Schema.from_json(release.schema["document"])
-    places = [(*_placed(schema, label), label, row) for label, row in zip(coefficients.labels, rows, strict=True)]
+    places = [
+        (*of_regression.column_and_level(schema, label), label, row)
+        for label, row in zip(coefficients.labels, rows, strict=True)
+    ]
     # Levels under the heading of their column come after the columns that have one coefficient.
     for group, name, label, row in sorted(places, key=lambda place: bool(place[0])):
         groups.append(group)
@@ -66,16 +69,6 @@ def _table(release: Any, coefficients: Any, level: float) -> str:
         groups=groups if any(groups) else [],
         caption="Coefficients for one unit of each column",
     )
-
-
-def _placed(schema: Schema, label: str) -> tuple[str, str]:
-    """(heading, label): levels stand under the name of their column, without it."""
-    name, gap, level = label.partition("=")
-    column = schema.columns.get(name)
-    # A product, or a column whose own name has an equals sign, is no level.
-    if gap and isinstance(column, Category) and level in map(str, column.levels):
-        return name, level
-    return "", label
 
 
 def _others(names: tuple[str, ...]) -> str:
