@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sfumato.errors import ArgumentError
 from sfumato.schema import Schema
 from sfumato.schema.counts import Tally
+from sfumato.schema.missing_cells import Bits, is_missing_key, read_bits, size_of, without_masks, write_bits
 from sfumato.schema.outcome import attempt
 from sfumato.schema.reading import open_matrix, open_table
 from sfumato.schema.structure import BLOCK_ROWS
@@ -47,22 +48,25 @@ class Block(_Stays, Mapping[str, Any]):
     """One run of consecutive rows: column name -> array, "matrix" -> the vectors; read-only, and its repr shows no value.
 
     Numbers are float64 within their bounds, categories unsigned positions of levels, booleans uint8; the matrix is a
-    float64 array or a CSR array whose rows have norm at most data_norm.
+    float64 array or a CSR array whose rows have norm at most data_norm. Beside the columns of a table, and not listed with
+    them, are the masks of their missing cells: `block[missing_key("age")]` is a new array of booleans.
     """
 
-    __slots__ = ("_arrays", "rows")
+    __slots__ = ("_arrays", "_bits", "rows")
     rows: int
     _arrays: dict[str, Any]
+    _bits: dict[str, Bits]
 
     def __init__(self, arrays: dict[str, Any], rows: int) -> None:
         for array in arrays.values():
             for part in (array,) if isinstance(array, np.ndarray) else (array.data, array.indices, array.indptr):
                 part.flags.writeable = False
-        object.__setattr__(self, "_arrays", arrays)
-        object.__setattr__(self, "rows", rows)
+        bits = {name: array for name, array in arrays.items() if is_missing_key(name)}
+        for name, value in (("_arrays", without_masks(arrays)), ("_bits", bits), ("rows", rows)):
+            object.__setattr__(self, name, value)
 
     def __getitem__(self, name: str) -> Any:
-        return self._arrays[name]
+        return read_bits(self._bits[name], self.rows) if name in self._bits else self._arrays[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)
@@ -211,10 +215,17 @@ class _Store:
         start = 0
         while start < len(array):
             block, place = self._block(at + start), (at + start) % BLOCK_ROWS
-            if name not in block:
-                block[name] = np.empty((BLOCK_ROWS, *array.shape[1:]), dtype=array.dtype)
             step = min(len(array) - start, BLOCK_ROWS - place)
-            block[name][place : place + step] = array[start : start + step]
+            run = array[start : start + step]
+            if is_missing_key(name):
+                # One bit a cell, whatever the cells held: the memory of a data set depends on its size and schema alone.
+                if name not in block:
+                    block[name] = np.zeros(size_of(BLOCK_ROWS), dtype=np.uint8)
+                write_bits(block[name], place, run)
+            else:
+                if name not in block:
+                    block[name] = np.empty((BLOCK_ROWS, *array.shape[1:]), dtype=array.dtype)
+                block[name][place : place + step] = run
             start += step
 
     def _block(self, row: int) -> dict[str, Any]:
@@ -228,8 +239,9 @@ class _Store:
         if any(filled != n for filled in self._filled.values()):
             raise ArgumentError("the source gave columns of different lengths; nothing was kept.")
         last = n % BLOCK_ROWS
-        for array in self._arrays[-1].values() if last else ():
+        for name, array in self._arrays[-1].items() if last else ():
             if isinstance(array, np.ndarray):
-                array.resize((last, *array.shape[1:]), refcheck=False)  # gives the rest of the memory back in place
+                length = size_of(last) if is_missing_key(name) else last
+                array.resize((length, *array.shape[1:]), refcheck=False)  # gives the rest of the memory back in place
         sizes = [min(BLOCK_ROWS, n - at) for at in range(0, n, BLOCK_ROWS)]
         return [Block(arrays, size) for arrays, size in zip(self._arrays, sizes, strict=True)]

@@ -19,6 +19,7 @@ from sfumato.models.gibbs import Gibbs
 from sfumato.models.regression import columns_read
 from sfumato.schema import Number, Schema
 from sfumato.schema.design import Design
+from sfumato.schema.missing_cells import without_masks
 from sfumato.schema.norms import bound_rows
 from sfumato.schema.public_cells import UNBOUNDED, PublicTally
 from sfumato.schema.read_arrays import is_matrix
@@ -133,7 +134,7 @@ def _joined(schema: Schema, X: Any, tally: PublicTally) -> dict[str, Any]:
     """All chunks of a source, column by column."""
     chunks: dict[str, list[Any]] = {}
     for chunk in open_source(X, None, schema, tally):
-        for name, values in chunk.items():
+        for name, values in without_masks(chunk).items():
             chunks.setdefault(name, []).append(values)
     if not chunks:
         raise ArgumentError("X must hold at least one row; got none.")

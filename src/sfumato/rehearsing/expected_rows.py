@@ -22,6 +22,7 @@ from sfumato.rehearsing.expected_labels import label_sentence, labels_of
 from sfumato.rehearsing.parameter_errors import on_sphere
 from sfumato.schema import Category, Column, Schema
 from sfumato.schema.counts import Tally
+from sfumato.schema.missing_cells import without_masks
 from sfumato.schema.reading import open_source
 
 # Any fixed public number: the same facts then give the same sketch.
@@ -173,7 +174,7 @@ def _parts(schema: Schema, rows: object, labels: object) -> dict[str, list[Any]]
     """The arrays of every column, chunk by chunk, read by the rules by which a data set is."""
     parts: dict[str, list[Any]] = {}
     for chunk in open_source(rows, labels, schema, Tally()):
-        for name, array in chunk.items():
+        for name, array in without_masks(chunk).items():
             if array.shape[0]:
                 parts.setdefault(name, []).append(array)
     return parts

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
-
-from numpy.typing import NDArray
 
 from sfumato.schema.columns import Column
 from sfumato.schema.encoding import Cells, Encoded, encode
@@ -56,11 +53,11 @@ class Tally:
         self.ragged = 0
         self._columns: dict[str, tuple[int, int, int]] = {}
 
-    def encode(self, name: str, column: Column, cells: Cells) -> NDArray[Any]:
+    def encode(self, name: str, column: Column, cells: Cells) -> Encoded:
         """Encode a run of cells of one column, and count those that were changed."""
         encoded = encode(column, cells)
         self.add(name, encoded)
-        return encoded.values
+        return encoded
 
     def add(self, name: str, encoded: Encoded) -> None:
         """Count the changed cells of one encoded run."""

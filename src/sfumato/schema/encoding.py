@@ -40,7 +40,7 @@ Array = NDArray[Any]
 class Encoded:
     """The stored values, which cells were mapped to the missing value, and which rows were clipped.
 
-    The two masks are for the curator's counts alone.
+    Both masks are private. `clipped` is for the curator's counts alone; `missing` is kept beside the column (`missing_cells`).
     """
 
     values: NDArray[Any]

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato._validate import visible
 from sfumato.errors import ArgumentError
@@ -19,7 +17,7 @@ from sfumato.schema.cells import text
 from sfumato.schema.code_cells import is_code
 from sfumato.schema.columns import Boolean, Column, Date, Number
 from sfumato.schema.counts import Tally
-from sfumato.schema.encoding import Cells, Repeated, encode
+from sfumato.schema.encoding import Cells, Encoded, Repeated, encode
 
 # Texts that are an empty cell: the second is how Python and pandas write one.
 _EMPTY = ("", "nan")
@@ -41,7 +39,7 @@ class PublicTally(Tally):
         self._strange: Counter[str] = Counter()
         self._first: dict[str, tuple[int, object]] = {}
 
-    def encode(self, name: str, column: Column, cells: Cells) -> NDArray[Any]:
+    def encode(self, name: str, column: Column, cells: Cells) -> Encoded:
         """Encode a run of cells of one column; empty, clipped and strange ones are counted."""
         encoded = encode(column, cells)
         for place in np.flatnonzero(encoded.missing).tolist():
@@ -53,7 +51,7 @@ class PublicTally(Tally):
             self._first.setdefault(name, (self._read[name] + place, cell))
         self._read[name] += len(encoded.missing)
         self.add(name, encoded)
-        return encoded.values
+        return encoded
 
     def refuse(self, columns: Mapping[str, Column]) -> None:
         """Raise for rows of another length and for cells that no declaration allows; the first one is shown."""

@@ -13,6 +13,7 @@ from sfumato.errors import ArgumentError
 from sfumato.schema.columns import Number
 from sfumato.schema.counts import Tally
 from sfumato.schema.encoding import Cells, Encoded
+from sfumato.schema.missing_cells import with_masks
 from sfumato.schema.norms import bound_rows, bound_sparse_rows
 from sfumato.schema.read_columns import Reader, check_dtype, numpy_cells
 from sfumato.schema.read_rows import Entries, floats, open_grid, open_labels, open_rows, whole_row
@@ -82,7 +83,9 @@ def _read(
         chunk = rows(start, stop)
         if target is not None and schema.target is not None:
             cells = target[1](start, stop)
-            chunk[schema.target] = tally.encode(schema.target, schema.columns[schema.target], cells)
+            labels = tally.encode(schema.target, schema.columns[schema.target], cells)
+            # Of a vector no model asks which labels were missing: masks are for tables.
+            chunk |= with_masks({schema.target: labels}) if schema.dimension is None else {schema.target: labels.values}
         yield chunk
 
 
@@ -94,7 +97,7 @@ def _table_chunk(X: Any, width: int, schema: Schema, tally: Tally, start: int, s
     else:
         columns = list(zip(*(whole_row(row, width, tally) for row in part), strict=True))
     cells = zip(schema.features, columns, strict=True)
-    return {name: tally.encode(name, schema.columns[name], run) for name, run in cells}
+    return with_masks({name: tally.encode(name, schema.columns[name], run) for name, run in cells})
 
 
 def _dense_chunk(entries: Entries, schema: Schema, tally: Tally, start: int, stop: int) -> Chunk:

@@ -2,7 +2,8 @@
 
     open_source(data, y, schema, tally) -> iterator of encoded chunks (column name -> array, "matrix" -> the vectors)
 
-A chunk continues the columns that it holds, and need not hold all: a Parquet file is read some columns at a time.
+A chunk continues the columns that it holds, and need not hold all: a Parquet file is read some columns at a time. Beside
+every column of a table it holds the mask of its missing cells, under `missing_key(name)`; vectors have none.
 
 Opening raises ArgumentError for faults of the structure (an absent column, a column of lists where numbers are
 declared, lengths that differ) and names the column and the rule. Later failures are reported by their type alone: the
@@ -19,6 +20,7 @@ from typing import Any
 from sfumato.errors import ArgumentError
 from sfumato.schema.counts import Counts, Tally
 from sfumato.schema.encoding import Cells
+from sfumato.schema.missing_cells import with_masks
 from sfumato.schema.outcome import attempt
 from sfumato.schema.read_arrays import is_matrix, open_arrays
 from sfumato.schema.read_arrow import open_arrow_file, open_parquet, open_stream
@@ -103,7 +105,7 @@ def _cells(source: object, schema: Schema, tally: Tally) -> Iterator[Mapping[str
 
 def _encoded(chunks: Iterator[Mapping[str, Cells]], schema: Schema, tally: Tally) -> Iterator[Chunk]:
     for chunk in chunks:
-        yield {name: tally.encode(name, schema.columns[name], cells) for name, cells in chunk.items()}
+        yield with_masks({name: tally.encode(name, schema.columns[name], cells) for name, cells in chunk.items()})
 
 
 def _guarded(chunks: Iterator[Chunk]) -> Iterator[Chunk]:

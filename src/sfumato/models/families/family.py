@@ -24,6 +24,7 @@ from sfumato.models.laws import Law, resized
 from sfumato.models.model import TOTALS
 from sfumato.schema import Schema
 from sfumato.schema.counts import Tally
+from sfumato.schema.missing_cells import missing_key
 from sfumato.schema.reading import open_source
 from sfumato.schema.structure import BLOCK_ROWS
 
@@ -209,18 +210,20 @@ class Family:
                 "private rows, which only sf.publish may use."
             )
         columns = self.columns(schema)
-        waiting: dict[str, list[Any]] = {name: [] for name in columns}
+        # Masks of missing cells too, as a block of private rows has them.
+        read = [*columns, *map(missing_key, columns)]
+        waiting: dict[str, list[Any]] = {name: [] for name in read}
         for chunk in open_source(data, None, schema, Tally()):
-            for name in columns:
+            for name in read:
                 if name in chunk:
                     waiting[name].append(chunk[name])
         if not any(len(part) for part in waiting[columns[0]]):
             raise ArgumentError("with_public needs at least one public record; the table is empty.")
-        block = {name: np.concatenate(parts) for name, parts in waiting.items()}
+        block = {name: np.concatenate(parts) for name, parts in waiting.items() if parts}
         rows = len(block[columns[0]])
         # In runs of rows, as private data are read: whole numbers of one run cannot overflow.
         runs = [slice(start, start + BLOCK_ROWS) for start in range(0, rows, BLOCK_ROWS)]
-        tallies = [self.tally({name: block[name][run] for name in columns}, columns) for run in runs]
+        tallies = [self.tally({name: array[run] for name, array in block.items()}, columns) for run in runs]
         totals = [sum(int(count) for count in counts) for counts in zip(*tallies, strict=True)]
         return self.updated([count * unit for count, unit in zip(totals, self.units, strict=True)], rows)
 
