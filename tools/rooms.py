@@ -20,7 +20,7 @@ LAYERS = [
     ("grids",),
     ("dataset", "ledger", "models", "signing"),
     ("theorems", "engines", "samplers", "calibrate"),
-    ("shapes",),
+    ("shapes", "mixtures"),
     ("procedures",),
     ("tune", "queries"),
     ("mechanisms",),

@@ -77,6 +77,7 @@ MODELS: dict[str, tuple[Any, sf.Schema]] = {
     "means by group": (sf.grouped(_MEAN, "g", ["a", "b"]), _SIZES),
     "network": (sf.networks.BayesianNetwork(_NETWORK, _LEVELS), _LINES),
     "network, one entry replaced": (sf.networks.BayesianNetwork(_NETWORK, _LEVELS, adjacency="replace-entry"), _LINES),
+    "learnt table": (sf.networks.learn(_LINES), _LINES),
     "Markov chain": (sf.networks.MarkovChain(["u", "v"]), _STEPS),
     "logistic regression": (_gibbs(_L.Logistic(1.0), 3), _labelled(3)),
     "logistic regression on a box": (_gibbs(_L.Logistic(1.0), 3, _box(3)), _labelled(3)),

@@ -48,7 +48,7 @@ def plan(
     target: Curve | None = None,
     mechanism: str = "auto",
     draws: int = 1,
-    goal: str = "draws",
+    goal: str | None = None,
     keep: Sequence[str] = (),
     steps: int | None = None,
     trust: str = "proved",
@@ -57,15 +57,16 @@ def plan(
 
     Give exactly one of (epsilon, delta) and `target`, a curve: `sf.Renyi([2], [0.5])` is Geumlek's (2, 0.5)-RDP. For
     mechanism "exact" the target may be left out: then the plan holds the price of the true posterior. The price is for all
-    draws together; `goal` is "draws" or "estimate"; `steps` fixes the length of a Langevin chain. `trust` is "proved", slack
-    included; "assumes converged" plans "exponential" or "exact" draws of a Gibbs model at their exact price by a chain that
-    no theorem certifies; every printed form includes that.
+    draws together; `goal` is "draws" or "estimate", by default what the model releases; `steps` fixes the length of a
+    Langevin chain. `trust` is "proved", slack included; "assumes converged" plans "exponential" or "exact" draws of a Gibbs model
+    at their exact price by a chain that no theorem certifies; every printed form includes that.
     """
     records = _validate.records("n", n)
     number = _validate.whole("draws", draws, maximum=MOST_NUMBERS, why=_HELD)
     if not isinstance(mechanism, str):
         raise ArgumentError(f"mechanism must be a name such as 'auto'; got {_validate.shown(mechanism)}.")
-    _validate.one_of("goal", goal, GOALS)
+    if goal is not None:
+        _validate.one_of("goal", goal, GOALS)
     _validate.one_of("trust", trust, TRUSTED)
     for name in keep:
         _validate.one_of("keep", name, KEEPABLE)
@@ -73,6 +74,7 @@ def plan(
         raise ArgumentError(
             f"model must be a model such as sf.Gibbs(...) or sf.families.BetaBernoulli(...); got {model!r}."
         )
+    wanted = model.goal if goal is None else goal
     if mechanism == "exact" and epsilon is None and delta is None and target is None:
         limit = None
     else:
@@ -83,7 +85,7 @@ def plan(
     _check_size(model, number, (length or 1) if keep else 1)
     try:
         with while_planning("planning"):
-            planned = plan_with(mechanism, Request(model, records, limit, number, goal, tuple(keep), length, trust))
+            planned = plan_with(mechanism, Request(model, records, limit, number, wanted, tuple(keep), length, trust))
         json.dumps(planned.to_json(), allow_nan=False)  # a plan whose numbers overflowed has no digest
     except (ArithmeticError, ValueError) as error:
         if isinstance(error, SfumatoError):
@@ -153,7 +155,7 @@ def price_list(
     *,
     mechanism: str = "auto",
     draws: int = 1,
-    goal: str = "draws",
+    goal: str | None = None,
 ) -> PriceList:
     """Return what each epsilon buys: one plan per epsilon at the same delta."""
     return priced(lambda e: plan(model, n, e, delta, mechanism=mechanism, draws=draws, goal=goal), epsilons, delta)

@@ -52,7 +52,7 @@ ROOMS = {
     "ledger": ["ledger/*"],
     "readers": ["schema/*", "dataset.py", "storage.py", "_validate.py"],
     "verify": ["verifying/*", "signing.py", "auditing/*"],
-    "queries": ["queries/*"],
+    "queries": ["queries/*", "mixtures/*"],
     "estimators": ["estimators/*", "bounds_proposal.py", "bounds_plan.py"],
 }  # fmt: skip
 # Where a room's tests are, the most telling first; a trace of the suite (`run.py --trace`) orders single tests better.

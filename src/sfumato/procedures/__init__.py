@@ -16,6 +16,7 @@ from sfumato.procedures.protocol import Procedure, Task
 TABLE: dict[str, Any] = {
     "law": "sfumato.procedures.law",
     "noisy-totals": "sfumato.procedures.noisy_totals",
+    "noisy-tables": "sfumato.procedures.noisy_tables",
     "last-iterate": "sfumato.procedures.last_iterate",
     "path": "sfumato.procedures.path",
     "shaped-path": "sfumato.procedures.shaped_path",

@@ -20,6 +20,7 @@ from sfumato.models.families._normal import Location
 from sfumato.models.families.bounded_mean import BoundedMean
 from sfumato.models.families.family import Family
 from sfumato.models.grouped import Grouped
+from sfumato.models.networks.learned import LearnedNetwork
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import expectations, law, protocol
 from sfumato.procedures.outlook import Cost, Expected
@@ -55,6 +56,8 @@ class Parameters(protocol.Parameters):
 
 def refuses(model: Family) -> str | None:
     """Serve families with a bounded sufficient statistic; a utility has none."""
+    if isinstance(model, LearnedNetwork):
+        return "which of its tables are counted, and with which noise, is decided by 'noisy-tables'"
     return "it has no posterior that noisy statistics could stand for; use 'exponential'" if model.utility else None
 
 

@@ -19,6 +19,11 @@ QUANTITIES = {
         "times the largest slope",
         "exact",
     ),
+    "pair-error": (
+        "mean total variation of the shares of two columns",
+        "",
+        "a made-up table of these columns; yours may be easier or harder",
+    ),
     "rank-half-width": (
         "half-width of a 90 % interval of the quantile nearest the middle, in ranks:",
         "records",

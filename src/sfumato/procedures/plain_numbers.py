@@ -16,6 +16,7 @@ _DOES = {
     "path": "{steps} noisy steps, all paid for",
     "shaped-path": "{steps} noisy steps in coordinates that were learnt first",
     "shaped-chain": "{steps} noisy steps in coordinates that were learnt first",
+    "noisy-tables": "noisy tables of pairs of columns, and a mixture fitted to them",
     "noisy-totals": "normal noise of {noise} times what one record can change",
 }
 

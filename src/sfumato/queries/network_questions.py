@@ -19,8 +19,10 @@ class NetworkQuestions:
         self, rows: int, randomness: Any = None, *, to: str = "mapping", debias: bool = True, draw: int | None = None
     ) -> Any:
         """A synthetic table of a released network: the schema's names and levels, any number of rows, at no further cost."""
-        from sfumato.queries import synthesize
+        from sfumato.queries import learned_rows, learned_tables, synthesize
 
+        if learned_tables.is_learned(self.plan):
+            return learned_rows.synthesize(self._learned(draw), rows, randomness, to)
         return synthesize.synthesize(self._tables(debias, draw), rows, randomness, to)
 
     def marginal(
@@ -31,10 +33,12 @@ class NetworkQuestions:
         With `interval`, a level such as 0.9, they are estimated from the noisy counts, with intervals that include the privacy
         noise and the sampling of the records; `debias` and `draw` then have no part in them.
         """
-        from sfumato.queries import cross_tables, tables
+        from sfumato.queries import cross_tables, learned_tables, tables
 
         if cross_tables.is_cross(self.plan):
             return cross_tables.marginal(self._crossed(), columns, interval)
+        if learned_tables.is_learned(self.plan):
+            return learned_tables.marginal(self._learned(draw), columns, interval)
         return tables.marginal(self._tables(debias, draw), columns, interval)
 
     def conditional(
@@ -44,10 +48,12 @@ class NetworkQuestions:
 
         With `interval`, a level such as 0.9, they are estimated from the noisy counts, with intervals.
         """
-        from sfumato.queries import cross_tables, tables
+        from sfumato.queries import cross_tables, learned_tables, tables
 
         if cross_tables.is_cross(self.plan):
             return cross_tables.conditional(self._crossed(), column, given, interval)
+        if learned_tables.is_learned(self.plan):
+            return learned_tables.conditional(self._learned(draw), column, given, interval)
         return tables.conditional(self._tables(debias, draw), column, given, interval)
 
     def cross_table(self, *columns: str, of: str = "shares", level: float = 0.9) -> Any:
@@ -85,6 +91,15 @@ class NetworkQuestions:
         from sfumato.queries.group_sizes import group_sizes
 
         return group_sizes(self.draws, self.plan, level)
+
+    def _learned(self, draw: int | None) -> Any:
+        """The learnt table of a release, which has one estimate and no draws to choose from."""
+        from sfumato.errors import ArgumentError
+        from sfumato.queries import learned_tables
+
+        if draw is not None:
+            raise ArgumentError("a learnt table is one estimate: leave draw out.")
+        return learned_tables.read(self.draws, self.plan, self.schema)
 
     def _tables(self, debias: bool, draw: int | None) -> Any:
         """The tables of a released network."""

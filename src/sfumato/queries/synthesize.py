@@ -72,7 +72,11 @@ def _values(network: Network, name: str, codes: NDArray[np.int64], rng: np.rando
         levels: Any = column.levels
         return np.array(levels, dtype=object if isinstance(levels[0], str) else None)[codes]
     edges = dict(network.model.bins)[name] if isinstance(network.model, BayesianNetwork) else ()
-    numbers = _spread(column, np.array(edges, dtype=np.float64), codes, rng)
+    return in_own_type(column, spread(column, np.array(edges, dtype=np.float64), codes, rng))
+
+
+def in_own_type(column: Number, numbers: NDArray[Any]) -> NDArray[Any]:
+    """Numbers of a column as its table holds them: whole numbers as integers, days as dates."""
     # Dates are written as the table writes them, so that the same schema reads the synthetic one.
     if isinstance(column, Date):
         return np.array([column.written(day) for day in numbers], dtype=object)
@@ -80,7 +84,7 @@ def _values(network: Network, name: str, codes: NDArray[np.int64], rng: np.rando
     return numbers.astype(np.int64) if exact else numbers
 
 
-def _spread(
+def spread(
     column: Number, edges: NDArray[np.float64], codes: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[Any]:
     """Numbers spread evenly over their bins, whole where the schema declares whole numbers."""

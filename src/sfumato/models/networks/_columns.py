@@ -17,6 +17,7 @@ from sfumato.schema import Number, Schema
 
 if TYPE_CHECKING:
     from sfumato.models.networks.bayesian_network import BayesianNetwork
+    from sfumato.models.networks.learned import LearnedNetwork
 
 Edges = _bins.Edges
 # As many cells as the finest grid of a share has.
@@ -108,7 +109,7 @@ def codes(values: Any, size: int, edges: Edges | None) -> NDArray[np.int64]:
     return _bins.codes_of(values, edges)
 
 
-def words(model: BayesianNetwork, node: str) -> tuple[str, ...]:
+def words(model: BayesianNetwork | LearnedNetwork, node: str) -> tuple[str, ...]:
     """The levels of a column in words."""
     edges = dict(model.bins).get(node)
     if edges is not None:

@@ -8,9 +8,18 @@ from sfumato.models.families._vectors import Vectors
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.grouped import Grouped
 from sfumato.models.networks._tables import Tables
+from sfumato.models.networks.learned import LearnedNetwork
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.queries import transcript_posterior
-from sfumato.queries.statistics import bounded_means, by_group, network_tables, quantiles, shares, vectors
+from sfumato.queries.statistics import (
+    bounded_means,
+    by_group,
+    learned_shares,
+    network_tables,
+    quantiles,
+    shares,
+    vectors,
+)
 from sfumato.queries.statistics.protocol import Method, Reader
 from sfumato.queries.statistics.released_totals import one_statistic
 
@@ -29,6 +38,7 @@ METHODS: dict[type, Method | str] = {
     ),
     families.Finite: "a finite family has points, not intervals: count the draws of each point, or use respond(...).",
     Tables: Method(network_tables.read, network_tables.refusal),
+    LearnedNetwork: Method(learned_shares.read),
 }
 
 

@@ -1,0 +1,91 @@
+"""Pairs of columns chosen in rounds: by how badly the mixture fitted to earlier releases fits their counts.
+
+The misfit of a pair is |counts - n shares of the mixture|_1 less what noise alone is expected to add to its table, so that a large
+table is not chosen for its noise. The shares are rounded to a public grid first: misfits are exact whole numbers of 2^-10 counts,
+and the draw is exact (`samplers.finite`). Counts enter through the misfit alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from sfumato.mixtures.fitting import fitted
+from sfumato.mixtures.mixture import Array, firsts
+from sfumato.mixtures.noisy_pairs import NoisyTable, assembled
+from sfumato.models.families._log_weights import UNITS, tempered
+from sfumato.models.laws import Finite
+from sfumato.models.networks.learned import LearnedNetwork
+from sfumato.procedures.learnt_parts import Part
+from sfumato.randomness import Randomness
+from sfumato.samplers.finite import draw_finite
+from sfumato.samplers.langevin import Report
+
+# Parts of one count in which misfits are whole numbers.
+_SCALE = 1 << 10
+# Mean absolute value of a standard normal.
+_MEAN_ABSOLUTE = math.sqrt(2 / math.pi)
+# Fits between rounds need not be as good as the last one: fewer folds, components and steps.
+_FOLDS, _COMPONENTS, _STEPS = 3, 50, 300
+
+
+class Counting(Protocol):
+    """Noisy tables so far, and a way to count more."""
+
+    exact: Mapping[tuple[int, ...], list[int]]
+    tables: tuple[NoisyTable, ...]
+
+    def count(self, wanted: Sequence[Part]) -> None:
+        """Release these tables."""
+
+    def part_of(self, pair: tuple[int, int]) -> Part:
+        """The table of an open pair, should it be chosen."""
+
+
+def choose(
+    model: LearnedNetwork, n: int, counting: Counting, power: float, randomness: Randomness, report: Report
+) -> list[int]:
+    """The places of the chosen pairs among the open ones, in order; each is counted at the end of its round."""
+    left, chosen = list(range(len(model.open_pairs))), list[int]()
+    for turn in range(model.rounds if model.chosen else 0):
+        # Rounds of nearly equal size, which add up to the number of pairs.
+        size = (turn + 1) * model.chosen // model.rounds - len(chosen)
+        reference = reference_shares(model, n, counting.tables)
+        misfits = {place: _misfit(model, n, counting, reference, place) for place in left}
+        taken = []
+        for _ in range(size):
+            place = drawn(left, misfits, power, randomness)
+            left.remove(place)
+            taken.append(place)
+        counting.count([counting.part_of(model.open_pairs[place]) for place in taken])
+        chosen += taken
+        report(turn + 1, model.rounds)
+    return chosen
+
+
+def reference_shares(model: LearnedNetwork, n: int, tables: Sequence[NoisyTable]) -> Array:
+    """Shares of all pairs of levels by a mixture that is fitted to noisy tables alone."""
+    pairs = assembled(tuple(model.sizes.values()), n, tables, model.empty_cells)
+    return fitted(pairs, _FOLDS, _COMPONENTS, _STEPS).pairs()
+
+
+def drawn(left: Sequence[int], misfits: Mapping[int, int], power: float, randomness: Randomness) -> int:
+    """One of the places, with probability proportional to exp(power misfit)."""
+    logs = tempered(power, [[misfits[place]] for place in left], [Fraction(UNITS, _SCALE)])
+    law = Finite(tuple(logs), tuple((float(place),) for place in left))
+    return int(draw_finite(law, 1, randomness)[0, 0])
+
+
+def _misfit(model: LearnedNetwork, n: int, counting: Counting, reference: Array, place: int) -> int:
+    """The misfit of a pair in whole numbers of 1/_SCALE counts."""
+    first, second = model.open_pairs[place]
+    edges = firsts(tuple(model.sizes.values()))
+    shares = reference[edges[first] : edges[first + 1], edges[second] : edges[second + 1]]
+    expected = np.rint(shares.ravel() * n * _SCALE).astype(np.int64)
+    gap = np.abs(np.array(counting.exact[first, second], dtype=np.int64) * _SCALE - expected).sum()
+    noise = counting.part_of((first, second)).deviation * shares.size * _MEAN_ABSOLUTE
+    return int(gap) - round(noise * _SCALE)
