@@ -28,7 +28,6 @@ def network(zero: bool = False) -> tables.Network:
     return tables.Network(MODEL, schema, tuple(MODEL.factors(values, ())), levels)
 
 
-@pytest.mark.planted
 @pytest.mark.parametrize("seed", range(5))
 def test_the_counts_of_a_column_given_its_parents_are_those_of_its_table(seed):
     held = network(zero=True)
@@ -46,7 +45,6 @@ def test_the_counts_of_a_column_given_its_parents_are_those_of_its_table(seed):
         assert (counts[laws == 0] == 0).all()
 
 
-@pytest.mark.planted
 def test_rows_stand_in_random_order():
     """The first half of the table holds as many of a level as a random half of its rows does; sorted rows would not."""
     codes = sampled(network(), ROWS, np.random.default_rng(0))
@@ -58,7 +56,6 @@ def test_rows_stand_in_random_order():
             assert 2 * min(half.cdf(count), half.sf(count - 1)) < LEVEL
 
 
-@pytest.mark.planted
 def test_columns_with_the_same_parent_are_independent_given_it():
     held = network()
     codes = sampled(held, ROWS, np.random.default_rng(1))

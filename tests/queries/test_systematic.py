@@ -11,7 +11,6 @@ from scipy import stats
 from effort import sized
 from goodness import LEVEL, chi_square_p
 from sfumato.errors import ArgumentError
-from sfumato.queries import systematic
 from sfumato.queries.systematic import systematic_codes, systematic_counts, systematic_groups
 
 # Chances of 0 at both ends and inside, tiny ones, and thirds, which no binary number is.
@@ -30,12 +29,12 @@ def dealt(draw):
     return np.array(sizes, dtype=np.int64), laws / laws.sum(axis=1, keepdims=True), draw(st.integers(0, 99))
 
 
-@pytest.mark.planted
 @settings(max_examples=sized(150, 3000))
 @given(dealt())
 def test_every_count_is_its_expectation_rounded_down_or_up(case):
     sizes, laws, seed = case
-    counts = systematic_counts(sizes, laws, np.random.default_rng(seed))
+    # Laws that do not sum to 1 are normalised, without a record for a level of chance 0 at the end.
+    counts = systematic_counts(sizes, 0.999 * laws, np.random.default_rng(seed))
     assert (counts.sum(axis=1) == sizes).all()
     assert (counts[laws == 0] == 0).all()
     # Expected counts are rounded to 2^-32 records, and floats of a million records have 2^-33.
@@ -82,7 +81,6 @@ def p_values(rng, runs: int) -> np.ndarray:
     )
 
 
-@pytest.mark.planted
 def test_expected_counts_are_those_of_the_laws():
     """Counts are rounded up with the chance that keeps their expectation, over the offsets of all splits."""
     runs = sized(4000, 100_000)
@@ -90,20 +88,6 @@ def test_expected_counts_are_those_of_the_laws():
     assert p_values(Fixed(), 100).min() < LEVEL
 
 
-def test_a_split_that_takes_one_formula_for_both_cases_is_rejected(monkeypatch):
-    """The chance f / (f + g) alone, without the case of fractions that sum to more than 1, is biased."""
-
-    def wrong(left, right, held, rng):
-        f, g = left & (systematic._ONE - 1), right & (systematic._ONE - 1)
-        more = held - (left >> 32) - (right >> 32)
-        chances = np.where(more == 1, f, 0) / np.maximum(f + g, 1) * systematic._ONE
-        return (left >> 32) + (more == 2) + systematic._swept(np.rint(chances).astype(np.int64), rng)
-
-    monkeypatch.setattr(systematic, "_left_half", wrong)
-    assert p_values(np.random.default_rng(5), 1000).min() < LEVEL
-
-
-@pytest.mark.planted
 def test_every_record_of_a_group_is_as_likely_to_have_a_level():
     """Also of two columns: their overlap in one group is that of two random halves of it."""
     rng, runs = np.random.default_rng(6), sized(2000, 20_000)
@@ -119,7 +103,6 @@ def test_every_record_of_a_group_is_as_likely_to_have_a_level():
     )
 
 
-@pytest.mark.planted
 def test_many_small_groups_have_the_totals_of_their_laws_too():
     """1,000 groups of one record each: a level's total is off by at most one for each split above it, not by 14."""
     law = np.array([0.3, 0.5, 0.2])
