@@ -52,7 +52,7 @@ def read(
 ) -> Network:
     """The network of a release, its tables averaged over the draws, or those of one `draw` alone.
 
-    One draw, and tables without `debias`, stay as they were drawn; the others are raked where there are noisy counts.
+    Where there are noisy counts the tables are raked, but not those of one draw, nor without `debias`.
     """
     model = families.from_json(plan["model"]) if "family" in plan["model"] else None
     if not isinstance(model, Tables):
