@@ -1,4 +1,8 @@
-"""A synthetic table from a released network: records drawn column by column, parents first. Post-processing, any number of rows."""
+"""A synthetic table from a released network: levels dealt column by column, parents first. Post-processing, any number of rows.
+
+Levels are dealt systematically among the rows with the same parents, so that the counts of a column and its parents are the
+tables' expectation up to one row. Independent draws would add the sampling error of as many rows to that of the release.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +16,17 @@ from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.queries.convert import needed
+from sfumato.queries.systematic import systematic_codes
 from sfumato.queries.tables import Network
 from sfumato.schema import Date, Number
 
 FORMS = ("mapping", "arrow", "pandas")
-# Rows that are drawn together, to bound memory.
-_BLOCK = 1 << 16
 # Whole numbers below this are exact as floats, and are given as integers.
 _WHOLE = 2.0**53
 
 
 def synthesize(network: Network, rows: int, randomness: Any = None, to: str = "mapping") -> Any:
-    """A table of `rows` records with the schema's names and levels.
+    """A table of `rows` records with the schema's names and levels, in random order.
 
     A number that was cut into bins is spread evenly over its bin. `randomness` is a seed or a NumPy generator: the tables are
     public, so privacy does not depend on it. `to`: "mapping" (name -> array), "arrow" or "pandas".
@@ -43,7 +46,7 @@ def synthesize(network: Network, rows: int, randomness: Any = None, to: str = "m
 
 
 def sampled(network: Network, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
-    """Positions of levels, column by column."""
+    """Positions of levels, column by column; rows are in random order, since each column is dealt in random order."""
     codes: dict[str, NDArray[np.int64]] = {}
     for factor in network.factors:
         place = np.zeros(rows, dtype=np.int64)
@@ -54,14 +57,8 @@ def sampled(network: Network, rows: int, rng: np.random.Generator) -> dict[str, 
                     "Use conditional(...), or a chain of trajectories."
                 )
             place = place * size + codes[parent]
-        edges = np.cumsum(factor.values.reshape(-1, factor.values.shape[-1]), axis=1)
-        edges = edges / edges[:, -1:]
-        levels = np.empty(rows, dtype=np.int64)
-        for start in range(0, rows, _BLOCK):
-            part = slice(start, start + _BLOCK)
-            uniform = rng.random(len(place[part]))
-            levels[part] = (uniform[:, None] >= edges[place[part], :-1]).sum(axis=1)
-        codes[factor.column] = levels
+        laws = factor.values.reshape(-1, factor.values.shape[-1])
+        codes[factor.column] = systematic_codes(place, laws, rng)
     return codes
 
 

@@ -2,6 +2,7 @@
 
 Tables drawn under a strengthened prior or a tempered likelihood lie around shrunk frequencies. Prior, strength,
 power and n are public, so with `debias` (the default) the prior's pull is undone, which costs nothing: it is post-processing.
+Where the release holds noisy counts, the tables are also raked to the shares of single columns that all counts give together.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from sfumato.models.networks._elimination import joint
 from sfumato.models.networks._tables import Factor, Tables
 from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.queries.convert import needed
+from sfumato.queries.raking import raked
 from sfumato.queries.shares_by_level import Shares, named_columns, place_of
 from sfumato.queries.statistics import cell_counts, network_tables
 from sfumato.queries.statistics.cell_counts import Counted
@@ -48,7 +50,10 @@ class Network:
 def read(
     draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any], debias: bool = True, draw: int | None = None
 ) -> Network:
-    """The network of a release, its tables averaged over the draws, or those of one `draw` alone."""
+    """The network of a release, its tables averaged over the draws, or those of one `draw` alone.
+
+    Where there are noisy counts the tables are raked, but not those of one draw, nor without `debias`.
+    """
     model = families.from_json(plan["model"]) if "family" in plan["model"] else None
     if not isinstance(model, Tables):
         raise ArgumentError("only a release of sf.networks has tables to ask; this one is of another model.")
@@ -64,7 +69,10 @@ def read(
         values = values if freed is None else freed
     levels = {name: _levels(model, declared, name) for name in columns}
     factors = tuple(model.factors(values, columns))
-    return Network(model, declared, factors, levels, int(plan["n"]), _counted(model, columns, draws, plan))
+    counted, n = _counted(model, columns, draws, plan), int(plan["n"])
+    if debias and draw is None and isinstance(model, BayesianNetwork) and not isinstance(counted, str):
+        factors = raked(factors, counted, n)
+    return Network(model, declared, factors, levels, n, counted)
 
 
 def _counted(
