@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -69,6 +71,9 @@ class Fixed:
     def integers(self, high):
         return high // 2
 
+    def permutation(self, count):
+        return np.arange(count)
+
 
 def p_values(rng, runs: int) -> np.ndarray:
     """p-values of how often each count was rounded up, which must happen with the fraction of its expectation."""
@@ -110,9 +115,6 @@ def test_many_small_groups_have_the_totals_of_their_laws_too():
     for seed in range(20):
         codes = systematic_codes(groups, np.tile(law, (1000, 1)), np.random.default_rng(seed))
         assert (np.abs(np.bincount(codes, minlength=3) - 1000 * law) <= 2).all()
-        # Neighbouring groups as well, which share their first parents.
-        counts = np.bincount(codes[np.argsort(groups)][200:300], minlength=3)
-        assert (np.abs(counts - 100 * law) <= 2).all()
 
 
 def test_groups_have_their_weights_and_come_in_order():
@@ -139,3 +141,17 @@ def test_laws_that_are_none_are_refused():
             systematic_counts(sizes, np.array([row, [0.5, 0.5]]), rng)
     # A group without records needs no law.
     assert systematic_counts(sizes, np.array([[0.5, 0.5], [0.0, 0.0]]), rng).tolist() == [[1, 1], [0, 0]]
+
+
+def test_two_columns_of_the_same_small_groups_do_not_seem_dependent():
+    """2,000 groups of one record and two columns with the same law: both levels together as often as if independent."""
+    rng = np.random.default_rng(3)
+    groups, laws = np.arange(2000), np.tile([0.7, 0.3], (2000, 1))
+    together = np.array(
+        [(systematic_codes(groups, laws, rng) & systematic_codes(groups, laws, rng)).sum() for _ in range(200)]
+    )
+    # Given 600 records of each, the number of both is hypergeometric: mean 180, variance 600 .3 .7 2000/1999 = 126 * .7. In a
+    # fixed order of the groups both take every third one, and the variance is a hundred times as large.
+    variance = 600 * 0.3 * 0.7 * 0.7 * 2000 / 1999
+    assert abs(together.mean() - 180) < 5 * math.sqrt(variance / 200)
+    assert together.var() < variance * (1 + 5 * math.sqrt(2 / 200))

@@ -100,15 +100,18 @@ def _left_half(left: Codes, right: Codes, held: Codes, rng: np.random.Generator)
 
 
 def _swept(chances: Codes, rng: np.random.Generator) -> Codes:
-    """1 with each chance (a multiple of 2^-32), else 0; within every run of them the count is close to the run's sum.
+    """1 with each chance (a multiple of 2^-32), else 0; their number is the sum of the chances rounded down or up.
 
     The chances are laid end to end on a line, with points a distance of 1 apart from one random offset; a chance is taken
-    where a point falls into its stretch.
+    where a point falls into its stretch. They lie in random order: in a fixed one two columns with the same groups and like
+    chances would take the same groups by turns, and seem dependent.
     """
-    offset = int(rng.integers(_ONE))
+    order, offset = rng.permutation(len(chances)), int(rng.integers(_ONE))
     # Points below each end of a stretch; there are none below 0, where the first one begins.
-    points = (np.cumsum(chances) + (_ONE - 1 - offset)) >> _BITS
-    return np.diff(points, prepend=0)
+    points = (np.cumsum(chances[order]) + (_ONE - 1 - offset)) >> _BITS
+    taken = np.empty_like(chances)
+    taken[order] = np.diff(points, prepend=0)
+    return taken
 
 
 def _narrow(groups: Codes, count: int) -> NDArray[np.integer]:
