@@ -181,7 +181,7 @@ def test_a_procedure_from_outside_is_planned_published_verified_and_refused_an_i
     with pytest.raises(ArgumentError, match="no noise-aware interval"):
         release.interval()
     with pytest.raises(MechanismRefused, match="short list of Unlisted alone"):
-        sf.plan(sf.families.BoundedMean(0, 1), N, 1.0, 1e-6, mechanism="exponential")
+        sf.plan(sf.families.BoundedMean(0, 1), N, 1.0, 1e-6, mechanism="exponential", goal="draws")
 
 
 def test_what_a_procedure_from_outside_could_not_have_drawn_is_refused(short_list):

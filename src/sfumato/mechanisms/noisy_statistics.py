@@ -18,7 +18,7 @@ from sfumato.procedures.protocol import Procedure
 from sfumato.samplers import laws as exact_laws
 
 NAME = "noisy-statistics"
-PROCEDURES = ("noisy-totals", "noisy-tables")
+PROCEDURES = ("noisy-tables", "noisy-totals")
 MAY_ASSUME = False
 STRENGTH = False
 # The noises that are searched, in units of the sensitivity.

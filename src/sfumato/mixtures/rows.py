@@ -24,9 +24,7 @@ _FORBIDDEN = 1e12
 _ORDERS = 64
 
 
-def rows_of_mixture(
-    mixture: Mixture, rows: int, rng: np.random.Generator, empty: Sequence[tuple[int, int]] = ()
-) -> Codes:
+def drawn_rows(mixture: Mixture, rows: int, rng: np.random.Generator, empty: Sequence[tuple[int, int]] = ()) -> Codes:
     """Positions of levels, (rows, columns), in random order; no row has one of the `empty` pairs of levels."""
     codes = _independent(mixture, rows, rng)
     edges = np.array(firsts(mixture.sizes), dtype=np.int64)

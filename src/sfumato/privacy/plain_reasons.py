@@ -20,6 +20,7 @@ _PHRASES = {
     "networks.trajectory_draws": "bounded for the worst two neighbouring tables",
     "networks.truncated_draws": _BOUNDED,
     "gaussian": "normal noise hides what one record can change",
+    "tables": "normal noise and random choices hide what one record can change",
     "sharp": _OWN_NOISE,
     "interpolated": _OWN_NOISE,
     "location": _OWN_NOISE,

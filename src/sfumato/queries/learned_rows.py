@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import _validate
-from sfumato.mixtures.rows import rows_of_mixture
+from sfumato.mixtures.rows import drawn_rows
 from sfumato.models.families import _count_tree
 from sfumato.models.networks._tables import size_of
 from sfumato.queries import missing_values
@@ -30,7 +30,7 @@ def synthesize(table: LearnedTable, rows: int, randomness: Any = None, to: str =
     count = _validate.whole("rows", rows)
     _validate.one_of("to", to, FORMS)
     rng, model = np.random.default_rng(randomness), table.model
-    codes = rows_of_mixture(table.learnt.mixture, count, rng, model.empty_cells)
+    codes = drawn_rows(table.learnt.mixture, count, rng, model.empty_cells)
     columns = {}
     for name in table.schema.columns:
         if name in model.sizes:
