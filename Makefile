@@ -7,7 +7,7 @@ STAMP = $(VENV)/.tests
 WORKERS ?= auto
 
 .PHONY: help demo docs test test-long test-newest planted mutants gallery shown papers papers-quick audit audit-quick lint bench bench-quick peers judges \
-  bench-speed clean
+  synthetic bench-speed clean
 
 help:
 	@echo "make demo         set up .venv, publish three things about a made-up survey under one budget, and write a report"
@@ -27,6 +27,7 @@ help:
 	@echo "make gallery      run the ten scripts of the gallery, in build/gallery, and draw the pictures of its page"
 	@echo "make peers        private regressions beside their rivals and diffprivlib's (.venv-peers; needs the tables; hours)"
 	@echo "make judges       the auditor beside jax_privacy's, OpenDP's noise and diffprivlib (.venv-peers; minutes)"
+	@echo "make synthetic    synthetic tables beside AIM, MST and PrivBayes of dpmm (.venv-dpmm, Python 3.10 or 3.11; needs the tables; hours)"
 	@echo "make bench-speed  what a pass over the rows and a default fit cost, with their aims"
 
 # The core is enough for the demo; tests and linters add their own packages to the same environment.
@@ -139,6 +140,21 @@ peers: $(STAMP) $(PEERS)/.ready
 judges: $(STAMP) $(PEERS)/.ready
 	@PYTHONPATH=benchmarks $(BIN)/python benchmarks/audit_judges.py --peers $(PEERS)/bin/python
 
+# dpmm pins older numpy and pandas, and serves Python 3.10 and 3.11 only: an environment of its own.
+DPMM = .venv-dpmm
+DPMM_PYTHON ?= $(shell for each in $(PYTHON) python3.11 python3.10; do \
+  $$each -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 12))' 2>/dev/null && echo $$each && break; done)
+$(DPMM)/.ready:
+	@test -n "$(DPMM_PYTHON)" || (echo "dpmm needs Python 3.10 or 3.11: set DPMM_PYTHON=/path/to/python3.11" && exit 1)
+	@test -x $(DPMM)/bin/python || $(DPMM_PYTHON) -m venv $(DPMM)
+	@$(DPMM)/bin/python -m pip install --quiet --disable-pip-version-check 'dpmm==0.1.9'
+	@touch $(DPMM)/.ready
+
+# What docs/benchmarks/synthetic.json holds already is not made again (ARGUMENTS=--again makes it anew).
+synthetic: export OPENBLAS_NUM_THREADS = 1
+synthetic: $(STAMP) $(DPMM)/.ready
+	@$(BIN)/python benchmarks/synthetic.py --peers $(DPMM)/bin/python --epsilons .1,.3,1,3 $(ARGUMENTS)
+
 # Two tools read the same mkdocs.yml; a broken link fails either. Zensical is built where it can be installed.
 $(VENV)/.docs: $(CORE)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
@@ -151,4 +167,4 @@ docs: $(VENV)/.docs
 	@echo "open build/site/index.html"
 
 clean:
-	rm -rf .venv .venv-newest .venv-peers build dist .cache
+	rm -rf .venv .venv-newest .venv-peers .venv-dpmm build dist .cache
