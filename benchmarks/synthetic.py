@@ -34,7 +34,7 @@ HERE = Path(__file__).resolve().parent
 DELTA = 1e-6
 ENOUGH = 1e4
 NO_EPSILON = ("real rows", "bootstrap", "no privacy")
-OURS = ("learn", "hand tree")
+OURS = ("learn", "learn, target", "hand tree")
 COLUMNS = (*MEASURES, "seconds", "memory")
 # One process of its own for each release; a number of BLAS threads would make CPU seconds depend on the machine's cores.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
