@@ -21,7 +21,7 @@ import numpy as np
 
 from sfumato.draws import Draws
 from sfumato.engines.protocol import Array, TotalsEngine
-from sfumato.errors import FormatError
+from sfumato.errors import ArgumentError, FormatError
 from sfumato.mixtures.fitting import fitted
 from sfumato.mixtures.made_up import expected_error
 from sfumato.mixtures.noisy_pairs import NoisyTable, assembled
@@ -98,8 +98,12 @@ def _power(mu: float) -> float:
 
 def price(model: LearnedNetwork, n: int, draws: int, parameters: Parameters) -> Guarantee:
     """The price of all counts and choices together."""
+    if draws != 1:
+        raise ArgumentError(
+            "a learnt table is released once and has no draws: leave draws out. Rows are drawn from it freely."
+        )
     needed = {"bins_noise": bool(model.quantiles), "single_noise": bool(model.chosen), "choice": bool(model.chosen)}
-    if draws != 1 or any((getattr(parameters, name) is not None) != there for name, there in needed.items()):
+    if any((getattr(parameters, name) is not None) != there for name, there in needed.items()):
         raise FormatError("the numbers of a learnt table contradict its model: the record was edited.")
     if parameters.rule != RULE:
         raise FormatError(
