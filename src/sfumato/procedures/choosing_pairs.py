@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -53,9 +54,7 @@ def choose(
 ) -> list[int]:
     """The places of the chosen pairs among the open ones, in order; each is counted at the end of its round."""
     left, chosen = list(range(len(model.open_pairs))), list[int]()
-    for turn in range(model.rounds if model.chosen else 0):
-        # Rounds of nearly equal size, which add up to the number of pairs.
-        size = (turn + 1) * model.chosen // model.rounds - len(chosen)
+    for turn, size in enumerate(round_sizes(model)):
         reference = reference_shares(model, n, counting.tables)
         misfits = {place: misfit_of(model, n, counting, reference, place) for place in left}
         taken = []
@@ -69,6 +68,12 @@ def choose(
     return chosen
 
 
+def round_sizes(model: LearnedNetwork) -> list[int]:
+    """How many pairs each round chooses: nearly equally many, all together those of the model."""
+    ends = [turn * model.chosen // model.rounds for turn in range(model.rounds + 1)]
+    return [b - a for a, b in pairwise(ends)] if model.chosen else []
+
+
 def reference_shares(model: LearnedNetwork, n: int, tables: Sequence[NoisyTable]) -> Array:
     """Shares of all pairs of levels by a mixture that is fitted to noisy tables alone."""
     pairs = assembled(tuple(model.sizes.values()), n, tables, model.empty_cells)
@@ -77,9 +82,13 @@ def reference_shares(model: LearnedNetwork, n: int, tables: Sequence[NoisyTable]
 
 def drawn(left: Sequence[int], misfits: Mapping[int, int], power: float, randomness: Randomness) -> int:
     """One of the places, with probability proportional to exp(power misfit)."""
+    return int(draw_finite(law_of(left, misfits, power), 1, randomness)[0, 0])
+
+
+def law_of(left: Sequence[int], misfits: Mapping[int, int], power: float) -> Finite:
+    """The places with the logarithms of their weights."""
     logs = tempered(power, [[misfits[place]] for place in left], [Fraction(UNITS, _SCALE)])
-    law = Finite(tuple(logs), tuple((float(place),) for place in left))
-    return int(draw_finite(law, 1, randomness)[0, 0])
+    return Finite(tuple(logs), tuple((float(place),) for place in left))
 
 
 def misfit_of(model: LearnedNetwork, n: int, counting: Counting, reference: Array, place: int) -> int:
