@@ -58,7 +58,6 @@ def carried_out(
     return plan, counted, totals
 
 
-@pytest.mark.planted
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_all_noise_and_all_choices_of_a_run_are_in_the_price(model, monkeypatch):
     noises, choices = [], []
@@ -103,7 +102,6 @@ def seen_of(monkeypatch: pytest.MonkeyPatch, name: str, owner: object) -> list:
     return seen
 
 
-@pytest.mark.planted
 def test_references_and_bins_follow_from_noisy_tables_alone(monkeypatch):
     """Two tables of other rows, and the same noisy counts: the reference of the first round and all bins are the same numbers."""
     references, bins = [], []
@@ -123,7 +121,6 @@ def test_references_and_bins_follow_from_noisy_tables_alone(monkeypatch):
     assert exact[0] != exact[1]
 
 
-@pytest.mark.planted
 def test_misfits_are_exact_whole_numbers_of_a_public_reference(monkeypatch):
     model = MODELS["chosen pairs"]
     misfits = seen_of(monkeypatch, "misfit_of", choosing_pairs)
@@ -144,7 +141,6 @@ def test_misfits_are_exact_whole_numbers_of_a_public_reference(monkeypatch):
         assert abs(log - power * misfit * 2**48 / 1024) <= Fraction(1, 2)
 
 
-@pytest.mark.planted
 def test_a_missing_level_is_that_of_its_own_column():
     model = MODELS["target"]
     block = {"a": np.zeros(4, int), "b": np.zeros(4, int), "c": np.zeros(4, int), "z": np.zeros(4)}
@@ -159,7 +155,6 @@ def test_a_missing_level_is_that_of_its_own_column():
     assert resolved.codes(block, "b").tolist() == resolved.codes(block, "c").tolist() == [0] * 4
 
 
-@pytest.mark.planted
 def test_every_cell_has_noise_of_its_own():
     """Differences of noisy and exact counts over their deviation: with 10^6 steps a deviation, none occurs twice."""
     for name in ("all pairs", "chosen pairs"):
