@@ -78,7 +78,8 @@ def planned(name: str, model: Any, n: int, numbers: Any, draws: int = 1, keep: t
 
 # A mechanism that plans each procedure.
 _MECHANISMS = {
-    "law": "exact", "noisy-totals": "noisy-statistics", "last-iterate": "langevin", "path": "langevin-path",
+    "law": "exact", "noisy-totals": "noisy-statistics",
+    "noisy-tables": "noisy-statistics", "last-iterate": "langevin", "path": "langevin-path",
     "shaped-path": "shaped-path", "shaped-chain": "shaped-langevin", "lattice": "exponential", "envelope": "exponential",
     "kinked-grid": "diffused", "reference-chain": "exponential",
 }  # fmt: skip

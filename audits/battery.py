@@ -138,7 +138,7 @@ def _pairs(plan: Plan) -> list[Neighbours]:
 
 def _distinct(plan: Plan, pairs: list[Neighbours]) -> list[Neighbours]:
     """Pairs whose totals differ from those of earlier ones: a family's law depends on nothing else. Of others, the strongest."""
-    if plan.model.summed != TOTALS:
+    if plan.model.summed != TOTALS or getattr(plan.model, "quantiles", ()):  # tables whose bins are private
         return pairs[:4]
     seen: dict[str, Neighbours] = {}
     for pair in pairs:
@@ -178,7 +178,8 @@ def attacked(
     source: sf.Randomness,
 ) -> Attack:
     """Sample the pair that is told apart best."""
-    together = case.inside or case.part != "" or plan.procedure in BATCHED
+    # Exact noise for every cell, and a fit for every round of choices: learnt tables are run one by one.
+    together = (case.inside and plan.procedure != "noisy-tables") or case.part != "" or plan.procedure in BATCHED
     # The noise of curvature and scores is drawn once a run, and draws from noisy totals are made one release at a time.
     slow = case.part in ("curvature", "scores") or (plan.procedure == "noisy-totals" and not case.inside)
     runs = (MANY if together else FEW)[quick] // (4 if slow else 1)

@@ -45,6 +45,9 @@ class Case:
 RATES = [0.2, 0.5, 0.8]
 LABELS = (-50.0, 50.0)
 GAUSSIAN = sf.priors.Gaussian(1.0)
+# Columns of learnt tables.
+LEARNT = sf.Schema({"a": sf.Category(["x", "y"]), "b": sf.Category(["u", "v", "w"]), "c": sf.Boolean()})
+LEARNT_NUMBERS = sf.Schema({"a": sf.Category(["x", "y"]), "b": sf.Boolean(), "z": sf.Number(0, 6)})
 # Each has the fewest records and coordinates at which its price is nearly attained.
 FAMILIES: dict[str, tuple[Callable[[], Any], int]] = {
     "BetaBernoulli": (lambda: sf.families.BetaBernoulli(3, 3), 12),
@@ -72,6 +75,12 @@ FAMILIES: dict[str, tuple[Callable[[], Any], int]] = {
     "grouped means": (lambda: sf.grouped(sf.families.BoundedMean(0, 6), "g", ["u", "v"]), 12),
     "network": (
         lambda: sf.networks.BayesianNetwork({"a": [], "b": ["a"]}, {"a": ["x", "y"], "b": ["u", "v"]}, 3.0), 12
+    ),
+    "learnt table": (lambda: sf.networks.learn(LEARNT), 12),
+    "learnt table, private bins": (lambda: sf.networks.learn(LEARNT_NUMBERS, bins={"z": {"quantiles": 3}}), 12),
+    "learnt table, chosen pairs": (lambda: sf.networks.learn(LEARNT, pairs="select", chosen=2, rounds=2), 12),
+    "learnt table, missing": (
+        lambda: sf.networks.learn(LEARNT_NUMBERS, {"z": [0, 1, 4, 6]}, missing=["a", "z"], target="b"), 12
     ),
     "Markov chain": (lambda: sf.networks.MarkovChain(["u", "v"], 3.0), 12),
 }  # fmt: skip
@@ -194,6 +203,8 @@ def _looks(label: str, model: str, procedure: str, plan: Callable[[], Plan]) -> 
         whole = model in ("BetaBernoulli", "DirichletCategorical", "grouped means")
         looks = [replace(looks[0], quick=brief and whole)]
         looks.append(Case(f"{label}, inside", model, plan, procedure, inside=True, quick=brief))
+    if procedure == "noisy-tables":  # the mixture is fitted to the tables: whoever has these needs no fit
+        looks = [Case(label, model, plan, procedure, inside=True, quick=brief)]
     if procedure == "shaped-path":
         looks += [Case(f"{label}, {part}", model, plan, procedure, part=part, quick=brief) for part in PARTS]
     return looks
@@ -203,6 +214,8 @@ def _is_brief(label: str, procedure: str) -> bool:
     """Whether the quick form has this case: one mechanism for each family, two losses in two dimensions for each procedure."""
     if procedure in ("law", "noisy-totals"):
         return label.endswith(("diffused", "exponential", "noisy-statistics", "Mean", "means", "Quantile", "Quantiles"))
+    if procedure == "noisy-tables":  # choices fit a mixture for every run
+        return label.endswith(": learnt table")
     if procedure == "reference-chain":  # it compiles for seconds, and the suite replays it
         return False
     losses = ("Logistic", "Huber") if procedure != "kinked-grid" else ("Hinge", "Quantile")

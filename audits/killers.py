@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from audits import learnt_plans as learnt
 from audits import shaped_plans as shaped
 from audits import small_plans as plans
 from audits.attacks import (
@@ -95,6 +96,13 @@ KILLERS: tuple[Killer, ...] = (
     _replays("odd cells in a table, replayed", "noisy-totals", replayed(partial(plans.totals, plans.MEAN), plans.odd_cells)),
     _samples("two noisy totals beside each other, sampled", "noisy-totals",
              contrasted(partial(plans.totals, plans.VECTOR_MEAN), plans.vectors), 4_000),
+    # --- noisy tables
+    _lists("learnt table, listed", "noisy-tables", enumerated(learnt.all_pairs, learnt.every_cell)),
+    _samples("learnt table, sampled", "noisy-tables", sampled(learnt.all_pairs, learnt.every_cell, True), 2_000),
+    _replays("learnt table, replayed", "noisy-tables", replayed(learnt.all_pairs, lambda: (learnt.every_cell(),))),
+    _replays("private bins, replayed", "noisy-tables", replayed(learnt.private_bins, learnt.across_bins)),
+    _replays("chosen pairs, replayed", "noisy-tables", replayed(learnt.chosen_pairs, lambda: (learnt.every_cell(),))),
+    _replays("choice of a pair, replayed", "noisy-tables", replayed(learnt.choice, learnt.one_up_one_down)),
     # --- last iterate
     _samples("chain, sampled", "last-iterate", by_value(plans.chain, plans.opposite), 32_000),
     _samples("chains, sampled", "last-iterate", by_value(partial(plans.chain, draws=4), plans.opposite), 4_000),

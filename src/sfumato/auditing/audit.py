@@ -29,7 +29,7 @@ _LISTED, _REPLAYED, _SIFTED = 12, 12, 4
 # Runs a side by which pairs are compared and by which a test and its thresholds are chosen: a share of `runs` and no fewer than
 # these. A likelihood ratio needs no training, so few runs place its thresholds.
 _LEAST, _LEAST_KNOWN, _PILOT = 100, 50, 4
-_KNOWN = ("noisy-totals", "path", "shaped-path")
+_KNOWN = ("noisy-totals", "noisy-tables", "path", "shaped-path")
 # Runs a side where many releases are drawn in one pass, and where each is a run of its own.
 _TOGETHER, _ONE_BY_ONE = 10_000, 400
 # Chains read every record at every step: so many looks at records are about half a minute of one core, and no default has fewer

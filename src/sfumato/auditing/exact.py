@@ -20,7 +20,16 @@ from sfumato.dataset import Dataset
 from sfumato.engines.opening import open_engine
 from sfumato.mechanisms.plan import Plan
 from sfumato.models import laws
-from sfumato.procedures import kinked_grid, lattice, law, loss_values, named, noisy_totals
+from sfumato.procedures import (
+    kinked_grid,
+    lattice,
+    law,
+    learnt_parts,
+    loss_values,
+    named,
+    noisy_tables,
+    noisy_totals,
+)
 from sfumato.procedures.protocol import Task
 
 __all__ = ["Exact", "Masses", "exact", "released_masses"]
@@ -118,9 +127,22 @@ def _noisy_totals(task: Task[Any, noisy_totals.Parameters], engine: Any) -> laws
     return laws.Normal(totals, (deviation,) * len(totals), (noisy_totals.spacing(deviation),) * len(totals))
 
 
+def _noisy_tables(task: Task[Any, noisy_tables.Parameters], engine: Any) -> laws.Law | None:
+    """Tables of public pairs with public bins; what is chosen or binned by earlier tables has no fixed list."""
+    model = task.model
+    if model.chosen or model.quantiles:
+        return None
+    deviations = tuple(
+        part.deviation for part in learnt_parts.parts_of(model, task.parameters, ()) for _ in range(part.size)
+    )
+    totals = tuple(map(Fraction, engine.totals(model.tally)))
+    return laws.Normal(totals, deviations, tuple(map(noisy_totals.spacing, deviations)))
+
+
 _LAWS: dict[str, Callable[[Task[Any, Any], Any], laws.Law | None]] = {
     law.NAME: _posterior,
     lattice.NAME: _lattice,
     kinked_grid.NAME: _kinked,
     noisy_totals.NAME: _noisy_totals,
+    noisy_tables.NAME: _noisy_tables,
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.auditing import learnt_tables
 from sfumato.auditing.error_rates import Array
 from sfumato.auditing.replay_likelihood import log_likelihood_ratio
 from sfumato.auditing.runs import Trial
@@ -28,11 +29,14 @@ class WithoutNoise:
 
 def ratio_is_known(trial: Trial) -> bool:
     """Whether all noisy numbers of this trial are published."""
-    return trial.inside or trial.procedure.NAME in ("path", "shaped-path")
+    return trial.inside or trial.procedure.NAME in ("path", "shaped-path", "noisy-tables")
 
 
 def likelihood_ratios(trials: tuple[Trial, Trial], made: list[Draws]) -> Array:
     """One ratio for each run."""
+    if trials[0].procedure.NAME == "noisy-tables":
+        engines = tuple(trial.engine for trial in trials)
+        return np.array([learnt_tables.log_ratio(trials[0].task, engines, draws) for draws in made])
     if trials[0].inside:
         return _of_totals(trials, np.stack([np.asarray(draws.totals) for draws in made]))
     if trials[0].procedure.NAME == "path":

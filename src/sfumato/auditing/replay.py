@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.auditing import learnt_tables
 from sfumato.auditing.pairs import Neighbours
 from sfumato.auditing.replay_declared import Declared, declared, mapped_chain
 from sfumato.auditing.replay_engine import first_difference, same
@@ -121,7 +122,7 @@ class Promise:
         """The promise of a task; `draws` is what was released, from whose published moments a map may follow."""
         name, model, numbers = procedure.NAME, task.model, task.parameters
         listed = declared(name, task, draws)
-        if name not in ("noisy-totals", "path", "shaped-path", "shaped-chain", "last-iterate"):
+        if name not in ("noisy-totals", "noisy-tables", "path", "shaped-path", "shaped-chain", "last-iterate"):
             return cls(procedure, task, listed, 0.0)
         price = float(procedure.price(model, task.n, task.draws, numbers).curve.mu or 0.0)
         if name == "last-iterate":
@@ -153,7 +154,7 @@ class Promise:
         seen, in the place of h G.
         """
         pairs = zip(one.parts, other.parts, strict=True)
-        shifts = [float(np.linalg.norm(a.values - b.values)) / a.noise for a, b in pairs if a.noise]
+        shifts = [_mu_of(a, b) for a, b in pairs if a.noise or a.kind == "weights"]
         if not self.steps:
             return math.hypot(*shifts)
         c = 1 - self.forgotten
@@ -161,6 +162,14 @@ class Promise:
         factor = (1 - left) * (1 + c) / ((1 + left) * (1 - c)) if c < 1 else self.steps
         published, steps = shifts[: -self.steps], shifts[-self.steps :]
         return math.hypot(*published, max(steps) * math.sqrt(factor))
+
+
+def _mu_of(a: Part, b: Part) -> float:
+    """Mu of one part: of noisy numbers their distance in deviations, of a choice by weights that of its range."""
+    moved = a.values - b.values
+    if a.kind == "weights":
+        return learnt_tables.mu_of_range(float(moved.max() - moved.min()))
+    return float(np.linalg.norm(moved)) / a.noise
 
 
 def compare(procedure: Procedure[Any, Any], task: Task[Any, Any], one: Record, other: Record) -> Replayed:
@@ -225,7 +234,28 @@ def _compared(listed: list[Declared], one: Record, other: Record, task: Task[Any
         else:
             allowed = each.allowed * (1 + ROOM) + (0.0 if each.compared == "slope" else each.room)
             compared.append(Compared(each.name, _shift(each, a, b), allowed))
+    if any(each.name == "choice of a pair" for each in listed) or getattr(task.model, "quantiles", None):
+        compared += [part for run in (one, other) for part in _follows_from_tables(task, run)]
     return tuple(compared)
+
+
+def _follows_from_tables(task: Task[Any, Any], run: Record) -> list[Compared]:
+    """Bins and choices beside those that follow from the released tables: bins from trees, references from earlier tables."""
+    draws, last = run.draws, run.calls[-1]
+    if draws is None or draws.totals is None:
+        return []
+    open_model = learnt_tables.resolved(task, draws.totals)
+    compared = []
+    if task.model.quantiles:
+        own = getattr(last.arguments[0], "__self__", None)
+        compared.append(Compared("bins of the noisy trees", 0.0 if own == open_model else math.inf, 0.0))
+    weights = [part.values for part in run.parts if part.kind == "weights"]
+    if weights:
+        exact = learnt_tables.Exact(open_model, task, last.result)
+        for seen, (_, (logs,)) in zip(weights, learnt_tables.choice_laws(task, draws, [exact]), strict=False):
+            differs = seen.shape != logs.shape or not np.allclose(seen, logs, rtol=0, atol=1e-9)
+            compared.append(Compared("choice by released tables", math.inf if differs else 0.0, 0.0))
+    return compared
 
 
 def _shift(each: Declared, a: Part, b: Part) -> float:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.auditing import learnt_tables
 from sfumato.draws import Draws
 from sfumato.models.losses.logistic import Logistic
 from sfumato.procedures import chains, envelope, kinked_grid, lattice, shape_first
@@ -54,6 +55,15 @@ def _noisy_totals(task: Task[Any, Any], draws: Draws) -> list[Declared]:
     noise = float(task.parameters.noise) * model.sensitivity
     parts = [Declared("totals", "totals", "norm", model.sensitivity, noise, len(model.units))]
     return [*parts, Declared("law of noisy totals", "law", "same")] if model.drawn else parts
+
+
+def _noisy_tables(task: Task[Any, Any], draws: Draws) -> list[Declared]:
+    """Every table by itself, with the noise that the plan has for it; before a chosen one, the log weights of the choice."""
+    power, counts = float(task.parameters.choice or 0.0), learnt_tables.planned_noise(task)
+    groups = [Declared(name, "totals", "norm", moved, noise) for name, moved, noise in counts]
+    # A misfit moves by 2 counts at most; logarithms are rounded to 2^-48.
+    choice = Declared("choice of a pair", "weights", "point", 2 * power, room=2.0**-47)
+    return learnt_tables.choices_last(task.model, groups, choice)
 
 
 def _law(task: Task[Any, Any], draws: Draws) -> list[Declared]:
@@ -167,6 +177,7 @@ def _reference_chain(task: Task[Any, Any], draws: Draws) -> list[Declared]:
 _DECLARED: dict[str, Callable[[Task[Any, Any], Draws], list[Declared]]] = {
     "law": _law,
     "noisy-totals": _noisy_totals,
+    "noisy-tables": _noisy_tables,
     "last-iterate": _last_iterate,
     "path": _path,
     "shaped-path": _shaped_path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -83,4 +84,7 @@ def same(a: Any, b: Any, places: bool = True) -> bool:
         return not places or bool(np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind == "f"))
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(same(x, y, places) for x, y in zip(a, b, strict=True))
+    if inspect.ismethod(a) and inspect.ismethod(b):
+        # Methods of equal models are equal; Python compares the models by identity.
+        return a.__func__ is b.__func__ and bool(a.__self__ == b.__self__)
     return bool(a == b)

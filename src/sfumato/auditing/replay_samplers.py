@@ -207,6 +207,8 @@ _PRIVATE: dict[type, tuple[str, ...]] = {
 # Where procedures meet exact samplers: module, name, place of the source among the arguments, and the recorder's method.
 _PLACES = (
     ("procedures.noisy_totals", "rounded_normals", 0, "rounded_normals"),
+    ("procedures.noisy_tables", "rounded_normals", 0, "rounded_normals"),
+    ("procedures.choosing_pairs", "draw_finite", 2, "finite"),
     ("samplers.langevin", "rounded_normal", 0, "rounded_normal"),
     ("samplers.laws", "draw", 2, "law"),
     ("procedures.lattice", "draw_finite", 2, "finite"),

@@ -15,6 +15,7 @@ from sfumato.models.grouped import Grouped
 from sfumato.models.losses.labels import LabelInterval
 from sfumato.models.losses.protocol import LABEL, LABELLED_ROW
 from sfumato.models.networks import BayesianNetwork, MarkovChain
+from sfumato.models.networks.learned import LearnedNetwork
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.schema import Boolean, Category, Column, Number, Schema
 
@@ -61,6 +62,12 @@ def _columns(model: Any) -> dict[str, Column] | None:
         return {
             node: Number(bins[node][0], bins[node][-1]) if node in bins else _of_levels(levels)
             for node, levels in model.cardinalities
+        }
+    if isinstance(model, LearnedNetwork):
+        edges = {**dict(model.bins), **dict(model.quantiles)}
+        return {
+            name: Number(edges[name][0], edges[name][-1]) if name in edges else _of_levels(levels)
+            for name, levels in model.cardinalities
         }
     if isinstance(model, families.CrossTable):
         bins = dict(model.bins)

@@ -1,6 +1,6 @@
 """How far apart two neighbours are, without sampling: what a search for worst pairs makes as large as it can.
 
-- Noisy totals: the distance of the totals over the declared sensitivity.
+- Noisy totals: the distance of the totals over the declared sensitivity; noisy tables: their mu over the price.
 - Draws of a family: sqrt(KL + KL reversed) of the two posteriors, which is mu where both are normal with one variance.
 - Noisy gradients: the root mean square over a path without noise of the gradients' difference, over the declared one.
 - Draws on grids and by trials: the range of the log ratio at points of the domain over the declared one, or gradients as above.
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.auditing import learnt_tables
 from sfumato.auditing.pairs import Neighbours
 from sfumato.dataset import Dataset
 from sfumato.engines.opening import open_engine
@@ -41,6 +42,7 @@ def separation_of(plan: Plan) -> Separation:
     """The separation of neighbours under this plan, by its procedure."""
     kinds: dict[str, Callable[[Plan, Neighbours], float]] = {
         "noisy-totals": _totals,
+        "noisy-tables": _tables,
         "law": _laws,
         "lattice": _values,
         "envelope": _values,
@@ -65,6 +67,12 @@ def _totals(plan: Plan, pair: Neighbours) -> float:
     model: Any = plan.model
     first, second = (_exact_totals(plan, data) for data in (pair.first, pair.second))
     return math.hypot(*(float(a - b) for a, b in zip(first, second, strict=True))) / float(model.sensitivity)
+
+
+def _tables(plan: Plan, pair: Neighbours) -> float:
+    """Mu of all tables together over the price, part of which is that of choices."""
+    engines = [open_engine(data, plan.model, ("totals",)) for data in (pair.first, pair.second)]
+    return learnt_tables.moved_mu(plan.task, engines) / float(plan.guarantee.curve.mu or math.inf)
 
 
 def _laws(plan: Plan, pair: Neighbours) -> float:

@@ -19,6 +19,7 @@ from sfumato.models.families._gamma_rate import GammaRate
 from sfumato.models.families._vectors import Vectors
 from sfumato.models.grouped import Grouped
 from sfumato.models.networks import BayesianNetwork, MarkovChain
+from sfumato.models.networks.learned import LearnedNetwork
 from sfumato.schema import Number, Schema
 
 # Levels of a finite family among which pairs are compared exactly; of more, the first and the last ones.
@@ -241,6 +242,19 @@ def _network(model: BayesianNetwork, schema: Schema, n: int, power: float, entry
     ]
 
 
+def _learnt(model: LearnedNetwork, schema: Schema, n: int, power: float) -> list[Candidate]:
+    """Every table changed; the others at either end, at inner levels, or half at each end."""
+    low, high, between = plain(schema), plain(schema), plain(schema)
+    edges = {**dict(model.bins), **dict(model.quantiles)}
+    for name in model.columns(schema):
+        low[name], high[name] = ends(schema.columns[name])
+        between[name] = _inner(schema, name, edges.get(name))
+    others = {"equal the new one": [(high, 1.0)], "equal the old one": [(low, 1.0)], "have inner levels": [(between, 1.0)],
+              "are at both ends": [(low, 1.0), (high, 1.0)]}  # fmt: skip
+    return [Candidate(f"one record changes every cell, all others {where}", low, high, given)
+            for where, given in others.items()]  # fmt: skip
+
+
 def _inner(schema: Schema, name: str, edges: Sequence[float] | None) -> Any:
     """A level that is neither the first nor the last, where there is one."""
     column = schema.columns[name]
@@ -275,6 +289,7 @@ def _chain(model: MarkovChain, schema: Schema, n: int, power: float) -> list[Can
 _TABLE: tuple[tuple[Any, Callable[..., list[Candidate]]], ...] = (
     (Grouped, _grouped),
     (BayesianNetwork, _network),
+    (LearnedNetwork, _learnt),
     (MarkovChain, _chain),
     (families.Finite, _finite),
     (families.Quantile, _quantile),

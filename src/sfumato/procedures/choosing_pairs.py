@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -27,6 +28,8 @@ from sfumato.samplers.langevin import Report
 
 # Parts of one count in which misfits are whole numbers.
 _SCALE = 1 << 10
+# Sums below this are exact in 64 bits.
+_LARGEST = 1 << 62
 # Mean absolute value of a standard normal.
 _MEAN_ABSOLUTE = math.sqrt(2 / math.pi)
 # Fits between rounds need not be as good as the last one: fewer folds, components and steps.
@@ -51,11 +54,9 @@ def choose(
 ) -> list[int]:
     """The places of the chosen pairs among the open ones, in order; each is counted at the end of its round."""
     left, chosen = list(range(len(model.open_pairs))), list[int]()
-    for turn in range(model.rounds if model.chosen else 0):
-        # Rounds of nearly equal size, which add up to the number of pairs.
-        size = (turn + 1) * model.chosen // model.rounds - len(chosen)
+    for turn, size in enumerate(round_sizes(model)):
         reference = reference_shares(model, n, counting.tables)
-        misfits = {place: _misfit(model, n, counting, reference, place) for place in left}
+        misfits = {place: misfit_of(model, n, counting, reference, place) for place in left}
         taken = []
         for _ in range(size):
             place = drawn(left, misfits, power, randomness)
@@ -67,6 +68,12 @@ def choose(
     return chosen
 
 
+def round_sizes(model: LearnedNetwork) -> list[int]:
+    """How many pairs each round chooses: nearly equally many, all together those of the model."""
+    ends = [turn * model.chosen // model.rounds for turn in range(model.rounds + 1)]
+    return [b - a for a, b in pairwise(ends)] if model.chosen else []
+
+
 def reference_shares(model: LearnedNetwork, n: int, tables: Sequence[NoisyTable]) -> Array:
     """Shares of all pairs of levels by a mixture that is fitted to noisy tables alone."""
     pairs = assembled(tuple(model.sizes.values()), n, tables, model.empty_cells)
@@ -75,17 +82,25 @@ def reference_shares(model: LearnedNetwork, n: int, tables: Sequence[NoisyTable]
 
 def drawn(left: Sequence[int], misfits: Mapping[int, int], power: float, randomness: Randomness) -> int:
     """One of the places, with probability proportional to exp(power misfit)."""
+    return int(draw_finite(law_of(left, misfits, power), 1, randomness)[0, 0])
+
+
+def law_of(left: Sequence[int], misfits: Mapping[int, int], power: float) -> Finite:
+    """The places with the logarithms of their weights."""
     logs = tempered(power, [[misfits[place]] for place in left], [Fraction(UNITS, _SCALE)])
-    law = Finite(tuple(logs), tuple((float(place),) for place in left))
-    return int(draw_finite(law, 1, randomness)[0, 0])
+    return Finite(tuple(logs), tuple((float(place),) for place in left))
 
 
-def _misfit(model: LearnedNetwork, n: int, counting: Counting, reference: Array, place: int) -> int:
+def misfit_of(model: LearnedNetwork, n: int, counting: Counting, reference: Array, place: int) -> int:
     """The misfit of a pair in whole numbers of 1/_SCALE counts."""
     first, second = model.open_pairs[place]
     edges = firsts(tuple(model.sizes.values()))
     shares = reference[edges[first] : edges[first + 1], edges[second] : edges[second + 1]]
-    expected = np.rint(shares.ravel() * n * _SCALE).astype(np.int64)
-    gap = np.abs(np.array(counting.exact[first, second], dtype=np.int64) * _SCALE - expected).sum()
+    # Between 0 and n whatever the fit gave, and then whole numbers without an overflow: a record moves the sum by 2 counts at
+    # most only if no part of it wraps around.
+    wanted = np.rint(np.clip(np.nan_to_num(shares.ravel()), 0.0, 1.0) * float(n * _SCALE))
+    small = n * _SCALE * shares.size < _LARGEST
+    expected = wanted.astype(np.int64) if small else np.array(list(map(int, wanted.tolist())), dtype=object)
+    gap = np.abs(np.array(counting.exact[first, second], dtype=expected.dtype) * _SCALE - expected).sum()
     noise = counting.part_of((first, second)).deviation * shares.size * _MEAN_ABSOLUTE
     return int(gap) - round(noise * _SCALE)

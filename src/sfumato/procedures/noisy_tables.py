@@ -21,7 +21,7 @@ import numpy as np
 
 from sfumato.draws import Draws
 from sfumato.engines.protocol import Array, TotalsEngine
-from sfumato.errors import FormatError
+from sfumato.errors import ArgumentError, FormatError
 from sfumato.mixtures.fitting import fitted
 from sfumato.mixtures.made_up import expected_error
 from sfumato.mixtures.noisy_pairs import NoisyTable, assembled
@@ -98,8 +98,12 @@ def _power(mu: float) -> float:
 
 def price(model: LearnedNetwork, n: int, draws: int, parameters: Parameters) -> Guarantee:
     """The price of all counts and choices together."""
+    if draws != 1:
+        raise ArgumentError(
+            "a learnt table is released once and has no draws: leave draws out. Rows are drawn from it freely."
+        )
     needed = {"bins_noise": bool(model.quantiles), "single_noise": bool(model.chosen), "choice": bool(model.chosen)}
-    if draws != 1 or any((getattr(parameters, name) is not None) != there for name, there in needed.items()):
+    if any((getattr(parameters, name) is not None) != there for name, there in needed.items()):
         raise FormatError("the numbers of a learnt table contradict its model: the record was edited.")
     if parameters.rule != RULE:
         raise FormatError(
@@ -148,23 +152,31 @@ def carry_out(
     task: Task[LearnedNetwork, Parameters], engine: TotalsEngine, randomness: Randomness, report: Report = silent
 ) -> Draws:
     """Count, choose, add noise; then fit."""
+    model = task.model
+    totals, counted, chosen = noisy_counts(task, engine, randomness, report)
+    pairs = assembled(tuple(model.sizes.values()), task.n, counted.tables, counted.model.empty_cells)
+    mixture = fitted(pairs, report=report)
+    published = {parts.WEIGHTS: mixture.weights, parts.LAWS: mixture.laws}
+    if model.chosen:
+        published[parts.CHOSEN] = np.array(chosen, dtype=np.float64)
+    return Draws(pairs.start()[None, None, :], model.labels, None, totals, published)
+
+
+def noisy_counts(
+    task: Task[LearnedNetwork, Parameters], engine: TotalsEngine, randomness: Randomness, report: Report = silent
+) -> tuple[Array, _Counting, list[int]]:
+    """All that is seen of the rows: noisy counts in the order of the totals, the tables among them, and the chosen pairs."""
     model, n, numbers = task.model, task.n, task.parameters
     trees = _noisy_trees(model, engine, numbers, randomness)
     open_model = model
     if model.quantiles:
         by_name = {name: each for (name, _), each in zip(model.quantiles, trees, strict=True)}
         open_model = model.resolved(parts.edges_from(model, by_name, n))
-    exact = _exact_tables(open_model, engine)
+    exact = exact_tables(open_model, engine)
     counted = _Counting(open_model, numbers, exact, randomness)
     counted.count([*parts.single_parts(model, numbers.single_noise or 0.0), *_fixed(open_model, numbers)])
     chosen = choosing_pairs.choose(open_model, n, counted, float(numbers.choice or 0.0), randomness, report)
-    totals = np.concatenate([*trees, *(table.counts.ravel() for table in counted.tables)])
-    pairs = assembled(tuple(model.sizes.values()), n, counted.tables, open_model.empty_cells)
-    mixture = fitted(pairs, report=report)
-    published = {parts.WEIGHTS: mixture.weights, parts.LAWS: mixture.laws}
-    if model.chosen:
-        published[parts.CHOSEN] = np.array(chosen, dtype=np.float64)
-    return Draws(pairs.start()[None, None, :], model.labels, None, totals, published)
+    return np.concatenate([*trees, *(table.counts.ravel() for table in counted.tables)]), counted, chosen
 
 
 def _noisy(counts: Sequence[int], deviation: float, randomness: Randomness) -> Array:
@@ -185,7 +197,7 @@ def _noisy_trees(
     return trees
 
 
-def _exact_tables(model: LearnedNetwork, engine: TotalsEngine) -> dict[tuple[int, ...], list[int]]:
+def exact_tables(model: LearnedNetwork, engine: TotalsEngine) -> dict[tuple[int, ...], list[int]]:
     """The exact counts of every table that may be counted: private until noise is added."""
     totals = engine.totals(model.tally)
     return {table.columns: totals[table.first : table.last] for table in model.counted}

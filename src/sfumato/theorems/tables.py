@@ -19,6 +19,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+from sfumato.errors import ArgumentError, CompositionError
 from sfumato.privacy.compose import compose
 from sfumato.privacy.curves import BoundedRange, Gaussian
 from sfumato.privacy.guarantee import Guarantee
@@ -28,6 +29,8 @@ from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 # Misfit of one table moves by at most this when a record is replaced.
 MISFIT = 2.0
 _UP = 1 + 1e-15
+# Squares of mu between which floats hold them to the last digits: a smaller one is raised to the first, a larger one is refused.
+_LEAST_SQUARE, _MOST_SQUARE = 1e-300, 1e300
 _ONE_CELL = Hypothesis(
     "one-cell",
     "one cell of each table for every record",
@@ -73,10 +76,13 @@ def noisy_tables(
     h = Hypotheses("tables.noisy_tables")
     h.flag(one_cell, "one-cell")
     h.count(len(noises), "tables")
-    h.number(min(noises), "noise")
+    h.number(min(noises) if all(map(math.isfinite, noises)) else math.nan, "noise")
     moves = [2] * len(noises) if squared_moves is None else list(squared_moves)
+    if any(not isinstance(move, int) or move < 1 for move in moves):
+        raise ArgumentError(f"squared_moves must be whole numbers of at least 1; got {moves!r}.")
     total = sum(Fraction(move) / Fraction(noise) ** 2 for move, noise in zip(moves, noises, strict=True))
-    return h.guarantee(Gaussian(math.sqrt(total) * _UP * _UP), unit=unit)
+    root = math.sqrt(max(total, _LEAST_SQUARE)) if total <= _MOST_SQUARE else math.inf
+    return h.guarantee(Gaussian(root * _UP * _UP), unit=unit)
 
 
 def chosen_tables(
@@ -105,5 +111,7 @@ def learnt_table(parts: Sequence[Guarantee], *, fixed_beforehand: bool) -> Guara
     h = Hypotheses("tables.learnt_table")
     h.flag(fixed_beforehand, "fixed-beforehand")
     h.count(len(parts), "parts")
+    if len({(part.adjacency, part.unit) for part in parts}) > 1 or any(part.slack for part in parts):
+        raise CompositionError("the parts of a learnt table must be about the same neighbours, and without slack.")
     h.inherit(*parts)
     return h.guarantee(compose((part.curve, 1) for part in parts), parts[0].adjacency, parts[0].unit)

@@ -6,6 +6,7 @@ of numbers a comparison such as "< 15", which must end at an edge of its public 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -95,11 +96,26 @@ def checked_rules(given: Any, sizes: Mapping[str, int]) -> tuple[Rule, ...]:
     """Rules by positions, as a document holds them."""
     rules = []
     for each in given:
-        parts = [(str(name), tuple(int(place) for place in places)) for name, places in each]
+        parts = [
+            (str(name), tuple(_validate.whole(f"impossible, {name}", place, 0) for place in places))
+            for name, places in each
+        ]
         fits = len(parts) == 2 and parts[0][0] != parts[1][0]
         if not fits or any(name not in sizes or not places for name, places in parts):
             raise ArgumentError(f"a rule of impossible names two columns of the table; got {each!r}.")
         if any(not 0 <= place < sizes[name] for name, places in parts for place in places):
             raise ArgumentError(f"a rule of impossible names levels that its columns do not have: {each!r}.")
         rules.append((parts[0], parts[1]))
+    _leaves_some(rules, sizes)
     return tuple(rules)
+
+
+def _leaves_some(rules: Sequence[Rule], sizes: Mapping[str, int]) -> None:
+    """Refuse rules under which two columns have no combination left: no record could exist."""
+    excluded: dict[frozenset[str], set[frozenset[tuple[str, int]]]] = {}
+    for (a, first), (b, second) in rules:
+        cells = {frozenset(((a, i), (b, j))) for i in first for j in second}
+        excluded.setdefault(frozenset((a, b)), set()).update(cells)
+    for pair, cells in excluded.items():
+        if len(cells) == math.prod(sizes[name] for name in pair):
+            raise ArgumentError(f"impossible excludes every combination of {' and '.join(sorted(pair))}.")

@@ -91,21 +91,21 @@ class LearnedNetwork(Family):
         if len(levels) < 2:
             raise ArgumentError(f"a table to learn needs at least two columns; got {', '.join(levels) or 'none'}.")
         cells = pairs_of("quantiles", quantiles)
-        named = [
-            *(name for name, _ in cells),
-            *missing,
-            *(name for group in apart for name in group),
-            *([target] if target else []),
-        ]
-        for name in named:
+        binned = [name for name, _ in (*cells, *pairs_of("bins", bins))]
+        if len(pairs_of("cardinalities", cardinalities)) != len(levels) or len(set(binned)) != len(binned):
+            raise ArgumentError("a column has one set of levels, and bins or quantiles once at most.")
+        for name in (*(name for name, _ in cells), *_named("missing", missing), *([] if target is None else [target])):
             if name not in levels:
                 raise ArgumentError(f"{name!r} is not a column of the table: {', '.join(levels)}.")
+        groups = [_named("apart", group) for group in apart]
+        if any(not set(group) <= set(levels) for group in groups):
+            raise ArgumentError(f"a group of columns that are kept apart names some of {', '.join(levels)}.")
         vars(self).update(
             cardinalities=tuple(levels.items()),
             bins=_columns.checked_bins(pairs_of("bins", bins), levels),
             quantiles=tuple((name, _fine_cells(name, given, size_of(levels[name]))) for name, given in cells),
             missing=tuple(missing),
-            apart=tuple(tuple(group) for group in apart),
+            apart=tuple(groups),
             target=target,
             chosen=_validate.whole("chosen", chosen, 0),
             rounds=_validate.whole("rounds", rounds, 1),
@@ -268,6 +268,13 @@ class LearnedNetwork(Family):
     def __repr__(self) -> str:
         pairs = f"{self.chosen} chosen pairs" if self.chosen else f"{len(self.candidates)} pairs"
         return f"{self.name}({', '.join(self.names[:8])}{', ...' if len(self.names) > 8 else ''}; {pairs})"
+
+
+def _named(what: str, given: Any) -> tuple[str, ...]:
+    """Names of columns, each once."""
+    if isinstance(given, str) or len(set(given)) != len(tuple(given)):
+        raise ArgumentError(f"{what} must be a list of different columns; got {_validate.shown(given)}.")
+    return tuple(given)
 
 
 def _fine_cells(name: str, given: Any, bins: int) -> tuple[float, ...]:
