@@ -94,8 +94,8 @@ def compare(
     target = target_of(epsilon, delta)
     if isinstance(model, LearnedNetwork):
         raise ArgumentError(
-            "a learnt table is priced by one theorem, that of its noisy tables: there are no others to compare. sf.price_list shows "
-            "what each epsilon buys."
+            "a learnt table is priced by one theorem, that of its noisy tables: there are no others to compare. sf.price_list "
+            "shows what each epsilon buys."
         )
     if getattr(model, "summed", None) not in _REFERENCE or (
         model.summed == TOTALS and (model.bounded or not model.drawn)

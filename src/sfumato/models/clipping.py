@@ -13,6 +13,7 @@ from sfumato.models import families
 from sfumato.models.families._vectors import Vectors
 from sfumato.models.grouped import Grouped
 from sfumato.models.model import LOSSES
+from sfumato.models.networks.learned import LearnedNetwork
 from sfumato.schema import Boolean, Date, Number, Schema
 
 # From this size on thousands are separated by commas.
@@ -25,6 +26,8 @@ def clipping_of(model: Any, schema: Schema | None = None) -> str:
     """The sentence for a model, with the column's name and declared bounds where its schema is given; "" where none is clipped."""
     if model.summed == LOSSES:
         return "" if schema is None else _of_columns(schema)
+    if isinstance(model, LearnedNetwork):
+        return "" if schema is None else _of_columns(schema.only(model.names))
     own = model.model if isinstance(model, Grouped) else model
     if isinstance(own, Vectors):
         return (
@@ -57,9 +60,16 @@ def missing_of(model: Any, schema: Schema) -> str:
         names = list(schema.columns) if model.summed == LOSSES else list(model.columns(schema))
     except ArgumentError:  # a schema that the model does not fit
         return ""
+    kept = model.missing if isinstance(model, LearnedNetwork) else ()
+    names = [name for name in names if name not in kept]
     listed = ", ".join(f"{name} as {_missing(schema.columns[name])}" for name in names[:_LISTED])
     more = f" and {len(names) - _LISTED} more columns as the schema declares" if len(names) > _LISTED else ""
-    return f"empty cells and missing codes count as declared: {listed}{more}." if names else ""
+    own = ", ".join(kept[:_LISTED]) + (f" and {len(kept) - _LISTED} more columns" if len(kept) > _LISTED else "")
+    level = f"empty cells and missing codes are a level of their own in {own}" if kept else ""
+    if not names:
+        return f"{level}." if level else ""
+    elsewhere = f"{level}; elsewhere they" if level else "empty cells and missing codes"
+    return f"{elsewhere} count as declared: {listed}{more}."
 
 
 def _missing(column: Any) -> str:

@@ -234,4 +234,6 @@ def _with_missing(text: str, spec: Any) -> str:
     from sfumato.models.clipping import missing_of
 
     missing = missing_of(spec.model, spec.schema)
+    if missing:  # the schema says more than a plan's own line
+        text = "\n".join(line for line in text.split("\n") if not line.startswith("missing "))
     return text.replace("\nrecords  ", f"\nmissing    {missing}\nrecords  ", 1) if missing else text
