@@ -27,7 +27,7 @@ def clipping_of(model: Any, schema: Schema | None = None) -> str:
     if model.summed == LOSSES:
         return "" if schema is None else _of_columns(schema)
     if isinstance(model, LearnedNetwork):
-        return "" if schema is None else _of_columns(schema.only(model.names))
+        return "" if schema is None else _of_columns(schema.only(model.names), days=False)
     own = model.model if isinstance(model, Grouped) else model
     if isinstance(own, Vectors):
         return (
@@ -87,12 +87,12 @@ def _number(value: float) -> str:
     return f"{value:.10g}" if abs(value) < _GROUPED else f"{value:,.10g}"
 
 
-def _bounds_of(column: Number) -> str:
-    """Declared bounds; of dates as dates, with the days that results are counted in."""
+def _bounds_of(column: Number, days: bool = True) -> str:
+    """Declared bounds; of dates as dates, with the `days` that results are counted in, if they are."""
     if not isinstance(column, Date):
         return in_brackets(column.lower, column.upper)
-    days = f"{column.lower:.0f} to {column.upper:.0f}"
-    return f"[{column.shown(column.lower)}, {column.shown(column.upper)}] (counted in days since 1970-01-01: {days})"
+    counted = f" (counted in days since 1970-01-01: {column.lower:.0f} to {column.upper:.0f})" if days else ""
+    return f"[{column.shown(column.lower)}, {column.shown(column.upper)}]{counted}"
 
 
 def _bounds(model: Any) -> tuple[float, float] | None:
@@ -120,11 +120,11 @@ def _declared(model: Any, schema: Schema | None, bounds: tuple[float, float]) ->
     return f"value of {name}", _bounds_of(column) if isinstance(column, Number) else in_brackets(*bounds)
 
 
-def _of_columns(schema: Schema) -> str:
-    """The bounds of a regression's Number columns."""
+def _of_columns(schema: Schema, days: bool = True) -> str:
+    """The bounds of all Number columns."""
     numbers = [(name, column) for name, column in schema.columns.items() if isinstance(column, Number)]
     if not numbers:
         return ""
-    listed = ", ".join(f"{name} to {_bounds_of(column)}" for name, column in numbers[:_LISTED])
+    listed = ", ".join(f"{name} to {_bounds_of(column, days)}" for name, column in numbers[:_LISTED])
     more = f" and {len(numbers) - _LISTED} more columns to the bounds in the schema" if len(numbers) > _LISTED else ""
     return f"values were first clipped, {listed}{more}: values beyond the bounds count as the bound."
