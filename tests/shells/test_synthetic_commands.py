@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 import sfumato as sf
 from command_line import typed
+from sfumato import publishing
 from sfumato.errors import FormatError
 from sfumato.shells.spec import Spec
 
@@ -263,3 +265,13 @@ def test_levels_of_a_learnt_table_are_asked_for_as_texts(folder, sfumato):
     code, out, _ = sfumato("query", "marginal", "t.sfumato", "since", "region")
     assert code == 0
     assert "[2010-01-01," in out
+
+
+def test_rounds_and_fits_are_steps_of_one_run(folder, monkeypatch):
+    """A bar that began anew after the rounds would show the run as nearly done twice."""
+    model = Spec.load(written(folder, f'{PUBLIC}\npairs = "select"\nchosen = 4\nrounds = 2')).model
+    seen: list[tuple[int, int]] = []
+    monkeypatch.setattr(publishing, "shown", lambda: nullcontext(lambda done, steps: seen.append((done, steps))))
+    data = sf.Dataset.from_table(folder / "people.csv", schema=sf.Schema.load(folder / "people.toml"))
+    sf.publish(sf.plan(model, data.n, 1.0, 1e-6), data, progress=True)
+    assert seen == [(step, 7) for step in range(1, 8)]  # two rounds and five fits

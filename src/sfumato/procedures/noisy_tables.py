@@ -22,7 +22,7 @@ import numpy as np
 from sfumato.draws import Draws
 from sfumato.engines.protocol import Array, TotalsEngine
 from sfumato.errors import FormatError
-from sfumato.mixtures.fitting import fitted
+from sfumato.mixtures.fitting import FOLDS, fitted
 from sfumato.mixtures.made_up import expected_error
 from sfumato.mixtures.noisy_pairs import NoisyTable, assembled
 from sfumato.models.families.family import Family
@@ -157,10 +157,17 @@ def carry_out(
     exact = _exact_tables(open_model, engine)
     counted = _Counting(open_model, numbers, exact, randomness)
     counted.count([*parts.single_parts(model, numbers.single_noise or 0.0), *_fixed(open_model, numbers)])
-    chosen = choosing_pairs.choose(open_model, n, counted, float(numbers.choice or 0.0), randomness, report)
+    rounds = model.rounds if model.chosen else 0
+
+    def counted_from(before: int) -> Report:
+        """Rounds of choices and fits are counted on as steps of one run."""
+        return lambda done, _: report(before + done, rounds + FOLDS)
+
+    power = float(numbers.choice or 0.0)
+    chosen = choosing_pairs.choose(open_model, n, counted, power, randomness, counted_from(0))
     totals = np.concatenate([*trees, *(table.counts.ravel() for table in counted.tables)])
     pairs = assembled(tuple(model.sizes.values()), n, counted.tables, open_model.empty_cells)
-    mixture = fitted(pairs, report=report)
+    mixture = fitted(pairs, report=counted_from(rounds))
     published = {parts.WEIGHTS: mixture.weights, parts.LAWS: mixture.laws}
     if model.chosen:
         published[parts.CHOSEN] = np.array(chosen, dtype=np.float64)
