@@ -110,6 +110,7 @@ SAID: dict[str, list[str]] = {
     "tables.md": ["einkommen           1           0", "# 1 = male, 2 = female, 9 = refused"],
     "threats.md": [],
     "spec.md": [],
+    "synthetic.md": ["10 pairs of 5 columns", "no record has age=[0, 18)", "18 to 29  False", "marital"],
     "support.md": [],
     "updates.md": ["whole 2.25, a quarter of it", "four quarters 2.25", "February: ", "in 2 charges"],
 }
@@ -210,5 +211,5 @@ def test_every_spec_on_its_page_is_read(tmp_path):
         kinds.add(type(Spec.load(path).model).__name__)
     assert kinds == {
         "BetaBernoulli", "BoundedMean", "DirichletCategorical", "GammaPoisson", "Quantile", "Quantiles", "Grouped", "Gibbs",
-        "BayesianNetwork", "Histogram", "CrossTable",
+        "BayesianNetwork", "Histogram", "CrossTable", "LearnedNetwork",
     }  # fmt: skip

@@ -18,6 +18,7 @@ from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.model import LOSSES, TOTALS, Model
+from sfumato.models.networks.learned import LearnedNetwork
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.convert import minimise_over_orders, renyi_to_epsilon
 from sfumato.privacy.guarantee import Guarantee
@@ -91,6 +92,11 @@ def compare(
     """
     count = _validate.records("n", n)
     target = target_of(epsilon, delta)
+    if isinstance(model, LearnedNetwork):
+        raise ArgumentError(
+            "a learnt table is priced by one theorem, that of its noisy tables: there are no others to compare. sf.price_list "
+            "shows what each epsilon buys."
+        )
     if getattr(model, "summed", None) not in _REFERENCE or (
         model.summed == TOTALS and (model.bounded or not model.drawn)
     ):

@@ -14,6 +14,7 @@ from sfumato.mechanisms.protocol import CONVERGED, PROVED, Mechanism, Request
 from sfumato.mechanisms.tempering import refuse_pure, stays_farther
 from sfumato.models.families.family import Family
 from sfumato.models.model import LOSSES, Model
+from sfumato.models.networks.learned import LearnedNetwork
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.expectations import divergence
@@ -127,6 +128,8 @@ def _best(request: Request[Any]) -> Plan:
         return _closest(request)
     if model.goal == "estimate" and goal == "draws":
         raise MechanismRefused(f"{model} has no posterior to draw from: it releases an estimate. Add goal='estimate'.")
+    if isinstance(model, LearnedNetwork):  # one mechanism, whose own reason says more than a list of those of all
+        return plan_with("noisy-statistics", request)
     reasons: dict[str, str] = {}
     missed: list[CalibrationError] = []
     for name in TABLE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.calibrate import Target, smallest
-from sfumato.errors import MechanismRefused
+from sfumato.errors import ArgumentError, MechanismRefused
 from sfumato.grids import size_of
 from sfumato.mechanisms.plan import Plan
 from sfumato.mechanisms.protocol import Request
@@ -40,6 +40,11 @@ def plan(request: Request[Family], procedure: Procedure[Any, Any]) -> Plan:
     if target.pure:
         raise MechanismRefused("Gaussian noise is never pure: give a delta greater than 0, such as 1e-6.")
     if isinstance(model, LearnedNetwork):
+        if request.draws != 1:
+            raise ArgumentError(
+                f"draws must be 1 for a learnt table, or left out: it is one estimate, from which any number of synthetic rows "
+                f"costs nothing more; got {request.draws:,}."
+            )
         return request.planned(NAME, procedure, _tables(request, model, target, procedure))
     if model.drawn:
         # Raises now if the law cannot be drawn, before anything is charged. A grouped model is drawn by its inner family.

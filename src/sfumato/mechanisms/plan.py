@@ -15,7 +15,7 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.plain_numbers import made_by
 from sfumato.procedures.protocol import Parameters, Task
-from sfumato.queries import plan_notes, regression_notes
+from sfumato.queries import learned_notes, plan_notes, regression_notes
 
 GOALS = ("draws", "estimate")
 # Version 1 named no procedure and held the words of the expectation.
@@ -101,6 +101,8 @@ class Plan(Shown):
         made, hint = f"{self.draws} draw{'s' if self.draws > 1 else ''}", ""
         if self.goal == "estimate":
             price, made = self.guarantee.of_estimate(price), "one estimate"
+        if self.procedure == "noisy-tables":
+            free = "; any number of synthetic rows costs nothing more"
         if self.procedure == "shaped-path":
             # The noise of a gradient says little to a user; what it means for a coefficient depends on the rows.
             hint = "; sf.expected_widths(plan, schema) has the half-width of each coefficient"
@@ -118,6 +120,7 @@ class Plan(Shown):
         # After what is expected: what a reader of this release will be refused, and how large a cell should be.
         rows[7:7] = plan_notes.notes(self.model, self.n, self.procedure, dict(self.parameters).get("noise"))
         rows[7:7] = regression_notes.notes(self.model, self.procedure, self.keep)
+        rows[7:7] = learned_notes.notes(self.model, self.n, self.parameters, self.guarantee.curve.mu)
         if self.note:
             rows.insert(3, ("note", self.note))
         if clipping := clipping_of(self.model):

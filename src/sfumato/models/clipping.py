@@ -13,6 +13,7 @@ from sfumato.models import families
 from sfumato.models.families._vectors import Vectors
 from sfumato.models.grouped import Grouped
 from sfumato.models.model import LOSSES
+from sfumato.models.networks.learned import LearnedNetwork
 from sfumato.schema import Boolean, Date, Number, Schema
 
 # From this size on thousands are separated by commas.
@@ -25,6 +26,8 @@ def clipping_of(model: Any, schema: Schema | None = None) -> str:
     """The sentence for a model, with the column's name and declared bounds where its schema is given; "" where none is clipped."""
     if model.summed == LOSSES:
         return "" if schema is None else _of_columns(schema)
+    if isinstance(model, LearnedNetwork):
+        return "" if schema is None else _of_columns(schema.only(model.names), days=False)
     own = model.model if isinstance(model, Grouped) else model
     if isinstance(own, Vectors):
         return (
@@ -57,9 +60,16 @@ def missing_of(model: Any, schema: Schema) -> str:
         names = list(schema.columns) if model.summed == LOSSES else list(model.columns(schema))
     except ArgumentError:  # a schema that the model does not fit
         return ""
+    kept = model.missing if isinstance(model, LearnedNetwork) else ()
+    names = [name for name in names if name not in kept]
     listed = ", ".join(f"{name} as {_missing(schema.columns[name])}" for name in names[:_LISTED])
     more = f" and {len(names) - _LISTED} more columns as the schema declares" if len(names) > _LISTED else ""
-    return f"empty cells and missing codes count as declared: {listed}{more}." if names else ""
+    own = ", ".join(kept[:_LISTED]) + (f" and {len(kept) - _LISTED} more columns" if len(kept) > _LISTED else "")
+    level = f"empty cells and missing codes are a level of their own in {own}" if kept else ""
+    if not names:
+        return f"{level}." if level else ""
+    elsewhere = f"{level}; elsewhere they" if level else "empty cells and missing codes"
+    return f"{elsewhere} count as declared: {listed}{more}."
 
 
 def _missing(column: Any) -> str:
@@ -77,12 +87,12 @@ def _number(value: float) -> str:
     return f"{value:.10g}" if abs(value) < _GROUPED else f"{value:,.10g}"
 
 
-def _bounds_of(column: Number) -> str:
-    """Declared bounds; of dates as dates, with the days that results are counted in."""
+def _bounds_of(column: Number, days: bool = True) -> str:
+    """Declared bounds; of dates as dates, with the `days` that results are counted in, if they are."""
     if not isinstance(column, Date):
         return in_brackets(column.lower, column.upper)
-    days = f"{column.lower:.0f} to {column.upper:.0f}"
-    return f"[{column.shown(column.lower)}, {column.shown(column.upper)}] (counted in days since 1970-01-01: {days})"
+    counted = f" (counted in days since 1970-01-01: {column.lower:.0f} to {column.upper:.0f})" if days else ""
+    return f"[{column.shown(column.lower)}, {column.shown(column.upper)}]{counted}"
 
 
 def _bounds(model: Any) -> tuple[float, float] | None:
@@ -110,11 +120,11 @@ def _declared(model: Any, schema: Schema | None, bounds: tuple[float, float]) ->
     return f"value of {name}", _bounds_of(column) if isinstance(column, Number) else in_brackets(*bounds)
 
 
-def _of_columns(schema: Schema) -> str:
-    """The bounds of a regression's Number columns."""
+def _of_columns(schema: Schema, days: bool = True) -> str:
+    """The bounds of all Number columns."""
     numbers = [(name, column) for name, column in schema.columns.items() if isinstance(column, Number)]
     if not numbers:
         return ""
-    listed = ", ".join(f"{name} to {_bounds_of(column)}" for name, column in numbers[:_LISTED])
+    listed = ", ".join(f"{name} to {_bounds_of(column, days)}" for name, column in numbers[:_LISTED])
     more = f" and {len(numbers) - _LISTED} more columns to the bounds in the schema" if len(numbers) > _LISTED else ""
     return f"values were first clipped, {listed}{more}: values beyond the bounds count as the bound."

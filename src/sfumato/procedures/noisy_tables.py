@@ -22,7 +22,7 @@ import numpy as np
 from sfumato.draws import Draws
 from sfumato.engines.protocol import Array, TotalsEngine
 from sfumato.errors import ArgumentError, FormatError
-from sfumato.mixtures.fitting import fitted
+from sfumato.mixtures.fitting import FOLDS, fitted
 from sfumato.mixtures.made_up import expected_error
 from sfumato.mixtures.noisy_pairs import NoisyTable, assembled
 from sfumato.models.families.family import Family
@@ -153,9 +153,15 @@ def carry_out(
 ) -> Draws:
     """Count, choose, add noise; then fit."""
     model = task.model
-    totals, counted, chosen = noisy_counts(task, engine, randomness, report)
+    rounds = model.rounds if model.chosen else 0
+
+    def counted_from(before: int) -> Report:
+        """Rounds of choices and fits are counted on as steps of one run."""
+        return lambda done, _: report(before + done, rounds + FOLDS)
+
+    totals, counted, chosen = noisy_counts(task, engine, randomness, counted_from(0))
     pairs = assembled(tuple(model.sizes.values()), task.n, counted.tables, counted.model.empty_cells)
-    mixture = fitted(pairs, report=report)
+    mixture = fitted(pairs, report=counted_from(rounds))
     published = {parts.WEIGHTS: mixture.weights, parts.LAWS: mixture.laws}
     if model.chosen:
         published[parts.CHOSEN] = np.array(chosen, dtype=np.float64)

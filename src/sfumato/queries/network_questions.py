@@ -75,8 +75,13 @@ class NetworkQuestions:
 
     def to_pgmpy(self, *, debias: bool = True, draw: int | None = None) -> Any:
         """A released network as a pgmpy model, where pgmpy is installed."""
-        from sfumato.queries import tables
+        from sfumato.errors import ArgumentError
+        from sfumato.queries import learned_tables, tables
 
+        if learned_tables.is_learned(self.plan):
+            raise ArgumentError(
+                "a learnt table is a mixture, for which pgmpy has no form; ask marginal, conditional and synthesize."
+            )
         return tables.to_pgmpy(self._tables(debias, draw))
 
     def _crossed(self) -> Any:

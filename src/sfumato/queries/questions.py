@@ -16,6 +16,7 @@ import numpy as np
 from sfumato import _validate
 from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
+from sfumato.models.networks.learned import LearnedNetwork
 from sfumato.queries._sample import Sample
 from sfumato.queries.regret_bounds import Terms, digits_up
 from sfumato.queries.respond import Answer, respond
@@ -181,6 +182,10 @@ class Questions:
             return values
         if name in ("BetaBernoulli", "BetaBinomial"):
             return np.stack([1 - values, values], axis=-1)
+        if name == LearnedNetwork.name:
+            raise ArgumentError(
+                "this question is for the shares of one column; a learnt table has many: ask release.marginal(column)."
+            )
         raise ArgumentError(
             "this question is for a release of shares (DirichletCategorical) or of a rate (BetaBernoulli); give a loss as a "
             "function of (draws, actions), or use release.respond."

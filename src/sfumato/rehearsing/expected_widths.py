@@ -181,7 +181,9 @@ def _checked(plan: object, schema: Schema) -> Gibbs:
     if not isinstance(plan, Plan):
         raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
     if not isinstance(plan.model, Gibbs):
-        raise ArgumentError("expected_widths serves regressions (sf.Gibbs); of families use sf.plan_for_width.")
+        raise ArgumentError(
+            "expected_widths serves regressions (sf.Gibbs); of families use sf.plan_for_width, of a learnt table plan.expected."
+        )
     if not isinstance(schema, Schema):
         raise ArgumentError(f"schema must be a sf.Schema; got {type(schema).__name__}.")
     plan.model.columns(schema)

@@ -48,8 +48,8 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def table(rows: Iterable[Iterable[Any]], notice: str = "") -> str:
-    """Rows as CSV text; a notice, such as "NOT PRIVATE: ...", is a comment line before them.
+def table(rows: Iterable[Iterable[Any]], notice: str = "", separator: str = ",", decimal: str = ".") -> str:
+    """Rows as CSV text, a cell that is None empty; a notice, such as "NOT PRIVATE: ...", is a comment line before them.
 
     Control and format characters are written as their escapes: CSV goes to terminals too. No schema that is made today
     holds any; files that are forged or old may.
@@ -57,10 +57,12 @@ def table(rows: Iterable[Iterable[Any]], notice: str = "") -> str:
     text = io.StringIO()
     if notice:
         text.write(f"# {notice}\n")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([_written(cell) for cell in row] for row in rows)
+    writer = csv.writer(text, lineterminator="\n", delimiter=separator)
+    writer.writerows([_written(cell, decimal) for cell in row] for row in rows)
     return text.getvalue()
 
 
-def _written(cell: Any) -> Any:
+def _written(cell: Any, decimal: str) -> Any:
+    if isinstance(cell, float) and decimal != ".":
+        return repr(cell).replace(".", decimal)
     return visible(defused(cell)) if isinstance(cell, str) else cell

@@ -27,24 +27,33 @@ def spec(
     regression: Annotated[
         str | None, typer.Option(help="Write a regression of this kind instead: logistic, linear, poisson, ...")
     ] = None,
-    target: Annotated[str | None, typer.Option(help="Of a regression: the column to be predicted.")] = None,
+    synthetic: Annotated[
+        bool, typer.Option("--synthetic", help='Write a synthetic table of all columns instead: network = "learn".')
+    ] = False,
+    target: Annotated[
+        str | None, typer.Option(help="The column to be predicted, of a regression or from a synthetic table.")
+    ] = None,
     features: Annotated[
         str | None, typer.Option(help="Of a regression: its columns, separated by commas; all others if left out.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here instead of the terminal.")] = None,
     force: Force = False,
 ) -> None:
-    """Write a first spec file to edit: a share, the shares of a category or the mean of a number, or a regression.
+    """Write a first spec file to edit: a share, the shares of a category, the mean of a number, a regression, a synthetic table.
 
     Example: sfumato spec --data survey.csv --schema survey.toml --column smoker -o smokers.toml
 
     Example: sfumato spec --schema survey.toml --regression logistic --target smoker --features age,region
+
+    Example: sfumato spec --data survey.csv --schema survey.toml --synthetic -o table.toml
     """
     from sfumato.schema.documents import toml_value
     from sfumato.shells.spec import TEMPLATE
     from sfumato.shells.spec_models import first_family
 
-    if regression is None and (target, features) != (None, None):
+    if synthetic and (regression, features) != (None, None):
+        raise ArgumentError("--synthetic is a table of all columns: leave --regression and --features out.")
+    if regression is None and not synthetic and (target, features) != (None, None):
         raise ArgumentError("--target and --features are of a regression: add --regression logistic, or another kind.")
     # A schema that is there names the data set and has the type of the column, or the columns of a regression.
     known = _declared(schema)
@@ -54,7 +63,11 @@ def spec(
         "ledger": ledger,
         "name": name or ("data" if known is None else known.name),
     }
-    if regression is None:
+    if synthetic:
+        from sfumato.shells.synthetic_template import synthetic_text
+
+        text = synthetic_text(target, known, facts)
+    elif regression is None:
         family, released = first_family(known, column)
         named = {**facts, "column": column, "family": family}
         text = TEMPLATE.format(released=released, **{key: toml_value(fact) for key, fact in named.items()})
@@ -234,4 +247,6 @@ def _with_missing(text: str, spec: Any) -> str:
     from sfumato.models.clipping import missing_of
 
     missing = missing_of(spec.model, spec.schema)
+    if missing:  # the schema says more than a plan's own line
+        text = "\n".join(line for line in text.split("\n") if not line.startswith("missing "))
     return text.replace("\nrecords  ", f"\nmissing    {missing}\nrecords  ", 1) if missing else text

@@ -45,13 +45,16 @@ def emit(as_json: bool, document: Any, text: str) -> None:
         typer.echo("\n".join(map(visible, text.split("\n"))))
 
 
-def write_new(output: Path | None, text: str, wrote: str, overwrite: bool = False) -> None:
-    """Write the text to a new file and print `wrote`; print the text itself where no file is given."""
+def write_new(output: Path | None, text: str, wrote: str, overwrite: bool = False, encoding: str = "utf-8") -> None:
+    """Write the text to a new file and print `wrote`; print the text itself where no file is given.
+
+    A character that another encoding does not have is written as a question mark.
+    """
     if output is None:
         typer.echo(text, nl=False)
         return
     check_new(output, overwrite)
-    output.write_text(text, encoding="utf-8")
+    output.write_text(text, encoding=encoding, errors="replace")
     typer.echo(wrote)
 
 

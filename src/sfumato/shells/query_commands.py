@@ -119,7 +119,7 @@ def quantile(
         emit(as_json, {"at": at, "value": reply.value, "sentence": reply.sentence}, str(reply))
         return
     if len(release.draws.pooled()) == 1:
-        raise ArgumentError("one draw has no quantiles: ask for an interval, or plan with more draws.")
+        raise ArgumentError(f"{_single(release)} has no quantiles: ask for an interval{_more(release)}.")
     _by_label(release, {f"quantile {at:g}": release.quantile(at)}, as_json)
 
 
@@ -139,12 +139,21 @@ def probability(
     release = opened(file)
     draws = release.in_units().pooled()
     if len(draws) == 1:
-        raise ArgumentError("one draw has no shares: ask for an interval, or plan with more draws.")
+        raise ArgumentError(f"{_single(release)} has no shares: ask for an interval{_more(release)}.")
     if above is not None:
         shares = {f"share of draws above {above:g}": (draws > above).mean(axis=0)}
     else:
         shares = {f"share of draws below {below:g}": (draws < below).mean(axis=0)}
     _by_label(release, shares, as_json)
+
+
+def _single(release: Any) -> str:
+    """What a release of one point is called."""
+    return "one draw" if release.kind == "draws" else "an estimate"
+
+
+def _more(release: Any) -> str:
+    return ", or plan with more draws" if release.kind == "draws" else ""
 
 
 @_question
@@ -175,16 +184,23 @@ def synthesize(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A CSV file; the terminal if left out.")] = None,
     force: Force = False,
 ) -> None:
-    """A synthetic table from a released network, as CSV: any number of rows, at no further cost.
+    """A synthetic table from a released network or learnt table, as CSV: any number of rows, at no further cost.
+
+    Separator, decimal mark and encoding are those that the schema declares for the data; missing cells are empty.
 
     Example: sfumato query synthesize table.sfumato --rows 5000 -o synthetic.csv
     """
+    from sfumato.schema import Schema
     from sfumato.shells import csv_output
     from sfumato.wording import notice
 
     check_new(output, force, file)
     release = opened(file)
-    table = release.synthesize(rows)
-    records = zip(*(column.tolist() for column in table.values()), strict=True)
-    text = csv_output.table([list(table), *records], notice(release))
-    write_new(output, text, f"wrote {rows:,} rows to {output}", force)
+    # Arrow holds whole numbers with missing cells as whole numbers; NumPy would make floats of them.
+    table = release.synthesize(rows, to="arrow")
+    records = zip(*(column.to_pylist() for column in table.columns), strict=True)
+    form = Schema.from_json(release.schema["document"]).form
+    tabs = output is not None and output.suffix == ".tsv"
+    separator = form.separator or ("\t" if tabs else ",")
+    text = csv_output.table([table.column_names, *records], notice(release), separator, form.decimal)
+    write_new(output, text, f"wrote {rows:,} rows to {output}", force, form.encoding)

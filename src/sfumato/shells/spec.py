@@ -23,7 +23,8 @@ from sfumato.schema import Schema
 from sfumato.schema.documents import toml_key
 from sfumato.shells.file_kinds import expect
 from sfumato.shells.ledger_places import open_existing
-from sfumato.shells.spec_models import check_columns, known_keys, read_model
+from sfumato.shells.spec_keys import known_keys
+from sfumato.shells.spec_models import check_columns, read_model
 from sfumato.shells.toml_files import read_toml
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,8 @@ from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError, SfumatoError
 from sfumato.models.model import LOSSES
 from sfumato.schema import Boolean, Category, Number, Schema
+from sfumato.shells.spec_keys import are_names, known_keys, nearest
+from sfumato.shells.spec_learnt import read_learnt
 
 if TYPE_CHECKING:
     from sfumato.models.reading import FamilyOrGibbs
@@ -37,25 +38,10 @@ def first_family(schema: Schema | None, column: str) -> tuple[str, str]:
     if column not in schema.columns:
         raise ArgumentError(
             f"--column must be one of the schema's columns {', '.join(map(repr, schema.columns))}; got {column!r}."
-            f"{_hint(column, tuple(schema.columns))}"
+            f"{nearest(column, tuple(schema.columns))}"
         )
     _, families, released = next(each for kind, each in FAMILIES.items() if isinstance(schema.columns[column], kind))
     return families[0], released
-
-
-def known_keys(file: str, table: Any, keys: tuple[str, ...], what: str) -> None:
-    """Refuse an unknown key; the error suggests the nearest known one."""
-    if not isinstance(table, Mapping):
-        raise FormatError(f"{file}: {what} must be a table.")
-    for key in table:
-        if key not in keys:
-            raise FormatError(f"{file}: {what} has the keys {', '.join(keys)}; got {key!r}.{_hint(key, keys)}")
-
-
-def _hint(word: str, known: tuple[str, ...], similarity: float = 0.6) -> str:
-    """A suggestion of the nearest known word, or nothing where none is similar."""
-    near = difflib.get_close_matches(word, known, 1, similarity)
-    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def read_model(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrGibbs, Schema]:
@@ -75,16 +61,12 @@ def _check_types(file: str, facts: Mapping[str, Any]) -> None:
     for key in ("family", "regression", "column", "by", "target"):
         if key in facts and not isinstance(facts[key], str):
             raise FormatError(f"{file}: {key} in [model] must be a text in quotes; got {_validate.shown(facts[key])}.")
-    if "features" in facts and not _names(facts["features"]):
+    if "features" in facts and not are_names(facts["features"]):
         raise FormatError(
             f'{file}: features must be a list of columns such as ["age", "sex"]; got {_validate.shown(facts["features"])}.'
         )
     if not isinstance(facts.get("intercept", True), bool):
         raise FormatError(f"{file}: intercept must be true or false; got {_validate.shown(facts['intercept'])}.")
-
-
-def _names(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def check_columns(file: str, model: FamilyOrGibbs, schema: Schema) -> None:
@@ -118,7 +100,7 @@ def _family(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrG
     name = facts.pop("family")
     known = tuple(families.TABLE)
     if name not in known:
-        hint = _hint(name, known, 0.4)
+        hint = nearest(name, known, 0.4)
         raise FormatError(f"{file}: family must be one of {', '.join(known)}; got {name!r}.{hint}")
     if name == families.CrossTable.name:
         raise FormatError(f'{file}: a cross table is written cross = ["region", "smoker"], without family.')
@@ -198,7 +180,7 @@ def _cross(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrGi
     from sfumato.models.families import CrossTable
 
     columns = facts.pop("cross")
-    if not _names(columns):
+    if not are_names(columns):
         raise FormatError(
             f'{file}: cross must be a list of columns such as cross = ["region", "smoker"]; got {_validate.shown(columns)}.'
         )
@@ -219,10 +201,13 @@ def _cross(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrGi
 def _network(file: str, facts: dict[str, Any], schema: Schema) -> tuple[FamilyOrGibbs, Schema]:
     from sfumato.models.networks import BayesianNetwork
 
+    if isinstance(facts["network"], str):
+        return read_learnt(file, facts, schema)
     parents = facts.pop("network")
-    if not isinstance(parents, Mapping) or not all(_names(above) for above in parents.values()):
+    if not isinstance(parents, Mapping) or not all(are_names(above) for above in parents.values()):
         raise FormatError(
-            f"{file}: network must be a table column = [parents], such as network = {{ a = [], b = ['a'] }}."
+            f"{file}: network must be a table column = [parents], such as network = {{ a = [], b = ['a'] }}, "
+            'or "learn", which needs no parents.'
         )
     known_keys(file, facts, ("bins", "alpha", "floor", "adjacency"), "[model] of a network")
     bins = facts.get("bins", {})

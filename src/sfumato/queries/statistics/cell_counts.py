@@ -17,6 +17,9 @@ from sfumato.errors import ArgumentError
 from sfumato.queries.statistics import count_laws
 from sfumato.queries.statistics.count_laws import REFERENCE, Noisy, ShareLaw
 
+# Tables that a refusal lists; a learnt table may have hundreds.
+_LISTED = 12
+
 
 @dataclass(frozen=True, eq=False)
 class Counted:
@@ -52,7 +55,8 @@ def holding(tables: Sequence[Counted], names: Sequence[str]) -> list[Counted]:
     """The tables that hold all of these columns; refused where there is none."""
     fitting = [table for table in tables if set(names) <= set(table.columns)]
     if not fitting:
-        groups = "; ".join(", ".join(table.columns) for table in tables)
+        groups = "; ".join(", ".join(table.columns) for table in tables[:_LISTED])
+        groups += f" and {len(tables) - _LISTED} more" if len(tables) > _LISTED else ""
         raise ArgumentError(
             f"no interval: no single table counts {', '.join(names)} together, and a share that is computed through other columns "
             f"has no interval here. Tables: {groups}. Leave out interval= for the share alone."
