@@ -57,9 +57,17 @@ def missing_of(model: Any, schema: Schema) -> str:
         names = list(schema.columns) if model.summed == LOSSES else list(model.columns(schema))
     except ArgumentError:  # a schema that the model does not fit
         return ""
+    # In some columns of a learnt table missing is a level of its own.
+    apart = [name for name in names if name in getattr(model, "missing", ())]
+    names = [name for name in names if name not in apart]
     listed = ", ".join(f"{name} as {_missing(schema.columns[name])}" for name in names[:_LISTED])
     more = f" and {len(names) - _LISTED} more columns as the schema declares" if len(names) > _LISTED else ""
-    return f"empty cells and missing codes count as declared: {listed}{more}." if names else ""
+    declared = f"empty cells and missing codes count as declared: {listed}{more}." if names else ""
+    if not apart:
+        return declared
+    kept = f"{', '.join(apart[:_LISTED])}{f' and {len(apart) - _LISTED} more columns' if len(apart) > _LISTED else ''}"
+    rest = f" In all others {declared}" if declared else ""
+    return f"an empty cell or a missing code is a level of its own, “missing”, in {kept}.{rest}"
 
 
 def _missing(column: Any) -> str:
