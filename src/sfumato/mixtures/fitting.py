@@ -42,16 +42,10 @@ def fitted(
     """The pooled mixture of one fit for each fold; `report(done, folds)` is called after each."""
     source = np.random.RandomState(_SEED)
     parts = []
-    # The folds are the first numbers of the stream (`folds_of`).
     for k, (seen, kept) in enumerate(pairs.parted(folds, source)):
         parts.append(_one(seen, kept, components, most_steps, source))
         report(k + 1, folds)
     return pooled(parts)
-
-
-def folds_of(pairs: NoisyPairs, folds: int = FOLDS) -> list[tuple[NoisyPairs, NoisyPairs]]:
-    """For each fit of `fitted`: the part of the tables that it saw, and the fold that it never saw."""
-    return pairs.parted(folds, np.random.RandomState(_SEED))
 
 
 @dataclass

@@ -86,6 +86,6 @@ def drawn(picture: Matrix, across: int) -> tuple[float, list[str]]:
 
 
 def _dot(pair: Pair, x: float, y: float, radius: float, names: str = "") -> str:
-    style = "soft" if pair.unclear else "hollow" if pair.guessed else "d0"
+    style = "soft" if pair.unclear else "guess" if pair.guessed else "d0"
     hint = f"<title>{escape(names)}</title>" if names else ""
     return f'<circle class="{style}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">{hint}</circle>'

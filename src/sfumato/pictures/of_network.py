@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.models.networks.learned import MISSING
 from sfumato.models.reading import model_from_json
 from sfumato.pictures import axes
 from sfumato.pictures._dependence import Dependence, dependence
@@ -227,7 +228,7 @@ def _column_rows(answer: Shares, level: float, ordered: bool = False) -> list[Ro
         low, high = (None if ends is None else float(ends[k]) for ends in (answer.lower, answer.upper))
         row = Row(word(answer.levels[0][k]), float(value), low, high)
         rows.append(replace(row, faint=_is_little(row, level)))
-    keeps = ordered or all(_ORDERED.match(row.label) for row in rows)
+    keeps = ordered or all(_ORDERED.match(row.label) or row.label == MISSING for row in rows)
     return rows if keeps else sorted(rows, key=lambda row: -row.middle)
 
 

@@ -53,7 +53,7 @@ def _written(axis: Any, left: float, middle: float, text: str) -> None:
 
 
 def _dot(pair: Pair, middle: tuple[float, float], radius: float) -> Any:
-    colour = look.GREY if pair.unclear else look.COLOURS[0]
+    colour = look.GREY if pair.unclear or pair.guessed else look.COLOURS[0]
     face = "white" if pair.guessed and not pair.unclear else colour
     patches = import_module("matplotlib.patches")
     return patches.Circle(middle, radius, facecolor=face, edgecolor=colour, linewidth=1.0, zorder=3)

@@ -7,15 +7,16 @@ Three numbers for every table, all total variations (half the sum of absolute di
 - error: an estimate of the total variation between the mixture and the records' own shares.
 
 The misfit is no estimate of the error: most of it is noise, and a mixture that follows the noise fits too well. So the error is
-estimated from the folds of the fit (`mixtures.fitting`). Fit k never saw fold k, whose noise is independent of it with variance
-v. For one cell with fits m_k, their mean m, folds y_k and the records' share t,
+estimated by fitting again. The noisy tables are parted in three by further noise (`NoisyPairs.parted`), so that two parts
+together and the third have independent noise, the third of variance v in a cell. The mixture m is fitted to two parts exactly as
+the released one was to all, and for the third part y and the records' share t
 
-    (m - t)^2 <= mean_k (m_k - t)^2,   E (m_k - y_k)^2 = E (m_k - t)^2 + v over the noise,
+    E (m - y)^2 = E (m - t)^2 + v,
 
-so that mean_k (m_k - y_k)^2 - v estimates a squared error that the mixture's does not exceed. One thing makes it too small: the
-step at which fit k was stopped, one number, was chosen by fold k. Cells of about the same share are averaged, and the root mean
-square r of such a group counts as sqrt(2/pi) r of absolute error for each of its cells, as in a normal law. In trials with known
-records the mean over all pairs was 0.9 to 1.4 times the mean of the errors themselves (tests/queries/test_table_quality.py).
+so that the mean of (m - y)^2 - v over the three ways to leave one out is an unbiased estimate of the squared error of a fit to two
+thirds of the information: somewhat more than that of the released one. (Fission of normal data: Oliveira, Lei and Tibshirani,
+2021.) Cells of about the same share are averaged, and the root mean square r of such a group counts as sqrt(2/pi) r of absolute
+error for each of its cells, as in a normal law. tests/queries/test_table_quality.py compares it with errors that are known.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.mixtures.fitting import FOLDS, folds_of
+from sfumato.mixtures.fitting import FOLDS, fitted
 from sfumato.mixtures.mixture import Array, Mixture, firsts
 from sfumato.mixtures.noisy_pairs import NoisyPairs, NoisyTable
 from sfumato.mixtures.rows import drawn_rows
@@ -38,6 +39,8 @@ from sfumato.queries.learned_tables import LearnedTable
 _MEAN_ABSOLUTE = math.sqrt(2 / math.pi)
 # Groups of cells by their share: with more of them a group has too few cells for its mean square to be above its own noise.
 _GROUPS, _LEAST = 8, 12
+# Parts of the noisy tables, of which each fit leaves one out. With more cells than these one fit is precise enough, and slow.
+_PARTS, _MANY = 3, 5000
 # Triples of columns that are compared, and synthetic rows that are drawn for it: a second or two.
 _TRIPLES, _ROWS = 120, 20_000
 _SEED = 21
@@ -122,15 +125,17 @@ def _errors(mixture: Mixture, pairs: NoisyPairs) -> tuple[Array, Array]:
     """The estimated absolute error of the share of every level, and of every pair of levels that was counted."""
     whole, alone = mixture.pairs(), mixture.singles()
     squares, single_squares = np.zeros(whole.shape), np.zeros(alone.shape)
-    for part, (_, kept) in zip(parts_of(mixture), folds_of(pairs), strict=True):
-        own, single = part.pairs(), part.singles()
+    parted = pairs.parted(_PARTS, np.random.RandomState(_SEED))
+    used = parted if pairs.cells <= _MANY else parted[:1]
+    for seen, kept in used:
+        again = fitted(seen)
         shares, variances = _margins(kept)
-        squares += (own - kept.shares) ** 2 - _variances(kept.precisions)
-        single_squares += (single - shares) ** 2 - variances
+        squares += (again.pairs() - kept.shares) ** 2 - _variances(kept.precisions)
+        single_squares += (again.singles() - shares) ** 2 - variances
     upper = np.triu((pairs.precisions > 0) & ~pairs.known)
     errors = np.zeros(whole.shape)
-    errors[upper] = _grouped(whole[upper], squares[upper] / FOLDS)
-    return _grouped(alone, single_squares / FOLDS), errors + errors.T
+    errors[upper] = _grouped(whole[upper], squares[upper] / len(used))
+    return _grouped(alone, single_squares / len(used)), errors + errors.T
 
 
 def _variances(precisions: Array) -> Array:

@@ -40,10 +40,8 @@ def results(release: Any, level: float, most: int) -> str:
         "privacy noise and the sampling of the records. Each share is estimated by itself, so the shares of a column need not "
         "add up to 1.</p>"
     )
-    parts += [
-        folded(f"All shares of {name} as numbers", share_numbers(release.marginal(name, interval=level)))
-        for name in table.model.names
-    ]
+    numbers = [share_numbers(release.marginal(name, interval=level)) for name in table.model.names]
+    parts.append(folded("All these shares as numbers", "".join(numbers)))
     return "".join(parts)
 
 
@@ -69,7 +67,7 @@ def _counted(release: Any, table: LearnedTable) -> str:
     model = table.model
     pairs = sum(len(each.columns) == 2 for each in table.counted)
     said = (
-        f"From {release.plan['n']:,} records (unit: {release.schema['unit']}) {pairs} of the {_all_pairs(table)} pairs of "
+        f"From {release.plan['n']:,} records (unit: {release.schema['unit']}) {_part(pairs, _all_pairs(table))} pairs of "
         f"{len(model.names)} columns were counted with noise. A mixture of distributions in which columns are independent was "
         "fitted to these tables; synthetic rows are drawn from it, as many as one likes, at no further price."
     )
@@ -90,6 +88,10 @@ def _counted(release: Any, table: LearnedTable) -> str:
 def _all_pairs(table: LearnedTable) -> int:
     count = len(table.model.names)
     return count * (count - 1) // 2
+
+
+def _part(count: int, whole: int) -> str:
+    return f"all {whole:,}" if count == whole else f"{count:,} of the {whole:,}"
 
 
 def _listed(names: list[str], most: int = 12) -> str:
