@@ -1,6 +1,7 @@
 """`synthetic_release.py TABLE METHOD EPSILON DELTA SEED OUT`: one synthetic table by Sfumato, in a process of its own.
 
-METHOD is "learn" (`sf.networks.learn`), "learn, target" (with the column that classifiers predict) or "hand tree" (the tree of adult_network.py). The synthetic rows go to OUT as codes; a
+METHOD is "learn" (`sf.networks.learn`), "learn, target" (with the column that classifiers predict) or
+"hand tree" (the tree of adult_network.py). The synthetic rows go to OUT as codes; a
 line of JSON with CPU seconds (model, plan, release and rows; neither the import nor the reading of the table) and the peak
 memory of the process is printed, as peer_dpmm.py does. Noise comes from the operating system: SEED draws the rows only.
 """

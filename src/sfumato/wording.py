@@ -12,6 +12,8 @@ from sfumato.privacy.plain_reasons import reason
 
 # Most coefficients whose estimate is computed for a description.
 _QUICKLY = 300
+# Columns of a learnt table that are named.
+_LISTED = 8
 
 
 def promise_of(plan: Mapping[str, Any], guarantee: Guarantee) -> str:
@@ -44,8 +46,10 @@ def describe(release: Any) -> str:
     shown, values = ("estimate", release.estimate()) if reads else ("mean", release.mean())
     if release.plan["model"].get("family") == "Quantiles":
         shown = "estimate"
-    means = [f"{label} {mean:.6g}" for label, mean in zip(release.labels, values.ravel(), strict=True)]
+    means = [f"{label} {mean:.6g}" for label, mean in zip(_labels(release), values.ravel(), strict=True)]
     rest = "" if len(means) <= 6 else f", ... and {len(means) - 6} more (release.labels, release.{shown}())"
+    if _is_learned(release.plan["model"]):
+        shown, rest = "shares", rest.replace("release.labels, release.mean()", "release.summary()")
     count = release.draws.shape[0] * release.draws.shape[1]
     kind = "draw" if (count, release.kind) == (1, "draws") else release.kind
     schema, receipt, names = release.schema, release.receipt, columns_read(release)
@@ -90,17 +94,37 @@ def clipping_in_words(release: Any) -> str:
 
 
 def shown_labels(release: Any) -> tuple[str, ...]:
-    """The labels of a release; of a histogram of dates its bins in dates."""
+    """The labels of a release; of a histogram of dates its bins in dates, of a learnt table its bins in the columns' values."""
     from sfumato.models.families._bins import labels_in
     from sfumato.models.families.histogram import Histogram
     from sfumato.models.reading import model_from_json
+    from sfumato.queries import learned_tables
     from sfumato.schema import Schema
 
+    if _is_learned(release.plan["model"]):
+        levels = learned_tables.read(release.draws, release.plan, release.schema).levels
+        return tuple(f"{name}={level}" for name, each in levels.items() for level in each)
     model = model_from_json(release.plan["model"])
     if not isinstance(model, Histogram):
         return tuple(release.draws.labels)
     schema = Schema.from_json(release.schema["document"])
     return labels_in(schema.columns[model.columns(schema)[0]], tuple(release.draws.labels), model.edges)
+
+
+def _labels(release: Any) -> tuple[str, ...]:
+    """The labels in a description: those of a learnt table name its bins, all others are as released."""
+    if not _is_learned(release.plan["model"]):
+        return tuple(release.labels)
+    try:
+        return shown_labels(release)
+    except (SfumatoError, LookupError, ValueError):  # a record that somebody edited
+        return tuple(release.labels)
+
+
+def _is_learned(model: Mapping[str, Any]) -> bool:
+    from sfumato.models.networks.learned import LearnedNetwork
+
+    return bool(model.get("family") == LearnedNetwork.name)
 
 
 def date_of_release(release: Any) -> Any:
@@ -192,6 +216,8 @@ def _model_in_words(model: Mapping[str, Any]) -> str:
     """The model's name with its public numbers."""
     if isinstance(model.get("model"), Mapping):
         return f"{_model_in_words(model['model'])} by {model['by']} ({len(model['levels'])} groups)"
+    if _is_learned(model):
+        return _learned_in_words(model)
     if "parents" in model:
         return f"{model['family']} of {', '.join(node for node, _ in model['parents'])}"
     if model.get("model") == "gibbs":
@@ -203,6 +229,23 @@ def _model_in_words(model: Mapping[str, Any]) -> str:
     shown = {key: value for key, value in model.items() if not (key == "floor" and value == 0)}
     name, numbers = model.get("family", model.get("model", "a model")), _numbers(shown)
     return f"{name}({numbers})" if numbers else str(name)
+
+
+def _learned_in_words(model: Mapping[str, Any]) -> str:
+    """A learnt table by its columns and how many pairs of them are counted; its family where the record cannot be read."""
+    from sfumato.models.reading import model_from_json
+
+    try:
+        own = model_from_json(model)
+        names, fixed, pairs = own.names, len(own.fixed_pairs) if own.chosen else 0, len(own.candidates)
+    except (SfumatoError, AttributeError, LookupError, TypeError, ValueError):
+        return str(model["family"])
+    more = f" and {len(names) - _LISTED} more columns" if len(names) > _LISTED else ""
+    aimed = f" and all {fixed} with {own.target}" if own.chosen and own.target is not None else ""
+    counted = (
+        f"{own.chosen} chosen of {pairs - fixed} pairs of columns{aimed}" if own.chosen else f"{pairs} pairs of columns"
+    )
+    return f"a learnt table of {', '.join(names[:_LISTED])}{more}; {counted}"
 
 
 def _regression_name(model: Mapping[str, Any]) -> str:

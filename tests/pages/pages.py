@@ -168,7 +168,78 @@ def steps(folder: Path) -> Path:
     return _of(sf.networks.MarkovChain(states), columns, rows, folder / "steps.html")
 
 
-# The quick suite takes every fourth: a regression, a network and a histogram.
+def learnt(folder: Path) -> Path:
+    """A learnt table of eight columns, all pairs counted."""
+    rng, n = np.random.default_rng(13), 6_000
+    age, education = rng.integers(17, 91, n), rng.choice(4, n, p=[0.3, 0.4, 0.2, 0.1])
+    income = np.where(age < 20, 0.0, rng.gamma(2.0 + education, 9_000, n)).clip(0, 200_000)
+    rows = {
+        "age": age,
+        "education": np.array(["primary", "secondary", "bachelor", "doctorate"])[education],
+        "sex": rng.choice(["female", "male"], n),
+        "region": rng.choice(REGIONS, n),
+        "married": rng.random(n) < np.clip((age - 18) / 40, 0, 0.8),
+        "income": income,
+        "hours": rng.normal(38, 9, n).round().clip(0, 99).astype(int),
+        "rich": rng.random(n) < 1 / (1 + np.exp((50_000 - income) / 15_000)),
+    }
+    columns: dict[str, Any] = {
+        "age": sf.Number(17, 90, integer=True),
+        "education": sf.Category(["primary", "secondary", "bachelor", "doctorate"]),
+        "sex": sf.Category(["female", "male"]),
+        "region": sf.Category(REGIONS),
+        "married": sf.Boolean(),
+        "income": sf.Number(0, 200_000),
+        "hours": sf.Number(0, 99, integer=True),
+        "rich": sf.Boolean(),
+    }
+    model = sf.networks.learn(sf.Schema(columns, name="survey", unit="person"))
+    return _of(model, columns, rows, folder / "learnt.html")
+
+
+def learnt_wide(folder: Path) -> Path:
+    """A learnt table of thirty columns of every type: chosen pairs, missing cells, dates, a rule, columns kept apart."""
+    rng, n = np.random.default_rng(14), sized(2_000, 20_000)
+    age, drive = rng.integers(0, 91, n), rng.normal(size=n)
+    days = np.datetime64("2015-01-01") + rng.integers(0, 3650, n).astype("m8[D]")
+    rows: dict[str, Any] = {
+        "age": age,
+        "marital status of the person": np.where(age < 15, "single", rng.choice(["single", "married", "widowed"], n)),
+        "admitted": days.astype(str),
+        "income": [
+            None if lost else float(x) for lost, x in zip(rng.random(n) < 0.2, rng.gamma(2, 9_000, n), strict=True)
+        ],
+        "region": rng.choice(REGIONS, n),
+    }
+    columns: dict[str, Any] = {
+        "age": sf.Number(0, 90, integer=True),
+        "marital status of the person": sf.Category(["single", "married", "widowed"]),
+        "admitted": sf.Date("2015-01-01", "2024-12-31"),
+        "income": sf.Number(0, 100_000),
+        "region": sf.Category(REGIONS),
+    }
+    for k in range(10):
+        rows[f"owns_{k}"] = rng.random(n) < 1 / (1 + np.exp(-drive * (k % 4)))
+        columns[f"owns_{k}"] = sf.Boolean()
+        rows[f"score of the test number {k}"] = (5 + 2 * drive * (k % 3) / 2 + rng.normal(0, 2, n)).clip(0, 10)
+        columns[f"score of the test number {k}"] = sf.Number(0, 10)
+    for k in range(5):
+        rows[f"class_{k}"] = np.array(list("abcde"))[np.clip((drive + k * rng.normal(size=n)).astype(int) + 2, 0, 4)]
+        columns[f"class_{k}"] = sf.Category(list("abcde"))
+    model = sf.networks.learn(
+        sf.Schema(columns, name="survey", unit="person"),
+        bins={"age": [0, 15, 30, 45, 60, 90], **{name: 5 for name in columns if name.startswith("score")}},
+        pairs="select",
+        chosen=30,
+        target="class_0",
+        missing=["income"],
+        impossible=[{"age": "< 15", "marital status of the person": ["married", "widowed"]}],
+        leave_out=[["owns_0", "owns_1", "owns_2"]],
+    )
+    return _of(model, columns, rows, folder / "learnt wide.html")
+
+
+# The quick suite takes every fourth: a regression, a network, a histogram and a learnt table.
 PAGES: dict[str, Callable[[Path], Path]] = {
     "fit": fit,
     "share": share,
@@ -181,4 +252,6 @@ PAGES: dict[str, Callable[[Path], Path]] = {
     "histogram": histogram,
     "means": means,
     "steps": steps,
+    "learnt wide": learnt_wide,
+    "learnt": learnt,
 }

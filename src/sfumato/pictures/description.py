@@ -166,4 +166,29 @@ class Panels:
     alt: str
 
 
-Picture = Chart | Rows | Graph | Panels
+@dataclass(frozen=True)
+class Pair:
+    """Two items of a list by their places; `strength`, from 0 to 1, is the area of their dot.
+
+    A `guessed` pair has a hollow dot; of one that is `unclear`, since noise alone could explain it, only a point is drawn.
+    """
+
+    first: int
+    second: int
+    strength: float
+    guessed: bool = False
+    unclear: bool = False
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A dot for every pair of some names, below a diagonal on which the names stand. `key` explains the dots: (like, text)."""
+
+    title: str
+    names: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    alt: str
+    key: tuple[tuple[Pair, str], ...] = ()
+
+
+Picture = Chart | Rows | Graph | Matrix | Panels

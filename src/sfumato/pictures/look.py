@@ -59,6 +59,7 @@ SVG_STYLE = "\n".join(
         "svg .node { fill:var(--box); stroke:var(--accent); stroke-width:1.4; }",
         "svg .arrow { stroke:var(--s0); fill:none; } svg .tip { fill:var(--s0); }",
         *(f"svg .l{k} {{ stroke:var(--s{k}); fill:none; }} svg .d{k} {{ fill:var(--s{k}); }}" for k in range(MOST)),
+        "svg .guess { fill:var(--paper); stroke:var(--soft); stroke-width:1; }",
         "svg .hollow { fill:var(--paper); stroke:var(--ink); stroke-width:1.8; }",
     ]
 )

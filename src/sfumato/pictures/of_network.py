@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.models.networks.learned import MISSING
 from sfumato.models.reading import model_from_json
 from sfumato.pictures import axes
 from sfumato.pictures._dependence import Dependence, dependence
@@ -19,6 +20,7 @@ from sfumato.pictures.description import Edge, Graph, Node, Picture, Row, Rows
 from sfumato.pictures.dot_plots import from_results
 from sfumato.pictures.results import LITTLE, fixed, interval, of_family, word
 from sfumato.queries import tables
+from sfumato.queries.learned_tables import is_learned
 from sfumato.queries.shares_by_level import Shares
 from sfumato.queries.statistics.network_tables import unreadable
 
@@ -65,7 +67,7 @@ def graph(release: Any, level: float = 0.9) -> Graph:
     if not known:
         edges = tuple(Edge(names.index(a), names.index(b)) for a, b in links)
         alt = f"{_arrows_in_words(links)} All arrows are equally thick: how strong a dependence is was not estimated."
-        return Graph(_titled(release, "Columns of the network and their parents"), nodes, edges, alt)
+        return Graph(titled(release, "Columns of the network and their parents"), nodes, edges, alt)
     top = max(_FULL, *(each.strength for each in known.values()))
     edges = tuple(
         Edge(names.index(a), names.index(b), known[a, b].strength / top, faint=not known[a, b].clear) for a, b in links
@@ -76,7 +78,7 @@ def graph(release: Any, level: float = 0.9) -> Graph:
     alone = [name for name in names if not any(name in link for link in links)]
     apart = f" Without arrows: {', '.join(alone)}." if alone else ""
     alt = f"Arrows with the strength of their dependence from 0 to 1: {'; '.join(listed)}{more}.{apart}"
-    title = _titled(release, "Columns of the network; thicker arrows are stronger dependences")
+    title = titled(release, "Columns of the network; thicker arrows are stronger dependences")
     return Graph(title, nodes, edges, alt)
 
 
@@ -108,15 +110,14 @@ def strongest(release: Any, level: float = 0.9, most: int = STRONGEST) -> list[S
             if joint.clear:
                 ranked.append((joint.strength, counted))
     ranked.sort(key=lambda pair: -pair[0])
-    return [_shown(release, counted, strength, level) for strength, counted in ranked[:most]]
+    return [shown_table(release, counted, strength, level) for strength, counted in ranked[:most]]
 
 
 def shares(release: Any, level: float = 0.9, columns: Sequence[str] | None = None) -> Rows:
     """The shares of every column, or of some: a heading for each, a column of yes and no as one row."""
-    above = _model(release).above
     plain: list[Row] = []
     headed: list[Row] = []
-    for name in above if columns is None else columns:
+    for name in _model(release).above if columns is None else columns:
         answer = column_shares(release, name, level)
         own = _column_rows(answer, level)
         if _is_yes_no(answer.levels[0]):
@@ -127,12 +128,12 @@ def shares(release: Any, level: float = 0.9, columns: Sequence[str] | None = Non
     ends = f", with {100 * level:g} % intervals" if any(row.lower is not None for row in rows) else ""
     listed = (f"{row.group + ' = ' if row.group else ''}{row.label} {row.detail}" for row in rows[:_LISTED])
     alt = f"Shares of all records: {'; '.join(listed)}{'; and others' if len(rows) > _LISTED else ''}."
-    return Rows(_titled(release, f"Shares of all records{ends}"), _axis("share of records", rows), rows, alt)
+    return Rows(titled(release, f"Shares of all records{ends}"), _axis("share of records", rows), rows, alt)
 
 
 def column_shares(release: Any, column: str, level: float) -> Shares:
-    """The shares of one column, with intervals where the network has noisy counts."""
-    reason = unreadable(_model(release), release.draws.totals is not None)
+    """The shares of one column, with intervals where the network has noisy counts, as every learnt table has."""
+    reason = None if is_learned(release.plan) else unreadable(_model(release), release.draws.totals is not None)
     answer: Shares = release.marginal(column) if reason else release.marginal(column, interval=level)
     return answer
 
@@ -157,8 +158,11 @@ def decimals(halves: Sequence[float]) -> Callable[[float], str]:
     return fixed(digits)
 
 
-def _shown(release: Any, counted: Any, strength: float, level: float) -> Shown:
-    """The picture of one table and its reading; of a large table the combinations of parents with the most records."""
+def shown_table(release: Any, counted: Any, strength: float, level: float, spread: bool = False) -> Shown:
+    """The picture of one table and its reading; of a large table the combinations of parents with the most records.
+
+    With `spread` those evenly apart instead: bins hold about equally many records, and their ends say more.
+    """
     *parents, column = counted.columns
     own = column_shares(release, column, level)
     yes_no = _is_yes_no(own.levels[0])
@@ -167,6 +171,8 @@ def _shown(release: Any, counted: Any, strength: float, level: float) -> Shown:
     size, kept = weights.size, max(MOST_ROWS // each, 1)
     levels = _levels(release, parents)
     chosen = set(np.argsort(-weights, axis=None, kind="stable")[:kept].tolist())
+    if spread and kept < size:
+        chosen = {round(k * (size - 1) / max(kept - 1, 1)) for k in range(kept)}
     combinations = [combo for k, combo in enumerate(product(*levels)) if k in chosen]
     rows: list[tuple[tuple[Any, ...], Row]] = []
     for combination in combinations:
@@ -186,11 +192,12 @@ def _shown(release: Any, counted: Any, strength: float, level: float) -> Shown:
     pictured = with_details(listed)
     what = f"{column} = yes" if yes_no else column
     reading = _reading(column, yes_no, own, pictured, texts)
-    part = f" (the {kept} most frequent of {size} combinations)" if kept < size else ""
+    most = f"{len(chosen)}" if spread else f"the {kept} most frequent"
+    part = f" ({most} of {size} combinations)" if kept < size else ""
     title = f"Shares of {what}, given {_and(parents)}{part}, with {100 * level:g} % intervals"
     alt = f"{reading} {len(pictured)} rows with intervals."
     axis = _axis(f"share with {what}" if yes_no else f"share of each level of {column}", pictured)
-    return Shown(column, strength, Rows(_titled(release, title), axis, pictured, alt), reading)
+    return Shown(column, strength, Rows(titled(release, title), axis, pictured, alt), reading)
 
 
 def _reading(column: str, yes_no: bool, own: Shares, rows: Sequence[Row], texts: Sequence[str]) -> str:
@@ -221,11 +228,11 @@ def _column_rows(answer: Shares, level: float, ordered: bool = False) -> list[Ro
         low, high = (None if ends is None else float(ends[k]) for ends in (answer.lower, answer.upper))
         row = Row(word(answer.levels[0][k]), float(value), low, high)
         rows.append(replace(row, faint=_is_little(row, level)))
-    keeps = ordered or all(_ORDERED.match(row.label) for row in rows)
+    keeps = ordered or all(_ORDERED.match(row.label) or row.label == MISSING for row in rows)
     return rows if keeps else sorted(rows, key=lambda row: -row.middle)
 
 
-def _titled(release: Any, title: str) -> str:
+def titled(release: Any, title: str) -> str:
     return title if release.private else f"NOT PRIVATE: {title}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from sfumato.models.families.histogram import Histogram
 from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.models.reading import model_from_json
-from sfumato.pictures import dot_plots, of_cross, of_histogram, of_network, of_regression
+from sfumato.pictures import dot_plots, of_cross, of_histogram, of_learned, of_network, of_regression
 from sfumato.pictures.description import Picture
 from sfumato.pictures.results import Results, of_family
 from sfumato.queries.own_units import regression_of
@@ -21,6 +21,8 @@ def pictures(release: Any, level: float = 0.9) -> list[Picture]:
         return [of_regression.picture(release, level)]
     if of_cross.is_shown(release):
         return [of_cross.picture(release, level)]
+    if of_learned.is_learned(release.plan):
+        return of_learned.pictures(release, level)
     if isinstance(model, BayesianNetwork):
         return of_network.pictures(release, level)
     return [picture_of_family(release, of_family(release, level))]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from sfumato.pictures import _svg_chart, _svg_graph, _svg_rows, look
+from sfumato.pictures import _svg_chart, _svg_graph, _svg_matrix, _svg_rows, look
 from sfumato.pictures._svg_text import harmless, wrapped, written
-from sfumato.pictures.description import Chart, Graph, Panels, Picture, Rows
+from sfumato.pictures.description import Chart, Graph, Matrix, Panels, Picture, Rows
 
 # Pixels: the text of a report on a screen, and on a phone that is 390 wide.
 WIDE, NARROW = 672, 358
@@ -57,6 +57,8 @@ def drawn(picture: Picture, across: int) -> tuple[float, list[str]]:
         return _svg_rows.drawn(picture, across)
     if isinstance(picture, Graph):
         return _svg_graph.drawn(picture, across)
+    if isinstance(picture, Matrix):
+        return _svg_matrix.drawn(picture, across)
     if isinstance(picture, Chart):
         return _svg_chart.drawn(picture, across)
     return _stacked(picture, across)

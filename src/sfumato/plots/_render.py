@@ -16,13 +16,14 @@ from sfumato.pictures.description import (
     Graph,
     Line,
     Mark,
+    Matrix,
     Panels,
     Picture,
     Row,
     Rows,
     Rule,
 )
-from sfumato.plots import _drawing, _render_graph
+from sfumato.plots import _drawing, _render_graph, _render_matrix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,6 +46,8 @@ def figure(picture: Picture) -> Figure:
         return _rows(picture)
     if isinstance(picture, Graph):
         return _render_graph.figure(picture)
+    if isinstance(picture, Matrix):
+        return _render_matrix.figure(picture)
     charts = picture.charts if isinstance(picture, Panels) else (picture,)
     made, axes = _drawing.figure(picture.title, panels=len(charts))
     for place, (axis, chart) in enumerate(zip(axes, charts, strict=True)):

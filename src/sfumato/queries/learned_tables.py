@@ -117,7 +117,8 @@ def _bins_in_words(column: Number, edges: Edges) -> tuple[str, ...]:
     words = []
     for k, (a, b) in enumerate(pairwise(edges)):
         last = b if k == len(edges) - 2 and b == np.floor(b) else np.ceil(b) - 1
-        low, high = max(np.ceil(a), column.lower), min(last, column.upper)
+        # Adding 0 turns -0.0, the first whole number above -0.5, into 0.
+        low, high = max(np.ceil(a), column.lower) + 0.0, min(last, column.upper)
         words.append(f"{low:g}" if low >= high else f"{low:g} to {high:g}")
     return tuple(words)
 

@@ -17,13 +17,15 @@ from sfumato.ledger.account import shown_down
 from sfumato.models.model import LOSSES
 from sfumato.pictures.axes import given
 from sfumato.pictures.results import quantity_of
-from sfumato.shells import html_page, report_audit, report_protection, report_results
+from sfumato.shells import html_page, report_audit, report_learned, report_protection, report_quality, report_results
 from sfumato.shells.html_page import section
 from sfumato.shells.ledger_places import open_existing
 from sfumato.wording import clipping_in_words, columns_read, expected_in_words
 
 # The level of `Release.interval` by default.
 _LEVEL = 0.9
+# Columns that a title names one by one.
+_NAMED = 8
 
 
 def write_report(
@@ -57,6 +59,7 @@ def page(
         f'<p class="lead">{escape(_lead(release))}</p>',
         _promise(release),
         section("What came out", report_results.results(release, _LEVEL)),
+        section("How good a synthetic table is", report_quality.section(release, _LEVEL)),
         section("What it protects, and how far", report_protection.protection(release)),
         section("Why this holds", report_protection.theorem(release)),
         section("How it was attacked", "" if audit is None else report_audit.section(release, audit)),
@@ -83,6 +86,8 @@ def _what(release: Any) -> str:
         return f"{_kind(model.loss.regression_name)} regression" + (f" of {target}" if target else "")
     if isinstance(model, MarkovChain):
         return quantity_of(model, columns_read(release))
+    if report_learned.is_shown(release):
+        return f"learnt table{_of(release)}"
     if hasattr(model, "unshrunk"):
         return f"tables{_of(release)}"
     if isinstance(model, Histogram):
@@ -100,6 +105,8 @@ def _of(release: Any) -> str:
     names = columns_read(release)
     if "by" in release.plan["model"] and len(names) > 1:
         return f" of {', '.join(names[1:])} by {names[0]}"
+    if len(names) > _NAMED:
+        return f" of {len(names)} columns"
     return f" of {', '.join(names)}" if names else ""
 
 

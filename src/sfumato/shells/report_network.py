@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -39,7 +40,7 @@ def results(release: Any, level: float, most: int) -> str:
         parts.append("<h3>The strongest dependences</h3>")
     parts += [f"{svg.figure(shown.picture)}<p>{escape(shown.reading)}</p>" for shown in drawn]
     parts.append("<h3>Each column by itself</h3>")
-    parts += _all_shares(release, model, level)
+    parts += shares_pictures(release, model.sizes, level)
     parts.append("<h3>All numbers, by column</h3>")
     parts += [_column(release, model, name, level, most) for name in model.sizes]
     parts.append(
@@ -71,16 +72,16 @@ def _arrows(release: Any, level: float) -> str:
     return said
 
 
-def _all_shares(release: Any, model: Any, level: float) -> list[str]:
+def shares_pictures(release: Any, sizes: Mapping[str, int], level: float) -> list[str]:
     """The shares of the columns in one picture, and those that would make it too long in a folded one."""
     shown: list[str] = []
     rows = 0
-    for name, size in model.sizes.items():
+    for name, size in sizes.items():
         rows += 1 if size == 2 else size + 1
         if rows > _SHARES and shown:
             break
         shown.append(name)
-    rest = [name for name in model.sizes if name not in shown]
+    rest = [name for name in sizes if name not in shown]
     parts = [svg.figure(of_network.shares(release, level, shown))]
     if rest:
         parts.append(folded(f"Shares of {len(rest)} more columns", svg.figure(of_network.shares(release, level, rest))))
@@ -89,7 +90,7 @@ def _all_shares(release: Any, model: Any, level: float) -> list[str]:
 
 def _column(release: Any, model: Any, name: str, level: float, most: int) -> str:
     """The numbers of one column, folded: its shares, and those given its parents."""
-    inner = _numbers(release.marginal(name, interval=level))
+    inner = share_numbers(release.marginal(name, interval=level))
     above = model.above[name]
     if not above:
         return folded(name, inner)
@@ -99,12 +100,15 @@ def _column(release: Any, model: Any, name: str, level: float, most: int) -> str
         asked = f"sfumato query conditional FILE {shlex.quote(name)} {given} --interval {level:g}"
         inner += f"<p>More lines than fit here; they are printed by <code>{escape(asked)}</code>.</p>"
     else:
-        inner += _numbers(release.conditional(name, list(above), interval=level))
+        inner += share_numbers(release.conditional(name, list(above), interval=level))
     return folded(f"{name}, given {' and '.join(above)}", inner)
 
 
-def _numbers(shares: Shares) -> str:
-    """The shares of a column with their intervals, all with the same decimals; a heading for each combination of parents."""
+def share_numbers(shares: Shares, joint: bool = False) -> str:
+    """The shares of a column with their intervals, all with the same decimals; a heading for each combination of parents.
+
+    Shares of the combinations themselves are `joint`.
+    """
     if shares.lower is None or shares.upper is None:
         return ""
     write = of_network.decimals(((shares.upper - shares.lower) / 2).ravel().tolist())
@@ -116,5 +120,6 @@ def _numbers(shares: Shares) -> str:
         rows.append([word(level), write(float(shares.values[index])), ends])
         groups.append(of_network.in_words(above, given))
     head = [column, "share", f"{100 * (shares.level or 0):g} % interval"]
-    caption = f"Shares of {column}" + (f" given {' and '.join(above)}" if above else " among all records")
+    given_to = f" given {' and '.join(above)}" if above and not joint else " among all records"
+    caption = f"Shares of {' and '.join(shares.columns) if joint else column}{given_to}"
     return table(head, rows, groups=groups if above else (), caption=caption)

@@ -12,7 +12,7 @@ from sfumato.models.reading import model_from_json
 from sfumato.pictures import of_release, svg
 from sfumato.pictures.results import LITTLE, Results, of_family
 from sfumato.queries.own_units import regression_of
-from sfumato.shells import report_cross, report_network, report_regression
+from sfumato.shells import report_cross, report_learned, report_network, report_regression
 from sfumato.shells.html_page import Cell, folded, paragraph, table
 from sfumato.wording import clipping_in_words, missing_in_words
 
@@ -31,6 +31,8 @@ def results(release: Any, level: float) -> str:
         return report_regression.results(release, level, _MOST_OPEN) + beside(release, clipping=False)
     if report_cross.is_shown(release):
         return report_cross.results(release, level, _MOST_OPEN) + beside(release)
+    if report_learned.is_shown(release):
+        return report_learned.results(release, level, _MOST_OPEN) + beside(release)
     if report_network.is_shown(release):
         return report_network.results(release, level, _MOST_OPEN) + beside(release)
     rows = of_family(release, level)
