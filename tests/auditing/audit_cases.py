@@ -43,6 +43,7 @@ TRIALS = sf.Schema({"x": sf.Number(0, 4, integer=True)}, name="trials")
 NUMBERS = sf.Schema({"x": sf.Number(0, 6)}, name="numbers")
 VECTORS = sf.Schema.vector(2, data_norm=2.0, name="vectors")
 LINES = sf.Schema({"a": sf.Boolean(), "b": sf.Category(["u", "v", "w"])}, name="lines")
+TRIPLES = sf.Schema({name: sf.Boolean() for name in "abc"}, name="triples")
 AGES = sf.Schema({"a": sf.Boolean(), "x": sf.Number(0, 6)}, name="ages")
 STEPS = sf.Schema({"now": sf.Category(["u", "v"]), "then": sf.Category(["u", "v"])}, name="steps")
 
@@ -125,6 +126,9 @@ BOUNDED: dict[str, tuple[Any, sf.Schema]] = {
 # Models that only noisy totals serve.
 NOISY: dict[str, tuple[Any, sf.Schema]] = {
     "bounded mean": (F.BoundedMean(0, 6), NUMBERS),
+    "learnt table": (sf.networks.learn(LINES), LINES),
+    "learnt bins": (sf.networks.learn(AGES, bins={"x": {"quantiles": 3}}, missing=["a", "x"]), AGES),
+    "learnt table of chosen pairs": (sf.networks.learn(TRIPLES, pairs="select", chosen=1), TRIPLES),
     "quantiles": (F.Quantiles([0.25, 0.5], 0, 6, cells=6), NUMBERS),
     "mean by group": (grouped(MEAN), by_group(NUMBERS)),
     "durations by group": (grouped(DURATIONS), by_group(NUMBERS)),

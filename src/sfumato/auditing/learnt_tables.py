@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.auditing.replay_record import Record
 from sfumato.draws import Draws
 from sfumato.mixtures.noisy_pairs import NoisyTable
 from sfumato.models.networks.learned import LearnedNetwork
@@ -123,6 +125,26 @@ def resolved(task: Task[Any, Any], totals: Array) -> LearnedNetwork:
         trees[name] = np.asarray(totals)[first : first + part.size]
         first += part.size
     return model.resolved(parts.edges_from(model, trees, task.n))  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=32)  # one run is compared with several others, and a reference is fitted for each round of choices
+def follows(task: Task[Any, Any], run: Record) -> tuple[tuple[str, bool], ...]:
+    """Whether bins and choices of a run differ from those that its released tables lead to: bins from trees, references from
+    earlier tables.
+    """
+    draws, last = run.draws, run.calls[-1]
+    if draws is None or draws.totals is None:
+        return ()
+    open_model, compared = resolved(task, draws.totals), []
+    if task.model.quantiles:
+        own = getattr(last.arguments[0], "__self__", None)
+        compared.append(("bins of the noisy trees", own != open_model))
+    weights = [part.values for part in run.parts if part.kind == "weights"]
+    exact = Exact(open_model, task, last.result)
+    for seen, (_, (logs,)) in zip(weights, choice_laws(task, draws, [exact]), strict=False):
+        differs = seen.shape != logs.shape or not np.allclose(seen, logs, rtol=0, atol=1e-9)
+        compared.append(("choice by released tables", differs))
+    return tuple(compared)
 
 
 def log_ratio(task: Task[Any, Any], engines: Sequence[Any], draws: Draws) -> float:

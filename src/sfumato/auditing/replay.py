@@ -235,27 +235,9 @@ def _compared(listed: list[Declared], one: Record, other: Record, task: Task[Any
             allowed = each.allowed * (1 + ROOM) + (0.0 if each.compared == "slope" else each.room)
             compared.append(Compared(each.name, _shift(each, a, b), allowed))
     if any(each.name == "choice of a pair" for each in listed) or getattr(task.model, "quantiles", None):
-        compared += [part for run in (one, other) for part in _follows_from_tables(task, run)]
+        follows = [each for run in (one, other) for each in learnt_tables.follows(task, run)]
+        compared += [Compared(name, math.inf if differs else 0.0, 0.0) for name, differs in follows]
     return tuple(compared)
-
-
-def _follows_from_tables(task: Task[Any, Any], run: Record) -> list[Compared]:
-    """Bins and choices beside those that follow from the released tables: bins from trees, references from earlier tables."""
-    draws, last = run.draws, run.calls[-1]
-    if draws is None or draws.totals is None:
-        return []
-    open_model = learnt_tables.resolved(task, draws.totals)
-    compared = []
-    if task.model.quantiles:
-        own = getattr(last.arguments[0], "__self__", None)
-        compared.append(Compared("bins of the noisy trees", 0.0 if own == open_model else math.inf, 0.0))
-    weights = [part.values for part in run.parts if part.kind == "weights"]
-    if weights:
-        exact = learnt_tables.Exact(open_model, task, last.result)
-        for seen, (_, (logs,)) in zip(weights, learnt_tables.choice_laws(task, draws, [exact]), strict=False):
-            differs = seen.shape != logs.shape or not np.allclose(seen, logs, rtol=0, atol=1e-9)
-            compared.append(Compared("choice by released tables", math.inf if differs else 0.0, 0.0))
-    return compared
 
 
 def _shift(each: Declared, a: Part, b: Part) -> float:

@@ -106,6 +106,8 @@ def chosen_tables(
 def learnt_table(parts: Sequence[Guarantee], *, fixed_beforehand: bool) -> Guarantee:
     """Parts that are mu_i-Gaussian private whatever came before, their mu_i fixed beforehand: mu = sqrt(sum_i mu_i^2).
 
+    `parts` are guarantees about the same neighbours, without slack. Whoever carries them out declares `fixed_beforehand`: which
+    parts there are, and the price of each, does not depend on what earlier ones released.
     Source: Dong, Roth and Su 2022, composition of Gaussian mechanisms (adaptive); docs/proofs/tables.md.
     """
     h = Hypotheses("tables.learnt_table")
