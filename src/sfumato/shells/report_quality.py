@@ -87,7 +87,7 @@ def _triples(made: Quality) -> str:
     text = (
         f"No table of three columns was counted, so nothing here measures the error of {made.triples:,} sets of three. All three "
         f"pairs were counted in {whole} of them, and even then many tables of three columns have the same pairs. "
-        f"Five fits to the same counts, of which the model is the mean, differ from it by {_number(way.fits)} in the shares of "
+        f"Five fits to parts of these counts, of which the model is the mean, differ from it by {_number(way.fits)} in the shares of "
         f"three columns, and by {_number(made.ways[1].fits)} in those of two. The counts leave at least that much open. "
         f"{made.rows:,} synthetic rows differ from the model by {_number(way.rows)} in three columns and by "
         f"{_number(made.ways[1].rows)} in two: fewer rows differ more."
