@@ -76,6 +76,16 @@ def test_the_pictures_are_the_matrix_then_tables_then_shares() -> None:
     assert ages[-1].endswith("80")
 
 
+def test_a_target_is_read_given_the_other_column_whichever_has_fewer_levels() -> None:
+    own = table()
+    aimed = replace(own, learnt=replace(own.learnt, model=replace(own.model, target="age")))
+    by_age = next(each for each in own.counted if each.columns == ("age", "ill"))
+    assert of_learned._turned(own, by_age).columns == ("age", "ill")
+    turned = of_learned._turned(aimed, by_age)
+    assert turned.columns == ("ill", "age")
+    np.testing.assert_array_equal(turned.counts, by_age.counts.T)
+
+
 def test_of_bins_those_evenly_apart_are_shown_with_both_ends() -> None:
     picture = of_learned.strongest(released(), table(), known(), LEVEL, 1)[0].picture
     assert "4 of 5 combinations" in picture.title

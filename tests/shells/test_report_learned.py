@@ -8,6 +8,7 @@ from html import unescape
 
 import pytest
 
+from sfumato.pictures import of_learned
 from sfumato.queries.table_quality import Way, quality
 from sfumato.shells.report import page
 from sfumato.shells.report_quality import _verdict
@@ -35,9 +36,10 @@ def test_the_quality_section_has_the_numbers_of_the_release() -> None:
 
 def test_pairs_that_were_not_counted_are_listed_with_what_that_means() -> None:
     made, shown = quality(table("chosen")), text("chosen")
-    assert "1 were kept apart by the plan: sex and region." in shown
+    guesses = {each.columns: each.synthetic for each in of_learned.strengths(table("chosen"))}
+    assert f"1 were kept apart by the plan: sex and region {guesses['sex', 'region']:.2f}." in shown
     for first, second in made.not_chosen:
-        assert f"{first} and {second}" in shown
+        assert f"{first} and {second} {guesses[first, second]:.2f}" in shown
     assert "is the model's guess" in shown
     assert "All pairs of columns were counted." in text("private bins")
     assert "kept apart" not in text("private bins")

@@ -11,7 +11,7 @@ from sfumato.queries import learned_tables
 from sfumato.queries.table_quality import Fit, Quality, Way, quality
 from sfumato.shells.html_page import folded, table
 
-# Pairs that are named before the rest is folded.
+# Pairs that are named in a sentence.
 _NAMED = 12
 _WAYS = {1: "single columns", 2: "pairs that were counted", 3: "three columns"}
 _EDGES = (
@@ -49,7 +49,7 @@ def section(release: Any, level: float) -> str:
     learned = learned_tables.read(release.draws, release.plan, release.schema)
     made = quality(learned)
     known = of_learned.strengths(learned, level)
-    return _errors(made) + _triples(made) + _unmeasured(made) + _by_pair(made, known) + _sharp_edges()
+    return _errors(made) + _triples(made) + _unmeasured(made, known) + _by_pair(made, known) + _sharp_edges()
 
 
 def _errors(made: Quality) -> str:
@@ -87,35 +87,47 @@ def _triples(made: Quality) -> str:
     text = (
         f"No table of three columns was counted, so nothing here measures the error of {made.triples:,} sets of three. All three "
         f"pairs were counted in {whole} of them, and even then many tables of three columns have the same pairs. "
-        f"Five fits to the same counts, of which the model is the mean, differ from it by {_number(way.fits)} in the shares of "
-        f"three columns, and by {_number(made.ways[1].fits)} in those of two. The counts leave at least that much open. "
+        f"Five fits to parts of these counts, of which the model is the mean, differ from it by {_number(way.fits)} in the shares "
+        f"of three columns, and by {_number(made.ways[1].fits)} in those of two. The counts leave at least that much open. "
         f"{made.rows:,} synthetic rows differ from the model by {_number(way.rows)} in three columns and by "
         f"{_number(made.ways[1].rows)} in two: fewer rows differ more."
     )
-    compared = f" (means over {made.compared} of the sets)" if made.compared < made.triples else ""
+    compared = (
+        f" The numbers for three are means over {made.compared} of the sets." if made.compared < made.triples else ""
+    )
     return f"<h3>Three columns together</h3><p>{escape(text + compared)}</p>"
 
 
-def _unmeasured(made: Quality) -> str:
-    """The pairs that were not counted."""
+def _unmeasured(made: Quality, known: list[Strength]) -> str:
+    """The pairs that were not counted: the strongest guesses first, and all of them by column, folded."""
     if not made.not_chosen and not made.left_out:
         return "<p>All pairs of columns were counted.</p>"
+    guesses = {each.columns: each.synthetic for each in known if each.measured is None}
     parts = ["<h3>Pairs that were not counted</h3>"]
     for pairs, why in (
         (made.not_chosen, "were not among the pairs that were chosen"),
         (made.left_out, "were kept apart by the plan"),
     ):
         if pairs:
-            named = "; ".join(" and ".join(pair) for pair in pairs[:_NAMED])
-            text = f"{len(pairs)} {why}: {named}{'; …' if len(pairs) > _NAMED else '.'}"
-            rest = "; ".join(" and ".join(pair) for pair in pairs[_NAMED:])
-            parts.append(f"<p>{escape(text)}</p>")
-            parts.append(folded(f"The other {len(pairs) - _NAMED}", f"<p>{escape(rest)}.</p>" if rest else ""))
+            ranked = sorted(pairs, key=lambda pair: -guesses[pair])
+            named = "; ".join(f"{' and '.join(pair)} {guesses[pair]:.2f}" for pair in ranked[:_NAMED])
+            most = f", of which the {_NAMED} strongest guesses are" if len(pairs) > _NAMED else ":"
+            parts.append(f"<p>{escape(f'{len(pairs)} {why}{most} {named}.')}</p>")
+            parts.append(folded(f"All {len(pairs)}, by column", _by_column(pairs) if len(pairs) > _NAMED else ""))
     parts.append(
-        "<p>How these columns depend on each other in a synthetic table is the model's guess, from the columns that both were "
-        "counted with. It is usually too weak. Do not draw conclusions from it.</p>"
+        "<p>How these columns depend on each other in a synthetic table (Cramér's V, the numbers above) is the model's guess, from "
+        "the columns that both were counted with. It may be far off. Do not draw conclusions from it.</p>"
     )
     return "".join(parts)
+
+
+def _by_column(pairs: tuple[tuple[str, str], ...]) -> str:
+    """Each pair once, under its first column."""
+    others: dict[str, list[str]] = {}
+    for first, second in pairs:
+        others.setdefault(first, []).append(second)
+    rows = [[first, ", ".join(second)] for first, second in others.items()]
+    return table(["column", "not counted together with"], rows, numbers=False, caption="Pairs that were not counted")
 
 
 def _by_pair(made: Quality, known: list[Strength]) -> str:
