@@ -13,6 +13,7 @@ import sfumato as sf
 from command_line import typed
 from sfumato import publishing
 from sfumato.errors import FormatError
+from sfumato.mixtures.fitting import FOLDS
 from sfumato.shells.spec import Spec
 
 SCHEMA = """\
@@ -276,7 +277,8 @@ def test_rounds_and_fits_are_steps_of_one_run(folder, monkeypatch):
     monkeypatch.setattr(publishing, "shown", lambda: nullcontext(lambda done, steps: seen.append((done, steps))))
     data = sf.Dataset.from_table(folder / "people.csv", schema=sf.Schema.load(folder / "people.toml"))
     sf.publish(sf.plan(model, data.n, 1.0, 1e-6), data, progress=True)
-    assert seen == [(step, 7) for step in range(1, 8)]  # two rounds and five fits
+    steps = 2 + FOLDS  # two rounds, and a fit for each fold
+    assert seen == [(step, steps) for step in range(1, steps + 1)]
 
 
 @pytest.mark.parametrize(
