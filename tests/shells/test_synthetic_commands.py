@@ -265,6 +265,9 @@ def test_levels_of_a_learnt_table_are_asked_for_as_texts(folder, sfumato):
     code, out, _ = sfumato("query", "conditional", "t.sfumato", "ill", "--given", "age=missing", "--interval", "0.9")
     assert code == 0
     assert "90 % interval" in out
+    # Intervals of all shares name bins as the questions do; for programs labels are those of the file.
+    assert re.search(r"^age=0 to 14 +0", sfumato("query", "interval", "t.sfumato")[1], re.MULTILINE)
+    assert '"age=[0, 15)"' in sfumato("query", "interval", "t.sfumato", "--json")[1]
     code, out, _ = sfumato("query", "marginal", "t.sfumato", "since", "region")
     assert code == 0
     assert "[2010-01-01," in out
