@@ -27,7 +27,7 @@ AGES, INCOMES = [0, 18, 30, 45, 65, 99], [0, 1, 10_000, 20_000, 35_000, 60_000, 
 
 
 def write_table(path: str, n: int) -> None:
-    """Write a made-up survey of n people, a tenth of whom do not tell their income; nobody in it exists."""
+    """Write a made-up survey of n people, a tenth of whom leave their income out; nobody in it exists."""
     rng = np.random.default_rng(8)
     age = rng.integers(0, 100, n)
     marital = np.where(

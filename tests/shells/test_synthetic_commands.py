@@ -13,6 +13,7 @@ import sfumato as sf
 from command_line import typed
 from sfumato import publishing
 from sfumato.errors import FormatError
+from sfumato.mixtures.fitting import FOLDS
 from sfumato.shells.spec import Spec
 
 SCHEMA = """\
@@ -135,6 +136,8 @@ def test_the_schema_of_a_spec_holds_the_columns_that_are_used_and_no_others(fold
         ('impossible = [{ age = "< 15", ill = true }]', r"private quantiles"),
         (f'{PUBLIC}\nimpossible = [{{ age = "< 16", ill = true }}]', r"must end at an edge"),
         (f'{PUBLIC}\nimpossible = [{{ age = "< 15", ill = "often" }}]', r"'ill' must be"),
+        (f'{PUBLIC}\nimpossible = [{{ since = "< soon", ill = true }}]', r"compare with a date such as '< 2020-01-31'"),
+        ('impossible = [{ region = ["Nord", "Süd", "Ost;West"], ill = [true, false] }]', r"every combination of ill and region"),
         ("chosen = 3", r"for pairs=.select."),
         ('pairs = "select"\nchosen = 99', r"chosen must be at most"),
         ("alpha = 1.0", r"got 'alpha'"),
@@ -262,6 +265,9 @@ def test_levels_of_a_learnt_table_are_asked_for_as_texts(folder, sfumato):
     code, out, _ = sfumato("query", "conditional", "t.sfumato", "ill", "--given", "age=missing", "--interval", "0.9")
     assert code == 0
     assert "90 % interval" in out
+    # Intervals of all shares name bins as the questions do; for programs labels are those of the file.
+    assert re.search(r"^age=0 to 14 +0", sfumato("query", "interval", "t.sfumato")[1], re.MULTILINE)
+    assert '"age=[0, 15)"' in sfumato("query", "interval", "t.sfumato", "--json")[1]
     code, out, _ = sfumato("query", "marginal", "t.sfumato", "since", "region")
     assert code == 0
     assert "[2010-01-01," in out
@@ -274,4 +280,20 @@ def test_rounds_and_fits_are_steps_of_one_run(folder, monkeypatch):
     monkeypatch.setattr(publishing, "shown", lambda: nullcontext(lambda done, steps: seen.append((done, steps))))
     data = sf.Dataset.from_table(folder / "people.csv", schema=sf.Schema.load(folder / "people.toml"))
     sf.publish(sf.plan(model, data.n, 1.0, 1e-6), data, progress=True)
-    assert seen == [(step, 7) for step in range(1, 8)]  # two rounds and five fits
+    steps = 2 + FOLDS  # two rounds, and a fit for each fold
+    assert seen == [(step, steps) for step in range(1, steps + 1)]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"missing": True}, {"missing": None}, {"missing": "age"}, {"bins": 3}, {"bins": ["age"]}, {"bins": {"age": "ten"}},
+        {"leave_out": [[["age"]]]}, {"leave_out": [3]}, {"impossible": [3]}, {"target": ["ill"]}, {"pairs": 3},
+        {"pairs": "select", "chosen": 3, "rounds": 99}, {"schema": None}, {"schema": {"age": 1}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_wrong_arguments_of_learn_are_refused_by_name(wrong, folder):
+    schema = sf.Schema.load(folder / "people.toml")
+    with pytest.raises(sf.errors.ArgumentError, match=next(name for name in reversed(wrong))):
+        sf.networks.learn(**{"schema": schema, **wrong})

@@ -50,10 +50,14 @@ def _table(labels: Sequence[str], names: Sequence[str], rows: Sequence[Sequence[
 
 def _by_label(release: Any, columns: dict[str, Any], as_json: bool) -> None:
     """Print one number of every label for each column."""
+    from sfumato.wording import shown_labels
+
     labels, names = release.labels, list(columns)
     rows = list(zip(*(values.ravel().tolist() for values in columns.values()), strict=True))
     document = {label: dict(zip(names, row, strict=True)) for label, row in zip(labels, rows, strict=True)}
-    emit(as_json, document, _table(labels, names, rows))
+    # Programs get the labels of the file; people get private bins by their edges, and dates as dates. A regression has its own.
+    shown = shown_labels(release) if labels == release.draws.labels else labels
+    emit(as_json, document, _table(shown, names, rows))
 
 
 def _say_clipping(release: Any, as_json: bool) -> None:

@@ -53,11 +53,11 @@ def histogram(
 
 def marginal(
     file: ReleaseFile,
-    columns: Annotated[list[str], typer.Argument(help="Columns of the network or cross table.")],
+    columns: Annotated[list[str], typer.Argument(help="Columns of the network, learnt table or cross table.")],
     interval: Interval = None,
     as_json: Json = False,
 ) -> None:
-    """Joint shares of some columns of a released network or cross table.
+    """Joint shares of some columns of a released network, learnt table or cross table.
 
     Example: sfumato query marginal table.sfumato region smoker --interval 0.9
     """
@@ -72,7 +72,7 @@ def conditional(
     interval: Interval = None,
     as_json: Json = False,
 ) -> None:
-    """Shares of a column of a released network or cross table, given other columns or their levels.
+    """Shares of a column of a released network, learnt table or cross table, given other columns or their levels.
 
     Example: sfumato query conditional table.sfumato smoker --given region --interval 0.9
     """

@@ -38,7 +38,8 @@ def edge_of(column: Number, given: Any) -> float | None:
     try:
         value = float(column.edge(text)) if isinstance(column, Date) else float(text)
     except (TypeError, ValueError):
-        raise ArgumentError(f"impossible: {given!r} must compare with a number such as '< 15'.") from None
+        like = "a date such as '< 2020-01-31'" if isinstance(column, Date) else "a number such as '< 15'"
+        raise ArgumentError(f"impossible: {given!r} must compare with {like}.") from None
     return value + 1.0 if column.integer and sign in ("<=", ">") else value
 
 

@@ -51,6 +51,8 @@ def learn(
     leave_out: a column that is left out, or a list of columns of which no two are counted together.
     chosen, rounds: with "select", how many pairs are chosen, and in how many rounds.
     """
+    if not isinstance(schema, Schema):
+        raise ArgumentError(f"schema must be an sf.Schema; got {type(schema).__name__}.")
     gone, apart = _left_out(schema, leave_out)
     names = [name for name in schema.columns if name not in gone]
     if target is not None and target not in names:
@@ -79,10 +81,14 @@ def learn(
     most = len(draft.candidates) - (
         0 if target is None else sum(draft.names.index(target) in pair for pair in draft.candidates)
     )
-    count = min(_CHOSEN * len(names), most) if chosen is None else _validate.whole("chosen", chosen, 1, most)
+    count = (
+        min(_CHOSEN * len(names), most)
+        if chosen is None
+        else _validate.whole("chosen", chosen, 1, most, "there are no more")
+    )
     if count >= most:
         return LearnedNetwork(tuple(levels.items()), **facts)
-    turns = min(_ROUNDS, count) if rounds is None else _validate.whole("rounds", rounds, 1, count)
+    turns = min(_ROUNDS, count) if rounds is None else _validate.whole("rounds", rounds, 1, count, "one for each pair")
     return LearnedNetwork(tuple(levels.items()), **facts, chosen=count, rounds=turns)
 
 
@@ -95,7 +101,8 @@ def _left_out(schema: Schema, given: Sequence[Any]) -> tuple[set[str], tuple[tup
     gone = {each for each in given if isinstance(each, str)}
     groups = [each for each in given if not isinstance(each, str)]
     for group in groups:
-        if not isinstance(group, Sequence) or len(set(group)) < 2:
+        named = isinstance(group, Sequence) and all(isinstance(name, str) for name in group)
+        if not named or len(set(group)) < 2:
             raise ArgumentError(f"a group of leave_out names at least two columns; got {_validate.shown(group)}.")
     for name in (*gone, *(name for group in groups for name in group)):
         if name not in schema.columns:
@@ -106,7 +113,8 @@ def _left_out(schema: Schema, given: Sequence[Any]) -> tuple[set[str], tuple[tup
 def _missing(names: Sequence[str], given: Sequence[str] | str) -> tuple[str, ...]:
     if given == "all":
         return tuple(names)
-    if isinstance(given, str) or any(name not in names for name in given):
+    listed = not isinstance(given, str) and isinstance(given, Sequence)
+    if not listed or any(name not in names for name in given):
         raise ArgumentError(f'missing must be "all" or a list of columns of the table; got {_validate.shown(given)}.')
     return tuple(name for name in names if name in given)
 
@@ -125,6 +133,10 @@ def _binned(
     word = bins if isinstance(bins, str) else None
     if word is not None:
         _validate.one_of("bins", word, (UNIFORM, QUANTILES))
+    if not (bins is None or isinstance(bins, str | Mapping)):
+        raise ArgumentError(
+            f'bins must be "uniform", "quantiles", or a mapping of columns such as {{"age": 10}}; got {_validate.shown(bins)}.'
+        )
     given = {} if bins is None or isinstance(bins, str) else dict(bins)
     for name in given:
         if name not in names or not isinstance(schema.columns[name], Number):

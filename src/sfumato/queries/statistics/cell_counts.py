@@ -55,8 +55,10 @@ def holding(tables: Sequence[Counted], names: Sequence[str]) -> list[Counted]:
     """The tables that hold all of these columns; refused where there is none."""
     fitting = [table for table in tables if set(names) <= set(table.columns)]
     if not fitting:
-        groups = "; ".join(", ".join(table.columns) for table in tables[:_LISTED])
-        groups += f" and {len(tables) - _LISTED} more" if len(tables) > _LISTED else ""
+        # A table whose columns another one holds adds no combination.
+        largest = [one for one in tables if not any(set(one.columns) < set(other.columns) for other in tables)]
+        groups = "; ".join(", ".join(table.columns) for table in largest[:_LISTED])
+        groups += f" and {len(largest) - _LISTED} more" if len(largest) > _LISTED else ""
         raise ArgumentError(
             f"no interval: no single table counts {', '.join(names)} together, and a share that is computed through other columns "
             f"has no interval here. Tables: {groups}. Leave out interval= for the share alone."
