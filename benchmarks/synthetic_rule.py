@@ -1,4 +1,4 @@
-"""`python benchmarks/synthetic_rule.py [--tables a,b] [--epsilons .1,1,10]`: how far the fit of learnt tables depends on its numbers.
+"""`python benchmarks/synthetic_rule.py [--tables a,b] [--epsilons .1,1,10]`: how far the fit of learnt tables rests on its numbers.
 
 Tables of all pairs get normal noise at the price of epsilon, delta = 1e-6, one record replaced; a mixture is fitted with other
 numbers of components and folds than the library's (`sfumato.mixtures.fitting`). Printed is the mean total variation between the

@@ -22,7 +22,7 @@ network = "learn"
 #                              # edges, a number of equal bins, or private bins of equally many records, which are charged
 # missing = "all"              # a missing cell is a level of its own; or a list of columns
 # leave_out = ["id", ["county", "town"]]  # columns left out, and groups of which no two are counted together
-# pairs = "select"             # some pairs of columns are chosen; "all" of them up to 20 columns unless stated
+# pairs = "select"             # some pairs of columns are chosen; "all" of them up to 30 columns unless stated
 # impossible = [{{ age = "< 15", marital = ["married", "widowed"] }}]  # what no record can be
 
 [price]

@@ -21,11 +21,12 @@ _BINS = 10
 _FEW = 16
 # Fine cells that are counted for private bins: four to the fourth, a tree of four levels.
 _CELLS = 4**4
-# Most columns of which all pairs are counted unless asked for: above, each pair would have less than 1/200 of the information.
-_ALL = 20
-# Pairs that are chosen, for each column, and in how many rounds. A connected table needs one a column; dependences beyond these
-# are where most of the gain is (benchmarks/synthetic_rule.py).
-_CHOSEN, _ROUNDS = 3, 4
+# Most columns of which all pairs are counted unless asked for. With 15 columns all pairs are better, with 30 both are as good at
+# epsilon 1 (docs/synthetic.md); above, each pair would have less than 1/435 of the information.
+_ALL = 30
+# Pairs that are chosen, for each column, and in how many rounds. A connected table needs one a column; with three, fewer than the
+# dependences there are were counted, and at epsilon 3 the error was a quarter larger than with six.
+_CHOSEN, _ROUNDS = 6, 4
 
 
 def learn(
@@ -44,7 +45,7 @@ def learn(
     bins: for Number and Date columns the public edges, a number of equal bins, or "quantiles" ({"quantiles": 8} for a number of
         them), bins of about equally many records, which are estimated from noisy counts and charged; one word, "uniform" or
         "quantiles", for all columns that are not named. Left out: whole numbers of few values each by itself, others "quantiles".
-    pairs: "all" pairs are counted, or some are chosen ("select"); by default all of up to 20 columns.
+    pairs: "all" pairs are counted, or some are chosen ("select"); by default all of up to 30 columns.
     target: a column that is counted with every other one, and whose tables get more of the information.
     missing: columns in which a missing cell is a level of its own, or "all"; in others it counts as the schema declares.
     impossible: rules known beforehand, two columns each: [{"age": "< 15", "marital": ["married", "widowed"]}].
