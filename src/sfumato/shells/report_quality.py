@@ -63,8 +63,8 @@ def _errors(made: Quality) -> str:
         "is mostly noise: "
         f"{_number(pairs.misfit)} for a pair on average, where noise alone makes {_number(pairs.noise)}. {_verdict(pairs)} "
         "The error is the gap between the model and the records' own shares. It is estimated by fitting again to two thirds of the "
-        "information and comparing with the last third: rather too large than too small (in trials 1.0 to 1.3 times the error of "
-        "pairs, 1.3 to 1.7 times that of single columns). The sampling of the records is not in it."
+        "information and comparing with the last third: rather too large than too small (in trials 1.0 to 1.4 times the error of "
+        "pairs, 1.3 to 1.8 times that of single columns, on average). The sampling of the records is not in it."
     )
     return table(head, rows, caption="How far the model is from what was counted") + f"<p>{escape(text)}</p>"
 
