@@ -1,4 +1,4 @@
-"""Peak memory of reading Parquet: benchmarks/memory.py at two tenths of its full size, four in the long form.
+"""Peak memory of reading Parquet: benchmarks/memory.py at three tenths of its full size, four in the long form.
 
 What the readers hold whatever the number of rows weighs more here than at 1,000,000 x 100, so this is the harder form.
 """
@@ -15,7 +15,7 @@ from effort import sized
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import memory
 
-ROWS, COLUMNS, GROUP = sized(200_000, 400_000), 100, 131_072
+ROWS, COLUMNS, GROUP = sized(300_000, 400_000), 100, 131_072
 
 
 @pytest.fixture(scope="module")
