@@ -134,7 +134,7 @@ def test_the_schema_of_a_spec_holds_the_columns_that_are_used_and_no_others(fold
         ('leave_out = ["age", "income", "since", "region"]', r"at least two columns; ill is left"),
         ('impossible = { age = "< 15" }', r"a list of rules"),
         ('impossible = [{ age = "< 15", ill = true }]', r"private quantiles"),
-        (f'{PUBLIC}\nimpossible = [{{ age = "< 16", ill = true }}]', r"must end at an edge"),
+        (f'{PUBLIC}\nimpossible = [{{ age = "< 16", ill = true }}]', r"must end at an inner edge"),
         (f'{PUBLIC}\nimpossible = [{{ age = "< 15", ill = "often" }}]', r"'ill' must be"),
         (f'{PUBLIC}\nimpossible = [{{ since = "< soon", ill = true }}]', r"compare with a date such as '< 2020-01-31'"),
         ('impossible = [{ region = ["Nord", "Süd", "Ost;West"], ill = [true, false] }]', r"every combination of ill and region"),

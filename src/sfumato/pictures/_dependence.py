@@ -42,6 +42,16 @@ def dependence(counts: Array, variance: float, level: float) -> Dependence:
     return Dependence(strength, clear=inertia > _quantile(mean, spread, level))
 
 
+def strength_of(counts: Array, variance: float) -> float:
+    """Cramér's V of counts without noise, small levels pooled as in noisy counts of this variance: the two can be compared."""
+    cells, _, _ = _pooled(np.asarray(counts, dtype=np.float64), variance)
+    if min(cells.shape) < 2:
+        return 0.0
+    shares = cells / cells.sum()
+    expected = np.outer(shares.sum(axis=1), shares.sum(axis=0))
+    return float(np.sqrt(min(((shares - expected) ** 2 / expected).sum() / (min(cells.shape) - 1), 1.0)))
+
+
 def _under_independence(
     p: Array, q: Array, rows: Array, columns: Array, variance: float, total: float
 ) -> tuple[float, float]:

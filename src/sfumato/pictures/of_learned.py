@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sfumato.pictures import of_network
-from sfumato.pictures._dependence import dependence
+from sfumato.pictures._dependence import dependence, strength_of
 from sfumato.pictures.description import Matrix, Pair, Picture
 from sfumato.pictures.of_network import Shown, shown_table, titled
 from sfumato.queries import learned_tables
@@ -34,6 +31,7 @@ class Strength:
 
     `measured` is that of the noisy table, less what noise and sampling add on average; None where the pair was not counted.
     `clear` says that independent columns rarely give as much. `synthetic` is that of the mixture, hence of synthetic tables.
+    Levels with few records beside the noise are pooled, for both alike.
     """
 
     columns: tuple[str, str]
@@ -58,10 +56,12 @@ def pictures(release: Any, level: float = 0.9) -> list[Picture]:
 def strengths(table: LearnedTable, level: float = 0.9) -> list[Strength]:
     """Every pair of columns, in their order."""
     noisy = {frozenset(each.columns): each for each in table.counted if len(each.columns) == 2}
+    # Small levels of a pair that was not counted are pooled as in the noisiest table that was.
+    most = max(each.variance for each in noisy.values())
     listed = []
     for pair in combinations(table.model.names, 2):
-        own = _cramers_v(table.joint(pair))
         counted = noisy.get(frozenset(pair))
+        own = strength_of(table.learnt.n * table.joint(pair), most if counted is None else counted.variance)
         measured = None if counted is None else dependence(counted.counts, counted.variance, level)
         strength = None if measured is None else measured.strength
         listed.append(Strength(pair, strength, measured is not None and measured.clear, own))
@@ -147,15 +147,6 @@ def _in_words(known: Sequence[Strength]) -> str:
     if unclear and clear:
         parts.append(f"{unclear} are not distinguishable from noise.")
     return " ".join(parts)
-
-
-def _cramers_v(shares: NDArray[np.float64]) -> float:
-    """Cramér's V of a table of shares; levels that it gives no share are left out."""
-    kept = shares[shares.sum(axis=1) > 0][:, shares.sum(axis=0) > 0]
-    if min(kept.shape) < 2:
-        return 0.0
-    expected = np.outer(kept.sum(axis=1), kept.sum(axis=0))
-    return float(np.sqrt(min(((kept - expected) ** 2 / expected).sum() / (min(kept.shape) - 1), 1.0)))
 
 
 def _read(release: Any) -> LearnedTable:

@@ -111,7 +111,7 @@ def column_levels(schema: Schema, model: LearnedNetwork, name: str) -> tuple[Any
 def _bins_in_words(column: Number, edges: Edges) -> tuple[str, ...]:
     """Bins in the column's own values: of whole numbers their first and last one."""
     if isinstance(column, Date):
-        return labels_in(column, (), edges)
+        return labels_in(column, (), tuple(min(max(edge, column.lower), column.upper) for edge in edges))
     if not column.integer:
         return labels_of(edges)
     words = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from sfumato.mixtures.fitting import FOLDS
 from sfumato.pictures import of_learned
 from sfumato.pictures.of_learned import Strength
 from sfumato.queries import learned_tables
@@ -54,7 +55,16 @@ def section(release: Any, level: float) -> str:
 
 def _errors(made: Quality) -> str:
     """Errors by the number of columns."""
-    rows = [[_WAYS[way.columns], *map(_number, (way.misfit, way.noise, way.error))] for way in made.ways]
+    # The error of single columns is small beside the noise of its estimate, which may be off by a factor of two.
+    rows = [
+        [
+            _WAYS[way.columns],
+            _number(way.misfit),
+            _number(way.noise),
+            _number(way.error) if way.columns > 1 else "not estimated",
+        ]
+        for way in made.ways
+    ]
     head = ["mean over", "gap to the noisy tables", "gap that noise alone makes", "estimated error"]
     pairs = made.ways[1]
     text = (
@@ -64,7 +74,7 @@ def _errors(made: Quality) -> str:
         f"{_number(pairs.misfit)} for a pair on average, where noise alone makes {_number(pairs.noise)}. {_verdict(pairs)} "
         "The error is the gap between the model and the records' own shares. It is estimated by fitting again to two thirds of the "
         "information and comparing with the last third: rather too large than too small (in trials 1.0 to 1.4 times the error of "
-        "pairs, 1.3 to 1.8 times that of single columns, on average). The sampling of the records is not in it."
+        "pairs on average). The sampling of the records is not in it."
     )
     return table(head, rows, caption="How far the model is from what was counted") + f"<p>{escape(text)}</p>"
 
@@ -87,8 +97,8 @@ def _triples(made: Quality) -> str:
     text = (
         f"No table of three columns was counted, so nothing here measures the error of {made.triples:,} sets of three. All three "
         f"pairs were counted in {whole} of them, and even then many tables of three columns have the same pairs. "
-        f"Five fits to parts of these counts, of which the model is the mean, differ from it by {_number(way.fits)} in the shares "
-        f"of three columns, and by {_number(made.ways[1].fits)} in those of two. The counts leave at least that much open. "
+        f"{FOLDS} fits to parts of these counts, of which the model is the mean, differ from it by {_number(way.fits)} in the "
+        f"shares of three columns, and by {_number(made.ways[1].fits)} in those of two. The counts leave at least that much open. "
         f"{made.rows:,} synthetic rows differ from the model by {_number(way.rows)} in three columns and by "
         f"{_number(made.ways[1].rows)} in two: fewer rows differ more."
     )
@@ -144,7 +154,8 @@ def _by_pair(made: Quality, known: list[Strength]) -> str:
     head = ["pair", "strength, counted", "strength, synthetic", "gap", "noise", "error"]
     made_table = table(head, rows, caption="Every pair that was counted: its dependence (Cramér's V) and its gaps")
     note = (
-        "“noise” in place of a strength stands for a dependence that cannot be distinguished from noise. Where the synthetic "
+        "“noise” in place of a strength stands for a dependence that cannot be distinguished from noise. Levels with few records "
+        "are pooled, for both strengths alike. Where the synthetic "
         "strength is much below the counted one, the model shows a dependence too weakly."
     )
     return folded(f"All {len(rows)} counted pairs", made_table + f"<p>{note}</p>")

@@ -87,7 +87,8 @@ def _bins(name: str, said: Any, column: Number, edges: Mapping[str, Any]) -> tup
     own, at = tuple(edges[name]), edge_of(column, said)
     if at not in own[1:-1]:
         raise ArgumentError(
-            f"impossible: {name} {said} must end at an edge of the bins of {name!r}, {list(own)!r}: add {at:g} to them."
+            f"impossible: {name} {said} must end at an inner edge of the bins of {name!r}, {list(own)!r}: add {at:g} to them, or "
+            "compare with another value if all bins lie on one side of it."
         )
     place, below = own.index(at), str(said).strip().startswith("<")
     return tuple(range(place)) if below else tuple(range(place, len(own) - 1))

@@ -168,7 +168,7 @@ def _private(name: str, column: Number, said: Any, count: Any) -> tuple[tuple[fl
     most = len(fine) - 1
     if most < 2:
         raise ArgumentError(f"column {name!r} has too few values for bins. Declare wider bounds, or leave it out.")
-    return fine, min(_validate.whole(f"bins[{name!r}]", count, 2, _CELLS), most)
+    return fine, min(_validate.whole(f"bins[{name!r}]", count, 2, _CELLS, "so many cells are counted for them"), most)
 
 
 def _public(schema: Schema, name: str, column: Number, said: Any, impossible: Any) -> dict[str, tuple[float, ...]]:
