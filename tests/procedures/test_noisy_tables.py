@@ -148,3 +148,11 @@ def test_missing_cells_are_a_level_where_asked_for():
     release = sf.publish(sf.plan(model, data.n, 3.0, 1e-6), data, randomness=sf.seeded(4))
     assert release.marginal("income")["missing"] == pytest.approx(0.3, abs=0.03)
     assert np.isnan(release.synthesize(2000, 1)["income"]).mean() == pytest.approx(0.3, abs=0.03)
+
+
+def test_a_rule_may_name_whole_numbers_that_are_bins_of_their_own():
+    schema = sf.Schema({"children": sf.Number(0, 4, integer=True), "single": sf.Boolean()})
+    model = sf.networks.learn(schema, impossible=[{"children": [2, 3], "single": True}])
+    assert model.impossible == ((("children", (2, 3)), ("single", (1,))),)
+    with pytest.raises(sf.errors.ArgumentError, match="got 7"):
+        sf.networks.learn(schema, impossible=[{"children": [2, 7], "single": True}])

@@ -53,8 +53,8 @@ RULE = 1
 # Prices of a choice beyond which a larger power changes nothing, and the least power.
 _STEEPEST, _FLATTEST = 16.0, 1e-12
 # A mixture that is computed again may have pairs of levels whose shares differ by this: matrix products are rounded otherwise on
-# other machines, and a descent of some hundred steps enlarges the difference.
-_CLOSE = 1e-4
+# other machines, and a descent of some hundred steps enlarges the difference. Shares that were moved by 1e-13 gave 1e-11.
+_CLOSE = 1e-6
 
 
 @dataclass(frozen=True)

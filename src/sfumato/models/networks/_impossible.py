@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from sfumato import _validate
@@ -70,12 +71,23 @@ def _places(name: str, said: Any, column: Any, levels: tuple[Any, ...], edges: M
     if isinstance(column, Number) and comparison(said) is not None:
         return _bins(name, said, column, edges)
     listed = list(said) if isinstance(said, (list, tuple)) else [said]
-    unknown = [each for each in listed if each not in levels]
-    if not listed or unknown:
-        advice = f"one of {', '.join(map(repr, levels))}, a list of them" if len(levels) <= 12 else "a level, or a list"
+    single = _single_values(column, edges.get(name))
+    places = [single.get(each) if each in single else levels.index(each) if each in levels else None for each in listed]
+    if not listed or None in places:
+        wrong = listed[places.index(None)] if listed else said
+        advice = (
+            f"one of {', '.join(map(repr, levels))}, or a list of them" if len(levels) <= 12 else "a level, or a list"
+        )
         more = ', or a comparison such as "< 15"' if isinstance(column, Number) else ""
-        raise ArgumentError(f"impossible: {name!r} must be {advice}{more}; got {_validate.shown(said)}.")
-    return tuple(sorted({levels.index(each) for each in listed}))
+        raise ArgumentError(f"impossible: {name!r} must be {advice}{more}; got {_validate.shown(wrong)}.")
+    return tuple(sorted({place for place in places if place is not None}))
+
+
+def _single_values(column: Any, edges: Any) -> dict[Any, int]:
+    """The bins of a column of whole numbers that hold one number each, by that number."""
+    if not isinstance(column, Number) or not column.integer or edges is None:
+        return {}
+    return {int(a): place for place, (a, b) in enumerate(pairwise(edges)) if b - a == 1}
 
 
 def _bins(name: str, said: Any, column: Number, edges: Mapping[str, Any]) -> tuple[int, ...]:
