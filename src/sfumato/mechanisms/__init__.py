@@ -59,6 +59,10 @@ def serving(
             return f"trust={trust!r} is for Gibbs models of a stated dimension with mechanism={able}"
         candidates = (_REFERENCE,)
     reason = mechanism.refuses(model, goal, trust)
+    if reason is not None and goal == model.goal == "estimate":
+        # The model has no other goal: that it has no posterior says more than "use goal='draws'".
+        offers = [procedures.offered(each, model, keep) for each in candidates]
+        reason = next((said for procedure, said in offers if said and procedures.fits(procedure, model)), reason)
     for each in candidates if reason is None else ():
         procedure, refused = procedures.offered(each, model, keep)
         if refused is None:
