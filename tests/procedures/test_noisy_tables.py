@@ -10,19 +10,9 @@ import pytest
 from scipy.stats import norm
 
 import sfumato as sf
+from learnt_cases import SCHEMA
 from sfumato.errors import FormatError
 from sfumato.procedures import learnt_parts, noisy_tables
-
-SCHEMA = sf.Schema(
-    {
-        "age": sf.Number(0, 80, integer=True),
-        "sex": sf.Category(["f", "m"]),
-        "region": sf.Category(["n", "e", "s", "w"]),
-        "income": sf.Number(0, 100_000),
-        "ill": sf.Boolean(),
-    },
-    name="made-up",
-)
 
 
 def rows(n: int = 3000, seed: int = 5) -> dict[str, list]:

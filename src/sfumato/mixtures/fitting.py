@@ -19,8 +19,8 @@ from sfumato.mixtures.noisy_pairs import NoisyPairs
 
 # The stream is that of RandomState, which NumPy keeps the same in all versions.
 _SEED = 20_261_116
-# Folds, and components of each fit. 20 to 200 components give the same error of pairs (benchmarks/synthetic_rule.py); more fits
-# make the pooled mixture smoother, which classifiers trained on its rows need.
+# Folds, and components of each fit. 50 to 200 components give nearly the same error of pairs (benchmarks/synthetic_rule.py);
+# more fits make the pooled mixture smoother, which classifiers trained on its rows need.
 FOLDS, COMPONENTS = 10, 100
 # Spread of the first laws around the pooled shares, on the log scale, and that of the weights. Unlike components keep more of what
 # columns have in common beyond pairs.

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import ArgumentError
 from sfumato.mixtures.balancing import sweep
 from sfumato.mixtures.mixture import Array, Mixture, firsts
 
@@ -50,8 +51,9 @@ def _independent(mixture: Mixture, rows: int, rng: np.random.Generator) -> Codes
         steps = np.cumsum(law, axis=1) + np.arange(len(law))[:, None]
         # One search over all components: the steps of component k lie between k and k + 1.
         uniform = components + rng.random(rows) * (1 - 1e-12)
-        found = np.searchsorted(steps.ravel(), uniform, side="right") - components * law.shape[1]
-        codes[:, column] = np.minimum(found, law.shape[1] - 1)
+        levels = np.searchsorted(steps.ravel(), uniform, side="right") - components * law.shape[1]
+        # Rounded sums may put the end of one component's steps a little beyond the next one's begin.
+        codes[:, column] = np.clip(levels, 0, law.shape[1] - 1)
     return codes
 
 
@@ -88,6 +90,8 @@ def _without(levels: Codes, forbidden: NDArray[np.bool_], rng: np.random.Generat
         for b in range(a + 1, levels.shape[1]):
             bad |= forbidden[levels[:, a], levels[:, b]]
     good = np.flatnonzero(~bad)
-    if bad.any() and len(good):
+    if bad.any():
+        if not len(good):
+            raise ArgumentError("every row that was drawn breaks a rule of impossible: ask for more rows.")
         levels[bad] = levels[rng.choice(good, int(bad.sum()))]
     return levels

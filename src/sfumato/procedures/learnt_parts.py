@@ -28,7 +28,8 @@ _BY_CELLS = 2 / 3
 # A target's tables get this many times the information of others of their size.
 _TARGET = 4.0
 
-EDGES, CHOSEN, WEIGHTS, LAWS = "edges", "chosen", "weights", "laws"
+# Names of what is published beside the totals.
+CHOSEN, WEIGHTS, LAWS = "chosen", "weights", "laws"
 
 
 @dataclass(frozen=True)
