@@ -24,7 +24,7 @@ help:
 	@echo "make bench-quick  import cost and planning times"
 	@echo "make docs         the documentation as a site in build/site, links checked"
 	@echo "make shown        whatever users see, all of it: the pages' code, examples, the gallery, and reports in a browser (minutes)"
-	@echo "make gallery      run the eleven scripts of the gallery, in build/gallery, and draw the pictures of its page"
+	@echo "make gallery      run the twelve scripts of the gallery, in build/gallery, and draw the pictures of its page"
 	@echo "make peers        private regressions beside their rivals and diffprivlib's (.venv-peers; needs the tables; hours)"
 	@echo "make judges       the auditor beside jax_privacy's, OpenDP's noise and diffprivlib (.venv-peers; minutes)"
 	@echo "make synthetic    synthetic tables beside AIM, MST and PrivBayes of dpmm (.venv-dpmm, Python 3.10 or 3.11; needs the tables; hours)"

@@ -149,10 +149,11 @@ def _targets(mechanism: str) -> list[dict[str, Any]]:
 
 
 @cache
-def _plan(name: str, mechanism: str, goal: str, trust: str) -> Plan:
-    """The plan of a model by a mechanism, for the first target that it can meet."""
+def _plan(name: str, mechanism: str, goal: str, trust: str, most: int | None = None) -> Plan:
+    """The plan of a model by a mechanism, for the first target that it can meet; with `most`, for persons of so many rows."""
     made, n = next((made, n) for known, made, n in models() if known == name)
-    steps = {"steps": STEPS} if mechanism in ("langevin-path", "shaped-path") else {}
+    steps: dict[str, Any] = {"steps": STEPS} if mechanism in ("langevin-path", "shaped-path") else {}
+    steps |= {} if most is None else {"persons": sf.Persons("who", most=most, count=n)}
     asked = _targets(mechanism)
     for target in asked:
         try:
@@ -180,7 +181,38 @@ def cases(word: str = "") -> list[Case]:
                 label = f"{procedure.NAME}: {name}" + (f", {mechanism}" if model.conjugate else "")
                 seen.add((procedure.NAME, _kind(mechanism, model)))
                 listed += _looks(label, name, procedure.NAME, partial(_plan, name, mechanism, goal, trust))
+    listed += _of_persons()
     return [case for case in listed if word.lower() in case.name.lower()]
+
+
+# Plans about persons with several rows: a model of each kind of claim, by a mechanism that draws it.
+_MOST = 3
+_PERSONS = (
+    ("BetaBernoulli", "diffused", "draws", "law"),
+    ("DirichletCategorical", "diffused", "draws", "law"),
+    ("grouped rates", "diffused", "draws", "law"),
+    ("Quantile", "exponential", "draws", "law"),
+    ("grouped means", "noisy-statistics", "estimate", "noisy-totals"),
+    ("network", "noisy-statistics", "draws", "noisy-totals"),
+    ("learnt table", "noisy-statistics", "estimate", "noisy-tables"),
+    ("Huber, d = 2", "langevin-path", "estimate", "path"),
+    ("Logistic on a ball, d = 1", "exponential", "draws", "lattice"),
+)
+
+
+def _of_persons() -> list[Case]:
+    """Averages of up to three rows of a person; noisy totals are looked at before draws are made from them."""
+    return [
+        Case(
+            f"{procedure}: persons, {name}",
+            f"{name}, of persons",
+            partial(_plan, name, mechanism, goal, PROVED, _MOST),
+            procedure,
+            inside=procedure in ("noisy-totals", "noisy-tables"),
+            quick=procedure in ("law", "noisy-totals"),
+        )
+        for name, mechanism, goal, procedure in _PERSONS
+    ]
 
 
 # Calibrated mechanisms come before "exact", whose price is what it is.

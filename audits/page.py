@@ -28,8 +28,8 @@ A guarantee rests on its proof. An audit attacks the code that is supposed to ke
 refute one. This page says which attacks are made on every procedure, what they showed, and which planted faults they noticed.
 Nothing here was refuted.
 
-There are four kinds of attacks, each on made-up neighbouring data sets, which differ in one record. `make audit` makes the first
-three; the fourth is there for plans of your own:
+There are four kinds of attacks, each on made-up neighbouring data sets, which differ in one record; for plans about persons, in the
+rows of one person. `make audit` makes the first three; the fourth is there for plans of your own:
 
 - **Sampled**: the plan is carried out many times on both data sets. A test tells the releases apart: the likelihood ratio where
   every noisy number is published, else a test that was trained on runs of its own. Its error rates, bounded by Clopper and Pearson

@@ -31,6 +31,7 @@ SAID = {
     "count_model": (["rate ratio", "expected visits a year"], ["chronic", "rate ratio"]),
     "network": (["bus    share   90 % interval", "village  True"], ["quarter", "rents", "bus"]),
     "synthetic_table": (["21 pairs of 7 columns", "smoker  ill    share   90 % interval", "missing "], ["marital", "income"]),
+    "visits": (["one patient with all of their visits replaced", "ward=no visit", "(persons by patient)"], ["surgery", "no visit"]),
     "markov_chain": (["after the basket", "of visits reach the page"], ["basket", "pay", "left"]),
     "public_prior": (["price list at delta = 1e-06", "theta", "of 1 at delta 1e-05"], ["flat prior", "epsilon"]),
     "monthly_updates": (["from January to December", "12 requests, from 'unemployed, Jan'"], ["Jan", "Dec", "unemployed"]),
@@ -99,12 +100,12 @@ def page_faults(text: str, name: str) -> list[str]:
     return said + [f"not in the script: {part}" for part in shown if textwrap.indent(part, "    ") not in script]
 
 
-def test_there_are_eleven_scripts_and_the_page_has_their_commands():
-    assert len(SAID) == 11
+def test_there_are_twelve_scripts_and_the_page_has_their_commands():
+    assert len(SAID) == 12
     assert {path.stem for path in SCRIPTS.glob("*.py")} == set(SAID) == set(page_blocks(PAGE.read_text()))
 
 
-# The quick form runs two, rates with the sizes of their groups and a graph; `make shown`, a step of CI, runs all eleven.
+# The quick form runs two, rates with the sizes of their groups and a graph; `make shown`, a step of CI, runs all twelve.
 QUICK = ["rates_by_region", "network"]
 
 

@@ -12,14 +12,14 @@ import pytest
 import sfumato as sf
 
 NAMES = [
-    "Assumption", "Audit", "Boolean", "BoundedRange", "Category", "Dataset", "Date", "Gaussian", "Gibbs", "Guarantee", "Ledger",
-    "Metric", "Neighbours", "Number", "OneRun", "Plan", "PrivateHuberRegressor", "PrivateLinearRegression", "PrivateLinearSVC",
-    "PrivateLogisticRegression", "PrivatePoissonRegressor", "PrivateQuantileRegressor", "Profile", "PublicEncoder",
-    "PublicScaler", "Pure", "Release", "Renyi", "Replayed", "Schema", "Simulation", "__version__", "audit", "check_pipeline",
-    "compare", "errors", "expected_widths", "families", "grouped", "load", "losses", "make_pipeline", "networks", "one_run", "plan",
-    "plan_bounds", "plan_for_width", "plots", "posterior_divergence", "price_list", "priors", "private_bounds", "private_quantile",
-    "publish", "regression", "rehearse", "replay", "seeded", "share", "simulate",
-    "theorems",
+    "Assumption", "Audit", "Boolean", "BoundedRange", "Category", "Dataset", "Date", "Gaussian", "Gibbs", "Guarantee",
+    "Ledger", "Metric", "Neighbours", "Number", "OneRun", "Persons", "Plan", "PrivateHuberRegressor",
+    "PrivateLinearRegression", "PrivateLinearSVC", "PrivateLogisticRegression", "PrivatePoissonRegressor",
+    "PrivateQuantileRegressor", "Profile", "PublicEncoder", "PublicScaler", "Pure", "Release", "Renyi", "Replayed", "Schema",
+    "Simulation", "Weight", "__version__", "audit", "check_pipeline", "compare", "errors", "expected_widths", "families",
+    "grouped", "load", "losses", "make_pipeline", "networks", "one_run", "plan", "plan_bounds", "plan_for_width", "plots",
+    "posterior_divergence", "price_list", "priors", "private_bounds", "private_quantile", "publish", "regression", "rehearse",
+    "replay", "seeded", "share", "simulate", "theorems",
 ]  # fmt: skip
 
 

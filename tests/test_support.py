@@ -8,7 +8,7 @@ import pytest
 import sfumato as sf
 import support
 from effort import LONG
-from sfumato.errors import ArgumentError, CalibrationError, MechanismRefused
+from sfumato.errors import ArgumentError, CalibrationError, MechanismRefused, SfumatoError
 
 N = 60
 ROWS = support.rows()
@@ -75,6 +75,66 @@ def test_a_row_that_is_served_is_published_verified_and_asked(row):
     else:
         with pytest.raises(ArgumentError):
             release.interval()
+
+
+def firsts(rows: list[support.Row]) -> list[support.Row]:
+    """All rows in the long form; else the first of every procedure, but for converged chains."""
+    quick = [row for row in rows if row.procedure != "reference-chain"]
+    names = dict.fromkeys(row.procedure for row in quick)
+    return rows if LONG else [next(row for row in quick if row.procedure == name) for name in names]
+
+
+def planned(row: support.Row, model, **options):
+    """A plan of the row; at a price that 60 persons can pay, if the usual one is too dear."""
+    chosen = {key: value for key, value in row.options.items() if key != "keep"}
+    try:
+        return sf.plan(model, N, 3.0, 1e-6, **chosen, **options)
+    except (CalibrationError, MechanismRefused):
+        return sf.plan(model, N, 1e3, 1e-2, **chosen, **options)
+
+
+def several(schema: sf.Schema) -> sf.Dataset:
+    """Persons with two rows each."""
+    rng, made = np.random.default_rng(4), {}
+    for name, column in schema.columns.items():
+        levels = column.levels or np.linspace(column.lower, column.upper, 3)
+        made[name] = np.array(levels, dtype=object)[rng.integers(0, len(levels), 2 * N)]
+    who = [*range(N), *range(N)]
+    if schema.dimension is None:
+        declared = sf.Schema(schema.columns, target=schema.target, persons=support.PERSONS)
+        return sf.Dataset.from_table({"who": who, **made}, schema=declared)
+    target = schema.columns.get("target")
+    declared = sf.Schema.vector(schema.dimension, schema.data_norm, target, persons=support.PERSONS)
+    rows = rng.uniform(-0.5, 0.5, (2 * N, schema.dimension))
+    return sf.Dataset.from_arrays(rows, None if target is None else made["target"], groups=who, schema=declared)
+
+
+@pytest.mark.parametrize(
+    "row",
+    firsts([row for row in SERVED if row.averages == "yes"]),
+    ids=lambda row: f"{row.model}-{row.mechanism}-{row.trust}",
+)
+def test_a_row_that_serves_persons_is_published_for_persons(row):
+    model, schema = support.MODELS[row.model]
+    plan = planned(row, model, persons=support.PERSONS)
+    assert plan.guarantee.adjacency == "replace-person"
+    sf.publish(plan, several(schema)).verify()
+
+
+@pytest.mark.parametrize("row", [row for row in SERVED if row.averages not in ("yes", "Renyi")][:: 1 if LONG else 3],
+                         ids=lambda row: f"{row.model}-{row.mechanism}-{row.trust}")  # fmt: skip
+def test_a_row_that_does_not_serve_persons_is_refused(row):
+    model, _ = support.MODELS[row.model]
+    with pytest.raises(SfumatoError):
+        planned(row, model, persons=support.PERSONS)
+
+
+@pytest.mark.parametrize("row", [row for row in SERVED if row.weights != "yes"][:: 1 if LONG else 5],
+                         ids=lambda row: f"{row.model}-{row.mechanism}-{row.trust}")  # fmt: skip
+def test_a_row_that_does_not_serve_weights_is_refused(row):
+    model, _ = support.MODELS[row.model]
+    with pytest.raises(SfumatoError):
+        planned(row, model, weight=support.WEIGHT)
 
 
 @pytest.mark.parametrize(

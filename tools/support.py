@@ -16,6 +16,8 @@ from sfumato.mechanisms import TABLE, named, serving
 from sfumato.mechanisms.protocol import CONVERGED, PROVED
 from sfumato.models.model import LOSSES
 from sfumato.models.networks._tables import Tables
+from sfumato.models.weighted import weighted_form
+from sfumato.procedures import refusal, unaveraged, unweighted
 from sfumato.queries.statistics.network_tables import NO_COUNTS
 from sfumato.queries.statistics.table import reader_of
 
@@ -31,6 +33,8 @@ _SIZES = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Number(0, 6)})
 _LINES = sf.Schema({"a": sf.Boolean(), "b": sf.Category(["u", "v", "w"])})
 _STEPS = sf.Schema({"now": sf.Category(["u", "v"]), "then": sf.Category(["u", "v"])})
 _CLASSES = sf.Category([0, 1])
+# Persons and weights that are asked for.
+PERSONS, WEIGHT = sf.Persons("who", most=12, count=60, rows="visits"), sf.Weight("w", 4.0, fixed=True)
 NO_TRANSCRIPT = (
     "an interval of a regression is read from the noisy gradients of a path: goal='estimate', keep=('transcript',)"
 )
@@ -105,6 +109,8 @@ class Row(NamedTuple):
     engines: tuple[str, ...] = ()
     neighbours: str = ""
     interval: str = ""
+    averages: str = ""
+    weights: str = ""
     refusal: str = ""
 
     @property
@@ -137,7 +143,27 @@ def _row(name: str, model: Any, mechanism: str, trust: str) -> Row:
     )
     # Noise on totals covers a whole record, whatever the model protects.
     neighbours = "replace-one" if procedure.NAME == "noisy-totals" else getattr(model, "adjacency", "replace-one")
-    return Row(name, mechanism, goal, trust, procedure.NAME, engines, neighbours, _interval(model, procedure.NAME))
+    interval = _interval(model, procedure.NAME)
+    contributions = (_averages(model, procedure), _weights(model, procedure))
+    return Row(name, mechanism, goal, trust, procedure.NAME, engines, neighbours, interval, *contributions)
+
+
+def _averages(model: Any, procedure: Any) -> str:
+    """Whether a person may have several rows, whose contributions are averaged: "yes", "Renyi", or why not."""
+    reason = unaveraged(procedure, model, PERSONS.terms)
+    if reason is not None:
+        return reason
+    spread = procedure.NAME == "law" and model.claim(1).theorem in ("dirichlet", "network", "network-tables")
+    return "Renyi" if spread else "yes"
+
+
+def _weights(model: Any, procedure: Any) -> str:
+    """Whether records may have survey weights, or why not."""
+    try:
+        weighted = weighted_form(model)
+    except SfumatoError as error:
+        return str(error).partition(";")[0]
+    return refusal(procedure, weighted) or unweighted(procedure, weighted, WEIGHT) or "yes"
 
 
 def _interval(model: Any, procedure: str) -> str:
@@ -158,21 +184,28 @@ def page() -> str:
     served, refused = [row for row in listed if row.procedure], [row for row in listed if row.refusal]
     notes = sorted({_sentence(row.interval) for row in served if row.interval not in ("yes", "from the transcript")})
     reasons = sorted({_sentence(row.refusal) for row in refused})
+    limits = sorted({_sentence(cell) for row in served for cell in (row.averages, row.weights) if cell not in _PLAIN})
     lines = [
         "# What serves what", "",
         "Written by `python tools/support.py` from the code; a test publishes, verifies and asks every row. A model with a",
         "mechanism is drawn by one procedure, whose sums one of the engines answers (the first that fits the rows). Neighbours are",
         "what the price is about: one record replaced, or one entry of a record. `trust` is `\"proved\"` unless stated.", "",
+        "`persons` says whether [a person may have several rows](rows.md) that are averaged, at the price of one row or at a",
+        "Renyi price (\"Renyi\"); the rules `first` and `reduce` serve every row of this table but those about one entry.",
+        "`weights` says whether records may have survey weights.", "",
         "## Served", "",
-        "| model | mechanism | goal | procedure | engines | neighbours | interval |", "|---|---|---|---|---|---|---|",
+        "| model | mechanism | goal | procedure | engines | neighbours | interval | persons | weights |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]  # fmt: skip
     for row in served:
         trust = "" if row.trust == PROVED else f", {row.trust}"
         note = _sentence(row.interval)
         engines, interval = ", ".join(row.engines), f"no ({notes.index(note) + 1})" if note in notes else row.interval
         cells = (row.model, row.mechanism + trust, row.goal, row.procedure, engines, row.neighbours, interval)
+        cells += tuple(_limited(cell, limits) for cell in (row.averages, row.weights))
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "No interval:", "", *(f"{k}. {note}" for k, note in enumerate(notes, 1)), ""]
+    lines += ["Not for persons or weights:", "", *(f"- {chr(97 + k)}. {limit}" for k, limit in enumerate(limits)), ""]
     lines += ["## Refused", "", "| model | mechanism | reason |", "|---|---|---|"]
     for row in refused:
         trust = "" if row.trust == PROVED else f", {row.trust}"
@@ -180,6 +213,14 @@ def page() -> str:
     lines += ["", "Reasons:", "", *(f"{k}. {reason}" for k, reason in enumerate(reasons, 1)), ""]
     lines += ["Words: [glossary](glossary.md).", ""]
     return "\n".join(lines)
+
+
+_PLAIN = ("yes", "Renyi")
+
+
+def _limited(cell: str, limits: list[str]) -> str:
+    """The cell, or the letter of its reason."""
+    return cell if cell in _PLAIN else f"no ({chr(97 + limits.index(_sentence(cell)))})"
 
 
 def _sentence(text: str) -> str:

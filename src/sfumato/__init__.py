@@ -62,7 +62,9 @@ if TYPE_CHECKING:
     from sfumato.schema import Category as Category
     from sfumato.schema import Date as Date
     from sfumato.schema import Number as Number
+    from sfumato.schema import Persons as Persons
     from sfumato.schema import Schema as Schema
+    from sfumato.schema import Weight as Weight
     from sfumato.simulating import Simulation as Simulation
     from sfumato.simulating import posterior_divergence as posterior_divergence
     from sfumato.simulating import simulate as simulate
@@ -84,6 +86,7 @@ _PUBLIC = {
     "Neighbours": ("sfumato.auditing.pairs", "Neighbours"),
     "Number": ("sfumato.schema", "Number"),
     "OneRun": ("sfumato.auditing.one_run", "OneRun"),
+    "Persons": ("sfumato.schema", "Persons"),
     "Plan": ("sfumato.mechanisms.plan", "Plan"),
     "PrivateHuberRegressor": ("sfumato.estimators", "PrivateHuberRegressor"),
     "PrivateLinearRegression": ("sfumato.estimators", "PrivateLinearRegression"),
@@ -100,6 +103,7 @@ _PUBLIC = {
     "Replayed": ("sfumato.auditing.replay", "Replayed"),
     "Schema": ("sfumato.schema", "Schema"),
     "Simulation": ("sfumato.simulating", "Simulation"),
+    "Weight": ("sfumato.schema", "Weight"),
     "__version__": ("sfumato._version", "__version__"),
     "audit": ("sfumato.auditing.audit", "audit"),
     "check_pipeline": ("sfumato.estimators", "check_pipeline"),

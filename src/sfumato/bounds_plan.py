@@ -11,6 +11,7 @@ from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.families._public_grid import COARSE, column_grid, is_even
 from sfumato.models.families.quantile import Quantile
+from sfumato.models.whose_rows import a_record, whose_rows
 from sfumato.planning import plan
 from sfumato.schema import Date, Number, Schema
 
@@ -62,7 +63,8 @@ class BoundsPlan:
         shares = "half of it for each bound" if count == 1 else f"1/{2 * count} of it for each bound of {count} columns"
         lines = [
             f"price      epsilon {self.epsilon:g} (pure) in all: {shares}; each is a private quantile by the exponential mechanism",
-            f"records    {self.n:,} (public)",
+            f"records    {self.n:,} (public){self._record()}",
+            *self._whose_rows(),
         ]
         for column in self.columns:
             low, high = (each for each in self.requests if each.column == column)
@@ -72,6 +74,18 @@ class BoundsPlan:
             )
             lines.append(f"  {outside_in_words(self.outside(column), self.levels)}")
         return "\n".join([*lines, *self._too_few()])
+
+    def _record(self) -> str:
+        """What a record is, where it is a person who may have several rows."""
+        persons = self.schema.persons
+        return "" if persons is None else f": {a_record(persons.terms, self.schema.unit)}"
+
+    def _whose_rows(self) -> list[str]:
+        """A line on what counts and is estimated, where persons may have several rows; each bound is of the same kind."""
+        persons = self.schema.persons
+        if persons is None:
+            return []
+        return [f"persons    {whose_rows(self.requests[0].plan.model, persons.terms, self.schema.only(self.columns))}"]
 
     def _too_few(self) -> list[str]:
         """A sentence for the columns of which this price says little: the rank error is larger than what a level leaves out."""
@@ -114,7 +128,7 @@ def plan_bounds(
     for name in names:
         for level, rounding in ((low, "down"), (high, "up")):
             model = Quantile(level, bound_grid(schema.columns[name]), name, rounding)
-            planned = plan(model, count, share, 0.0, mechanism="exponential")
+            planned = plan(model, count, share, 0.0, mechanism="exponential", persons=schema.persons)
             named = f"{request_id or 'bounds'} of {name}, {100 * level:.6g} %"
             requests.append(BoundRequest(name, level, named, planned))
     return BoundsPlan(schema, count, total, (low, high), tuple(requests))

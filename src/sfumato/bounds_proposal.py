@@ -65,7 +65,7 @@ def private_quantile(
         raise ArgumentError(f"column must be the name of a Number column; got {column!r}.")
     model = Quantile.of(data.schema, level, column) if grid is None else Quantile(level, grid, column)
     model.columns(data.schema)
-    planned = plan(model, data.n, epsilon, delta, mechanism="exponential")
+    planned = plan(model, data.n, epsilon, delta, mechanism="exponential", persons=data.schema.persons)
     release = publish(planned, data, ledger, name, request_id, randomness)
     return PrivateQuantile(float(release.draws.values[0, 0]), release)
 
@@ -213,3 +213,7 @@ def after_charges(planned: BoundsPlan, ledger: Ledger, name: str) -> tuple[Accou
 def _dataset(data: object) -> None:
     if not isinstance(data, Dataset):
         raise ArgumentError(f"data must be an sf.Dataset; got {type(data).__name__}. Use sf.Dataset.from_table(...).")
+    if data.schema.weight is not None:
+        raise ArgumentError(
+            "a bound or a drawn quantile is one of all records alike: read the table for it under schema.without_weight()."
+        )

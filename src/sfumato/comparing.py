@@ -22,9 +22,13 @@ from sfumato.models.networks.learned import LearnedNetwork
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.convert import minimise_over_orders, renyi_to_epsilon
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.renyi import Renyi
 from sfumato.procedures import last_iterate, lattice, law
 from sfumato.procedures.chains import sharp_price
+from sfumato.schema import Persons
+from sfumato.schema.persons import terms_of
 from sfumato.theorems import conjugate, log_sobolev
+from sfumato.theorems import persons as persons_of
 
 # Powers above 1 are searched too: the table compares theorems, and a plan never takes more than 1.
 _LOWEST, _HIGHEST = 1e-12, 1e6
@@ -83,14 +87,22 @@ class Comparison(Shown):
 
 
 def compare(
-    model: FamilyOrGibbs, n: int, epsilon: float, delta: float, *, steps: Iterable[int] = (20, 200)
+    model: FamilyOrGibbs,
+    n: int,
+    epsilon: float,
+    delta: float,
+    *,
+    steps: Iterable[int] = (20, 200),
+    persons: Persons | None = None,
 ) -> Comparison:
     """Return the power that each theorem allows at (epsilon, delta), which apply, and why the others do not.
 
     For Gibbs models: the exponential mechanism, Minami's Corollary 8 and bound (6), the Renyi curve, the sharp theorem and
-    the finite-step theorem at each of `steps`. For conjugate families: Renyi (Geumlek) and the exact profile.
+    the finite-step theorem at each of `steps`. For conjugate families: Renyi (Geumlek) and the exact profile. `persons` are those
+    of the schema: n is then their number, and a family is priced for averages of each person's rows.
     """
     count = _validate.records("n", n)
+    terms = terms_of(persons, count)
     target = target_of(epsilon, delta)
     if isinstance(model, LearnedNetwork):
         raise ArgumentError(
@@ -104,7 +116,7 @@ def compare(
     if model.summed == LOSSES:
         rows = _gibbs_rows(model, count, target, [_validate.whole("steps", s) for s in steps])
     else:
-        rows = _family_rows(model, count, target)
+        rows = _family_rows(model, count, target, None if terms is None else terms.most)
     return Comparison(model, count, float(epsilon), float(delta), tuple(rows))
 
 
@@ -164,20 +176,28 @@ def _exponential_row(model: Gibbs, n: int, target: Target) -> Row:
     return _row(name, source, lambda: largest(price, target, _LOWEST, _HIGHEST, "power"))
 
 
-def _family_rows(model: Family, n: int, target: Target) -> list[Row]:
+def _family_rows(model: Family, n: int, target: Target, most: int | None = None) -> list[Row]:
+    """The rows of a family; `most` is the most rows of a person that are averaged, None where each record is one row."""
+    averaged = most is not None and most > 1
+    if averaged and (reason := law.refuses_averages(model, most or 1)):
+        return [Row("Renyi curve", "", None, reason), Row("exact profile", "", None, reason)]
+
     def exact(power: float) -> Guarantee:
         """Price of one draw at this power."""
-        return law.price(model, n, 1, law.Parameters(power, 1.0))
+        return law.price(model, n, 1, law.Parameters(power, 1.0, most=most))
 
     search = partial(largest, target=target, lower=1e-9, upper=1e3, what="power")
-    renyi = "Geumlek Alg 2, worst pairs corrected"
+    renyi, profile, note = "Geumlek Alg 2, worst pairs corrected", "certified over all neighbours", ""
+    if averaged and isinstance(exact(1e-3).curve, Renyi):
+        renyi = profile = persons_of.SOURCE
+        note = "no profile is proved for averages of a person's rows: this is the Renyi price"
     rows = [_row("Renyi curve", renyi, lambda: _largest_by_renyi(exact, target, 1e3))]
-    if isinstance(model, BetaBernoulli):
+    if isinstance(model, BetaBernoulli) and not averaged:
         any_n = partial(conjugate.beta_any_n, alpha=model.alpha, beta=model.beta)
         rows.append(
             _row("exact profile, any n", "one pair for every n", lambda: search(lambda power: any_n(power=power)))
         )
-    return [*rows, _row("exact profile", "certified over all neighbours", lambda: search(exact))]
+    return [*rows, _row("exact profile", profile, lambda: search(exact), note)]
 
 
 def _largest_by_renyi(price: Callable[[float], Guarantee], target: Target, highest: float) -> float:

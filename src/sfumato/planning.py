@@ -20,10 +20,12 @@ from sfumato.models.clipping import clipping_of
 from sfumato.models.families.family import Family
 from sfumato.models.model import LOSSES, TOTALS, Model
 from sfumato.models.reading import FamilyOrGibbs
+from sfumato.models.weighted import weighted_form
 from sfumato.privacy.curves import Curve
 from sfumato.progress import while_planning
 from sfumato.queries.interval_widths import WidthPlan, cheapest, fewest_draws
-from sfumato.schema import Schema
+from sfumato.schema import Persons, Schema, Weight
+from sfumato.schema.persons import terms_of
 
 KEEPABLE = ("transcript", "scores")
 # Accepted values of `trust`.
@@ -52,6 +54,8 @@ def plan(
     keep: Sequence[str] = (),
     steps: int | None = None,
     trust: str = "proved",
+    persons: Persons | None = None,
+    weight: Weight | None = None,
 ) -> Plan:
     """Plan a release of `model` fitted to `n` records at a price fixed beforehand.
 
@@ -59,9 +63,12 @@ def plan(
     mechanism "exact" the target may be left out: then the plan holds the price of the true posterior. The price is for all
     draws together; `goal` is "draws" or "estimate", by default what the model releases; `steps` fixes the length of a
     Langevin chain. `trust` is "proved", slack included; "assumes converged" plans "exponential" or "exact" draws of a Gibbs model
-    at their exact price by a chain that no theorem certifies; every printed form includes that.
+    at their exact price by a chain that no theorem certifies; every printed form includes that. `persons` are those of the
+    schema (schema.persons): n is then their public number, and the price is that of one person with all of their rows. `weight` is
+    the schema's survey weight (schema.weight).
     """
     records = _validate.records("n", n)
+    terms = terms_of(persons, records)
     number = _validate.whole("draws", draws, maximum=MOST_NUMBERS, why=_HELD)
     if not isinstance(mechanism, str):
         raise ArgumentError(f"mechanism must be a name such as 'auto'; got {_validate.shown(mechanism)}.")
@@ -74,6 +81,10 @@ def plan(
         raise ArgumentError(
             f"model must be a model such as sf.Gibbs(...) or sf.families.BetaBernoulli(...); got {model!r}."
         )
+    if weight is not None:
+        if not isinstance(weight, Weight):
+            raise ArgumentError(f"weight must be an sf.Weight, that of the schema: schema.weight; got {weight!r}.")
+        model = weighted_form(model)
     wanted = model.goal if goal is None else goal
     if mechanism == "exact" and epsilon is None and delta is None and target is None:
         limit = None
@@ -85,7 +96,8 @@ def plan(
     _check_size(model, number, (length or 1) if keep else 1)
     try:
         with while_planning("planning"):
-            planned = plan_with(mechanism, Request(model, records, limit, number, wanted, tuple(keep), length, trust))
+            request = Request(model, records, limit, number, wanted, tuple(keep), length, trust, terms, weight)
+            planned = plan_with(mechanism, request)
         json.dumps(planned.to_json(), allow_nan=False)  # a plan whose numbers overflowed has no digest
     except (ArithmeticError, ValueError) as error:
         if isinstance(error, SfumatoError):
@@ -156,9 +168,16 @@ def price_list(
     mechanism: str = "auto",
     draws: int = 1,
     goal: str | None = None,
+    persons: Persons | None = None,
+    weight: Weight | None = None,
 ) -> PriceList:
     """Return what each epsilon buys: one plan per epsilon at the same delta."""
-    return priced(lambda e: plan(model, n, e, delta, mechanism=mechanism, draws=draws, goal=goal), epsilons, delta)
+
+    def at(epsilon: float) -> Plan:
+        options = {"mechanism": mechanism, "draws": draws, "goal": goal, "persons": persons, "weight": weight}
+        return plan(model, n, epsilon, delta, **options)  # type: ignore[arg-type]
+
+    return priced(at, epsilons, delta)
 
 
 def priced(at: Callable[[float], Plan], epsilons: Iterable[float], delta: float) -> PriceList:
@@ -195,6 +214,7 @@ def plan_for_width(
     schema: Schema | None = None,
     rows: object = None,
     coefficient: str | None = None,
+    persons: Persons | None = None,
 ) -> WidthPlan:
     """The cheapest release whose intervals (privacy and sampling) are expected to be at most `width` wide, from the prior.
 
@@ -202,18 +222,27 @@ def plan_for_width(
     `draws=None` the fewest draws that do, among powers of two. The answer holds the plan as `.plan`. No record is read.
 
     A regression needs its `schema`; `rows` are facts or public rows (`rehearsing.expected_rows`), and the width is that of
-    `coefficient`, or of the widest.
+    `coefficient`, or of the widest. `persons` are those of the schema, as for `sf.plan`; a regression's come with its schema.
     """
     wanted, share = _validate.positive("width", width), _validate.between("level", level, 0.0, 1.0)
     if model.summed == LOSSES:
+        from sfumato.rehearsing.width_of_plans import cheapest_regression
+
         if schema is None:
             raise ArgumentError(
                 "the widths of a regression depend on its rows: give schema=, and rows= if more is known."
             )
         if epsilon is not None or draws != 1:
             raise ArgumentError("a regression is released as one estimate: leave epsilon out and draws at 1.")
-        ends = tuple(_validate.positive("epsilons", value) for value in epsilons)
-        return _for_regression(model, n, wanted, share, delta, mechanism, ends, schema, rows, coefficient)
+        low, high = (_validate.positive("epsilons", value) for value in epsilons)
+        keep = ("transcript",) if mechanism == "langevin-path" else ()
+        whose = schema.persons if persons is None else persons
+
+        def estimate(price: float, _: int) -> Plan:
+            return plan(model, n, price, delta, mechanism=mechanism, goal="estimate", keep=keep, persons=whose)
+
+        with _counted(estimate) as counted:
+            return cheapest_regression(counted, wanted, share, delta, (low, high), schema, rows, coefficient)
     if not (schema is None and rows is None and coefficient is None):
         raise ArgumentError("schema, rows and coefficient are for regressions (sf.Gibbs); leave them out.")
 
@@ -224,7 +253,7 @@ def plan_for_width(
 
         Their law is the same for any number of draws, while draws that share a price are each farther from the posterior.
         """
-        planned = plan(model, n, price, delta, mechanism=kept[-1], draws=number, goal=model.goal)
+        planned = plan(model, n, price, delta, mechanism=kept[-1], draws=number, goal=model.goal, persons=persons)
         if draws is None and getattr(planned, "mechanism", "") == _ANY_NUMBER:
             kept.append(_ANY_NUMBER)
         return planned
@@ -252,39 +281,6 @@ def _counted(at: Callable[[float, int], Plan]) -> Iterator[Callable[[float, int]
             return at(price, draws)
 
         yield counted
-
-
-def _for_regression(
-    model: FamilyOrGibbs,
-    n: int,
-    width: float,
-    level: float,
-    delta: float,
-    mechanism: str,
-    epsilons: tuple[float, ...],
-    schema: Schema,
-    rows: object,
-    coefficient: str | None,
-) -> WidthPlan:
-    """The cheapest estimate of a regression with an interval at most `width` wide on the expected rows."""
-    from sfumato.rehearsing.width_of_plans import width_of_plans
-
-    keep = ("transcript",) if mechanism == "langevin-path" else ()
-
-    def at(price: float, _: int) -> Plan:
-        return plan(model, n, price, delta, mechanism=mechanism, goal="estimate", keep=keep)
-
-    with _counted(at) as counted:
-        return cheapest(
-            counted,
-            width,
-            level,
-            delta,
-            1,
-            (epsilons[0], epsilons[1]),
-            width_of_plans(schema, rows, coefficient, width, epsilons[1]),
-            f"of {'the widest coefficient' if coefficient is None else coefficient} on the expected rows",
-        )
 
 
 def divergence_curve(

@@ -23,6 +23,7 @@ from sfumato.progress import shown
 from sfumato.randomness import Randomness
 from sfumato.release import Release
 from sfumato.samplers.langevin import silent
+from sfumato.schema import Schema
 
 
 def publish(
@@ -48,6 +49,8 @@ def publish(
         raise ArgumentError(f"data must be an sf.Dataset; got {type(data).__name__}. Use sf.Dataset.from_table(...).")
     schema = data.schema
     plan.model.columns(schema)  # refuses a schema that the model does not fit, before anything is charged
+    _check_persons(plan, schema)
+    _check_weight(plan, schema)
     if data.n != plan.n:
         raise PublishError(
             f"the plan is for n = {plan.n:,} records and the data set has {data.n:,}. Plan again with n={data.n}."
@@ -90,6 +93,35 @@ def publish(
     if sealed == drawn:
         return Release.from_bytes(sealed)
     return _stored(sealed, ledger, account, request, digest, schema.digest)
+
+
+def _check_persons(plan: Plan, schema: Schema) -> None:
+    """Refuse a plan about rows for a table of persons, and the other way round: the promise would be about the wrong unit."""
+    declared = None if schema.persons is None else schema.persons.terms
+    if plan.persons == declared:
+        return
+    if plan.persons is None:
+        raise PublishError(
+            f"the schema declares that one {schema.unit} may have several rows, and the plan is about single rows. Plan with "
+            "persons=schema.persons."
+        )
+    if declared is None:
+        raise PublishError(
+            "the plan is about persons with several rows, and the schema declares none. Plan without persons=."
+        )
+    raise PublishError(
+        "the plan was made for other persons (id, rule, most or rows) than the schema declares. Plan again."
+    )
+
+
+def _check_weight(plan: Plan, schema: Schema) -> None:
+    """Refuse a plan that does not know of the weights of its records, and the other way round."""
+    if plan.weight != schema.weight:
+        fault = "and the plan knows of none" if plan.weight is None else "and the plan was made for other weights"
+        declared = f"column {schema.weight.column!r}" if schema.weight is not None else "none"
+        raise PublishError(
+            f"the schema declares {declared} for the weights of records, {fault}. Plan with weight=schema.weight."
+        )
 
 
 def _stored(sealed: bytes, ledger: Ledger, account: str, request: str, digest: str, schema_digest: str) -> Release:

@@ -103,7 +103,7 @@ class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions, Drawn):
         `reference` replaces the reference levels of a regression's categories.
         """
         from sfumato.queries import own_units, regression_summary, summary
-        from sfumato.wording import clipping_in_words, date_of_release, notice, shown_labels
+        from sfumato.wording import clipping_in_words, counting_in_words, date_of_release, notice, shown_labels
 
         promise = f"{notice(self)} {self.promise}".lstrip()
         if own_units.regression_of(self.plan) is not None:
@@ -112,9 +112,9 @@ class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions, Drawn):
         def intervals() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             return self.interval(level, prior=prior), self.estimate(prior=prior)
 
-        sentence, date = clipping_in_words(self), date_of_release(self)
+        facts = (clipping_in_words(self), date_of_release(self), counting_in_words(self))
         draws = replace(self.draws, labels=shown_labels(self))
-        return summary.summarise(draws, self.kind, promise, intervals, level, prior is not None, sentence, date)
+        return summary.summarise(draws, self.kind, promise, intervals, level, prior is not None, *facts)
 
     def respond(
         self,

@@ -8,6 +8,7 @@ from typing import Any
 from sfumato._validate import visible
 from sfumato.errors import SfumatoError
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.neighbours import protected
 from sfumato.privacy.plain_reasons import reason
 
 # Most coefficients whose estimate is computed for a description.
@@ -58,12 +59,16 @@ def describe(release: Any) -> str:
     rows = [
         ("release", f"{count} {kind} of {_model_in_words(release.plan['model'])}"),
         ("made by", _made_by(release.plan)),
-        ("about", f"{schema['name']}{columns}: {release.plan['n']:,} of unit '{schema['unit']}'"),
+        (
+            "about",
+            f"{schema['name']}{columns}: {release.plan['n']:,} of unit '{schema['unit']}'{_with_their_rows(release)}",
+        ),
         ("promise", release.promise),
         (shown, ", ".join(means[:6]) + rest),
     ]
     if clipping := clipping_in_words(release):
         rows.append(("clipping", clipping))
+    rows += [(heading.lower(), sentence) for heading, sentence in counting_in_words(release)]
     if missing := missing_in_words(release):
         rows.append(("missing", missing))
     if release.plan["mechanism"] == "langevin-path" and release.draws.transcript is not None:
@@ -91,6 +96,51 @@ def clipping_in_words(release: Any) -> str:
         return clipping_of(model_from_json(release.plan["model"]), Schema.from_json(release.schema["document"]))
     except (SfumatoError, AttributeError, KeyError):
         return ""
+
+
+def persons_in_words(release: Any) -> str:
+    """Whose rows count, how often, and what is estimated; "" where every record is one row, or the record is unreadable."""
+    from sfumato.models.reading import model_from_json
+    from sfumato.models.whose_rows import whose_rows
+    from sfumato.schema import Schema
+
+    try:
+        schema = Schema.from_json(release.schema["document"])
+        if schema.persons is None:
+            return ""
+        return whose_rows(model_from_json(release.plan["model"]), schema.persons.terms, schema)
+    except (SfumatoError, AttributeError, KeyError):
+        return ""
+
+
+def counting_in_words(release: Any) -> list[tuple[str, str]]:
+    """How records count, each sentence with its heading: persons with several rows, and survey weights."""
+    said = {"Persons": persons_in_words(release), "Weights": weights_in_words(release)}
+    return [(heading, sentence) for heading, sentence in said.items() if sentence]
+
+
+def weights_in_words(release: Any) -> str:
+    """How survey weights count; "" where there are none, or the record is unreadable."""
+    from sfumato.models.whose_rows import by_weight
+    from sfumato.schema import Schema
+
+    try:
+        weight = Schema.from_json(release.schema["document"]).weight
+    except (SfumatoError, AttributeError, KeyError):
+        return ""
+    return "" if weight is None else by_weight(weight)
+
+
+def record_in_words(release: Any) -> str:
+    """What one record is: the unit or, where persons may have several rows, a person with all of them."""
+    guarantee, unit = release.guarantee, str(release.schema["unit"])
+    return protected(guarantee.adjacency, unit, guarantee.rows) if guarantee.id_column else unit
+
+
+def _with_their_rows(release: Any) -> str:
+    """Whose rows they are, behind the number of persons."""
+    guarantee = release.guarantee
+    return f", each with all of their {guarantee.rows} (by {guarantee.id_column})" if guarantee.id_column else ""
 
 
 def shown_labels(release: Any) -> tuple[str, ...]:
@@ -214,6 +264,8 @@ def _numbers(values: Mapping[str, Any], hidden: tuple[str, ...] = ()) -> str:
 
 def _model_in_words(model: Mapping[str, Any]) -> str:
     """The model's name with its public numbers."""
+    if isinstance(model.get("model"), Mapping) and "by" not in model:
+        return f"{_model_in_words(model['model'])} of weighted records"
     if isinstance(model.get("model"), Mapping):
         return f"{_model_in_words(model['model'])} by {model['by']} ({len(model['levels'])} groups)"
     if _is_learned(model):

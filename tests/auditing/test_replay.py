@@ -82,7 +82,7 @@ def test_a_procedure_reaches_its_records_through_sums_alone():
     engine.gradient(np.zeros((1, 2)))
     assert [call.name for call in engine.calls] == ["gradient"]
     with pytest.raises(AttributeError, match="no sum"):
-        engine.pieces()
+        engine.parts()
 
 
 # --- wrong variants --------------------------------------------------------------------------------------------------

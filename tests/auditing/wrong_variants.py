@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from replay_cases import N
 
+from sfumato.engines.parts import Piece
 from sfumato.engines.reference import ReferenceEngine
 from sfumato.procedures import lattice, law, path, shape_first
 from sfumato.samplers import langevin
@@ -105,9 +106,10 @@ def counted_twice(monkeypatch):
 
     part = ReferenceEngine._part
 
-    def twice(self, rows, labels, theta, loss, weights):
+    def twice(self, piece, theta, loss, weights):
         first = None if weights is None else weights[:1]
-        return part(self, rows, labels, theta, loss, weights) + part(self, rows[:1], labels[:1], theta, loss, first)
+        once = Piece(piece.rows[:1], piece.labels[:1])
+        return part(self, piece, theta, loss, weights) + part(self, once, theta, loss, first)
 
     monkeypatch.setattr(ReferenceEngine, "_part", twice)
 

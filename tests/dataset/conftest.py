@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from table_readers import database
 
-from sfumato import dataset
+from sfumato.dataset import storing
 from sfumato.schema import read_arrays, read_arrow, read_columns, read_csv
 
 
@@ -13,7 +13,7 @@ from sfumato.schema import read_arrays, read_arrow, read_columns, read_csv
 def small_blocks(monkeypatch):
     """Blocks of 4 rows, read 3 rows and 2 columns at a time."""
     for module, name, value in (
-        (dataset, "BLOCK_ROWS", 4),
+        (storing, "BLOCK_ROWS", 4),
         (read_arrays, "BLOCK_ROWS", 4),
         (read_arrays, "CHUNK_ROWS", 3),
         (read_arrow, "CHUNK_ROWS", 3),

@@ -16,7 +16,7 @@ from test_no_value_leaves import FIGURE, SCHEMA, VECTOR, WORD, cut_arrow, cut_pa
 
 import sfumato
 import sfumato as sf
-from sfumato.dataset import Dataset
+from sfumato.dataset import Dataset, dataset
 from sfumato.estimators import _fitting
 from sfumato.schema import outcome, read_arrays, reading
 from sfumato.schema.outcome import attempt
@@ -252,7 +252,7 @@ def test_an_error_raised_where_it_happens_is_seen(monkeypatch, small_blocks):
     def directly(work, *given, **named):
         return outcome.Outcome(work(*given, **named))
 
-    for module in (reading, sf.dataset):
+    for module in (reading, dataset):
         monkeypatch.setattr(module, "attempt", directly)
     error = raised(lambda: Dataset.from_table(failing_columns(), schema=SCHEMA))
     assert any(found.startswith("from_table") for found in kept(error))

@@ -14,8 +14,7 @@ from table_readers import READERS, TABLE, TABLE_ROWS, VECTOR, VECTOR_ROWS, conte
 
 import sfumato as sf
 from effort import sized
-from sfumato import dataset
-from sfumato.dataset import Dataset, rows_of
+from sfumato.dataset import Dataset, blocks, rows_of, storing
 from sfumato.errors import ArgumentError
 from sfumato.models.families.family import Family
 from sfumato.queries import public_rows
@@ -54,7 +53,7 @@ def holed(count: int, share: float, seed: int) -> tuple[list[tuple], dict[str, l
 @pytest.mark.parametrize("block", [4, 16])
 def test_every_reader_marks_exactly_the_missing_cells(reader, block, tmp_path, small_blocks, monkeypatch):
     """Chunks of 3 rows end inside a byte, blocks of 4 rows are shorter than one, blocks of 16 have two."""
-    monkeypatch.setattr(dataset, "BLOCK_ROWS", block)
+    monkeypatch.setattr(storing, "BLOCK_ROWS", block)
     for count in sized((9, 33), (1, 7, 8, 9, 16, 17, 33, 64)):
         for texts in (False, True):
             rows, gone = holed(count, 0.4, count)
@@ -224,7 +223,7 @@ def test_models_that_do_not_ask_draw_the_same_whatever_is_marked(case, monkeypat
 
     monkeypatch.setattr(reading, "with_masks", inverted)
     assert draws(*MODELS[case]) == expected
-    monkeypatch.setattr(dataset, "read_bits", lambda bits, rows: pytest.fail("a mask was read"))
+    monkeypatch.setattr(blocks, "read_bits", lambda bits, rows: pytest.fail("a mask was read"))
     assert draws(*MODELS[case]) == expected
 
 

@@ -251,7 +251,7 @@ def test_public_attributes_are_the_schema_and_n():
     found = {name for name in Dataset.__dict__ if not name.startswith("_")}
     assert found == {"from_arrays", "from_table", "kind", "n", "schema"}
     assert data.kind == "table"
-    assert {name for name in Rows.__dict__ if not name.startswith("_")} == {"blocks", "kind", "n", "schema"}
+    assert {name for name in Rows.__dict__ if not name.startswith("_")} == {"averaged", "blocks", "kind", "n", "schema"}
     assert data.n == 2
     assert data.schema is SCHEMA
     assert np.asarray(data).shape == ()  # numpy sees one opaque object

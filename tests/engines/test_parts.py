@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -32,8 +33,9 @@ def small_parts(monkeypatch):
 
 def in_two_blocks(engine):
     """The same engine with its rows in two blocks instead of one."""
-    ((rows, labels),) = engine._blocks
-    engine._blocks = [(rows[:20], labels[:20]), (rows[20:], labels[20:])]
+    (block,) = engine._blocks
+    cut = (slice(None, 20), slice(20, None))
+    engine._blocks = [replace(block, rows=block.rows[each], labels=block.labels[each]) for each in cut]
     return engine
 
 
@@ -121,7 +123,7 @@ def test_the_label_is_no_feature_and_every_label_is_its_records_own(rng):
         (blocks[turned],) = design.feature_blocks(data, model)
         names, dimension = design.coordinates(data, model)
         assert (names, dimension) == (("x", "z"), 2)
-    (rows, labels), (same, opposite) = blocks[False], blocks[True]
+    (rows, labels), (same, opposite) = ((block.rows, block.labels) for block in blocks.values())
     np.testing.assert_array_equal(rows, same)
     np.testing.assert_array_equal(labels, np.where(y, 1.0, -1.0))
     np.testing.assert_array_equal(labels, -opposite)
@@ -133,11 +135,14 @@ def test_whole_totals_are_added_over_all_blocks_and_never_overflow(rng):
     data = sf.Dataset.from_table({"y": rng.random(N) < 0.3}, schema=sf.Schema({"y": sf.Boolean()}))
     engine = codes.CodesEngine(data, ("y",))
 
+    class Counted(dict):
+        counts = weights = None
+
     class Blocks:
         n = N
 
         def blocks(self):
-            return iter([{"y": 1}, {"y": 2}, {"y": 3}])
+            return iter([Counted({"y": count}) for count in (1, 2, 3)])
 
     engine._rows = Blocks()
     large = 2**62

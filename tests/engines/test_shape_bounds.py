@@ -15,6 +15,7 @@ import sfumato as sf
 from sfumato.engines import dense, reference, shapes, threads
 from sfumato.engines import sparse as sparse_engine
 from sfumato.engines.opening import open_engine
+from sfumato.engines.parts import Features, Piece
 from sfumato.engines.protocol import LabelScale, gradient_error
 from sfumato.errors import ArgumentError
 
@@ -116,7 +117,7 @@ def test_no_rounding_makes_a_weighted_row_longer_than_is_charged(sparse_rows):
         # Half of the rows cancel under the map: their entries are large and their images are short.
         rows[::2] = rows[::2] @ np.linalg.inv(matrix)
         stored = sparse.csr_array(rows) if sparse_rows else rows
-        weights, lengths = shapes._weigh(stored, 0.0, matrix, bend)
+        weights, lengths = shapes._weigh(Piece(stored, np.empty(0)), 0.0, matrix, bend)
         factors = shapes._moment_factors(stored, np.empty((30, 0)), 0.75)
         assert ((weights >= 0) & (weights <= 1) & (factors <= 1)).all()
         for z, v, length, f in zip(rows.tolist(), weights.tolist(), lengths.tolist(), factors.tolist(), strict=True):
@@ -142,7 +143,7 @@ def test_odd_rows_have_finite_sums_and_no_word_is_said(kind):
         assert moments[2, 2] == pytest.approx(3 * 0.25)
         for size in (1e-200, 1.0, 1e160, 1e300):
             weighed = engine.weighed(size * np.eye(3), 1.0)
-            assert all(((v >= 0) & (v <= 1)).all() for v in weighed._weights)
+            assert all(((v >= 0) & (v <= 1)).all() for part in weighed._weights for v in part)
             for far in (0.0, 1e300, math.inf, math.nan):
                 assert np.isfinite(weighed.gradient(np.full((2, 3), far))).all()
                 curvature, scores, scale = weighed.second_sums(np.full(3, far), scores=True)
@@ -150,7 +151,7 @@ def test_odd_rows_have_finite_sums_and_no_word_is_said(kind):
                 assert np.isfinite(scores).all()
                 assert 0 <= scale <= 5 * CLIP**2 * (1 + 1e-13)
     # A map so large that no length is finite leaves no record but the ones that it sends to zero.
-    assert sum(v.sum() for v in engine.weighed(np.full((3, 3), 1e308), 1.0)._weights) == 0
+    assert sum(v.sum() for (v,) in engine.weighed(np.full((3, 3), 1e308), 1.0)._weights) == 0
 
 
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
@@ -159,7 +160,7 @@ def test_a_row_that_is_not_finite_adds_nothing(store):
     rows, labels = np.array([[0.5, 0.2], [math.inf, 0.1], [math.nan, 0.3], [-math.inf, math.inf]]), np.ones(4)
     engine = opened("reference", np.zeros((4, 2)), labels, intercept=0.5)
     alone = opened("reference", rows[:1], labels[:1], intercept=0.5)
-    engine._blocks = [(store(rows), labels)]
+    engine._blocks = [Features(store(rows), labels)]
     np.testing.assert_array_equal(engine.moments(0.6), alone.moments(0.6))
     point, few = np.ones(3), (engine.weighed(np.eye(3), 1.0), alone.weighed(np.eye(3), 1.0))
     for mine, wanted in zip(*(weighed.second_sums(point, scores=True) for weighed in few), strict=True):
@@ -202,7 +203,7 @@ def test_parts_count_each_record_once_at_its_own_label_and_weight(kind, monkeypa
 
     def sums(parts: int) -> list:
         engine = opened(kind, rows, labels, intercept=0.5)
-        assert sum(1 for _ in engine.pieces()) == parts
+        assert sum(1 for _ in engine.parts()) == parts
         weighed = engine.weighed(matrix, 1.0)
         gradients = [weighed.gradient(theta[:chains]) for chains in (1, 3)]
         return [engine.moments(1.5, label), *gradients, *weighed.second_sums(theta[0], scores=True)]

@@ -153,8 +153,8 @@ def encoded(estimator, X, y, monkeypatch):
     def watch(plan, data, **options):
         blocks = list(feature_blocks(data, plan.model))
         seen.update(plan=plan.digest, schema=data.schema.digest, n=rows_of(data).n)
-        seen["rows"] = np.concatenate([np.asarray(rows) for rows, _ in blocks])
-        seen["labels"] = np.concatenate([labels for _, labels in blocks])
+        seen["rows"] = np.concatenate([np.asarray(block.rows) for block in blocks])
+        seen["labels"] = np.concatenate([block.labels for block in blocks])
         raise Seen
 
     monkeypatch.setattr(_fitting, "publish", watch)

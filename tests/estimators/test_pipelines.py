@@ -214,7 +214,7 @@ def test_a_list_is_read_by_a_public_step_alone_and_a_fit_has_no_parameters():
             ArgumentError, match="X must be a dense array or a data frame where the first step is a Colu"
         ):
             columns.fit(X, ILL)
-    with pytest.raises(ArgumentError, match="fit takes X and y alone; got privatelogisticregression__sample_weight"):
+    with pytest.raises(ArgumentError, match=r"persons are declared, .*__groups; got .*__sample_weight"):
         sf.make_pipeline(SCALER, private()).fit(FRAME, ILL, privatelogisticregression__sample_weight=1)
 
 

@@ -50,7 +50,7 @@ ROOMS = {
     "samplers": ["samplers/*", "randomness.py", "draws.py"],
     "publish": ["publishing.py", "release.py", "release_file.py", "procedures/*"],
     "ledger": ["ledger/*"],
-    "readers": ["schema/*", "dataset.py", "storage.py", "_validate.py"],
+    "readers": ["schema/*", "dataset/*", "gathering/*", "storage.py", "_validate.py"],
     "verify": ["verifying/*", "signing.py", "auditing/*"],
     "queries": ["queries/*", "mixtures/*"],
     "estimators": ["estimators/*", "bounds_proposal.py", "bounds_plan.py"],

@@ -239,6 +239,19 @@ def learnt_wide(folder: Path) -> Path:
     return _of(model, columns, rows, folder / "learnt wide.html")
 
 
+def visits(folder: Path) -> Path:
+    """Means by group of persons with several rows, with long names of the unit and of the rows."""
+    rng, people = np.random.default_rng(15), 900
+    who = rng.integers(0, people, 3_000)
+    rows = {"pupil number": who, "region": rng.choice(REGIONS, 3_000), "marks": rng.uniform(0, 15, 3_000)}
+    persons = sf.Persons("pupil number", most=20, count=people, rows="written tests of one school year")
+    columns = {"region": sf.Category(REGIONS), "marks": sf.Number(0, 15, missing=5)}
+    schema = sf.Schema(columns, name="schools", unit="pupil of a secondary school", persons=persons)
+    model = sf.grouped(sf.families.BoundedMean(0, 15), by="region", levels=REGIONS)
+    plan = sf.plan(model, people, 1.0, 1e-6, goal="estimate", persons=persons)
+    return _written(sf.publish(plan, sf.Dataset.from_table(rows, schema=schema)), folder / "visits.html")
+
+
 # The quick suite takes every fourth: a regression, a network, a histogram and a learnt table.
 PAGES: dict[str, Callable[[Path], Path]] = {
     "fit": fit,
@@ -254,4 +267,5 @@ PAGES: dict[str, Callable[[Path], Path]] = {
     "steps": steps,
     "learnt wide": learnt_wide,
     "learnt": learnt,
+    "visits": visits,
 }

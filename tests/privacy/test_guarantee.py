@@ -369,7 +369,7 @@ def test_a_promise_is_not_called_vacuous(claim):
 
 
 def test_the_lists_of_words():
-    assert ADJACENCIES == ("replace-one", "replace-entry", "metric")
+    assert ADJACENCIES == ("replace-one", "replace-entry", "replace-person", "metric")
     assert TRUST == ("proved", "proved with slack", "assumes converged", "not private")
 
 

@@ -103,7 +103,7 @@ def test_start_clip_and_steps_follow_from_the_mean_count(counted):
     matrix = symmetric.unpacked(moments, D + 2)
     mean = matrix[D, D + 1] / label.scale + noise / math.sqrt(2) / label.scale
     engine = open_engine(data("poisson"), task.model, shaped_path.NEEDS)
-    exact = np.concatenate([labels for _, labels in engine.pieces()]).mean()
+    exact = np.concatenate([piece.labels for part in engine.parts() for piece in part]).mean()
     assert abs(mean - exact) < 6 * noise / label.scale
     learnt = shaped_path.learnt_of(task, counted.draws)
     assert learnt.start.tolist() == [0.0] * D + [pytest.approx(math.log(mean))]

@@ -146,7 +146,7 @@ def changed(*path, value):
 
 WRONG = {
     "another kind": (changed("sfumato", value="guarantee"), 'sfumato = "schema"'),
-    "another version": (changed("version", value=3), "version = 1 or 2"),
+    "another version": (changed("version", value=4), "version = 1, 2 or 3"),
     "unknown key": (changed("norm", value=1.0), "unknown 'norm'"),
     "unknown fact": (changed("columns", "age", "max", value=1), "column 'age' .* unknown 'max'"),
     "fact of another kind": (changed("columns", "sex", "lower", value=1), "column 'sex' .* unknown 'lower'"),

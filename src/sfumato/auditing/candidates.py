@@ -9,6 +9,7 @@ import numpy as np
 from sfumato.auditing.neighbours import candidates_of, random_pairs, ranking_plan, worst_cases
 from sfumato.auditing.odd_records import odd_pairs
 from sfumato.auditing.pairs import Neighbours
+from sfumato.auditing.person_pairs import with_persons
 from sfumato.auditing.records import Candidate
 from sfumato.auditing.schemas import public_schema
 from sfumato.auditing.searching import Climb
@@ -29,7 +30,7 @@ def candidates(plan: Plan, schema: Schema | None = None, seed: int = 0, report: 
     How far is computed from the sums that the plan's procedure would see, without drawing. Pairs of a Gibbs model are ranked by
     data sets of fewer records (`ranking_plan`): a look at one reads every record.
     """
-    known = public_schema(plan.model, plan.n) if schema is None else schema
+    known = with_persons(plan, public_schema(plan.model, plan.n) if schema is None else schema)
     plan.model.columns(known)  # refuses a schema that the model does not fit
     few = ranking_plan(plan)
     separation = separation_of(few)

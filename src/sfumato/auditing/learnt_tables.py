@@ -67,7 +67,7 @@ class Exact:
     def __init__(self, model: LearnedNetwork, task: Task[Any, Any], totals: Sequence[int]) -> None:
         """Cut the totals of a model with public bins into its tables."""
         self.model, self.noise = model, task.parameters.noise
-        self.exact: Mapping[tuple[int, ...], list[int]] = {
+        self.exact: Mapping[tuple[int, ...], Any] = {
             table.columns: list(totals[table.first : table.last]) for table in model.counted
         }
         self.tables: tuple[Any, ...] = ()

@@ -1,7 +1,8 @@
 """Neighbouring data sets to attack a plan with: worst cases of its model, random ones, odd records, and pairs found by search.
 
 All are made up from the plan and a public schema; no private row is read. Data sets have the plan's n records and differ in the
-first one. The records of a plan that protects single cells differ in one cell.
+first one. The records of a plan that protects single cells differ in one cell. Where the plan is about persons a record is a person
+with all rows, and those of one person are replaced by others under the same id (`person_pairs`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from sfumato import _validate
 from sfumato.auditing.odd_records import odd_pairs
 from sfumato.auditing.pairs import Neighbours
+from sfumato.auditing.person_pairs import random_person_pairs, spread_candidates, with_persons
 from sfumato.auditing.records import PLACE, STYLES, Candidate, neighbour_of, one_cell, random_record, random_table
 from sfumato.auditing.schemas import public_schema
 from sfumato.auditing.searching import Climb, searched
@@ -50,6 +52,7 @@ _RANKED = 128
 def worst_cases(plan: Plan, schema: Schema, most: int = KEPT) -> list[Neighbours]:
     """Pairs at which the plan's price is attained or nearly so, those of the largest separation first; at most `most`."""
     few = ranking_plan(plan)  # only the best are built with all records
+    schema = with_persons(plan, schema)
     climb = Climb(few, schema, separation_of(few))
     for candidate in candidates_of(plan, schema):
         climb.look_at(candidate)
@@ -85,17 +88,24 @@ def _improve(climb: Climb) -> None:
 
 def candidates_of(plan: Plan, schema: Schema) -> list[Candidate]:
     """The pairs among which `worst_cases` chooses: records at the extremes of what the plan's model sums."""
-    plan.model.columns(schema)  # refuses a schema that the model does not fit
+    columns = plan.model.columns(schema)  # refuses a schema that the model does not fit
     if isinstance(plan.model, Gibbs):
         return worst_rows(plan.model, schema, shaped=plan.procedure.startswith("shaped"))
     model: Any = plan.model
     power = float(dict(plan.parameters).get("power", 1.0))
-    return worst_records(model, schema, plan.n, power, one_cell(plan))
+    worst = worst_records(model, schema, plan.n, power, one_cell(plan))
+    return [*worst, *spread_candidates(columns, worst, with_persons(plan, schema))]
 
 
 def random_pairs(plan: Plan, schema: Schema, count: int, seed: int = 0) -> list[Neighbours]:
-    """Random tables, each of one style or of all mixed, with the first record replaced by a random one."""
+    """Random tables, each of one style or of all mixed, with the first record replaced by a random one.
+
+    Where the plan is about persons, those with random numbers of rows, of which one person's are replaced.
+    """
+    schema = with_persons(plan, schema)
     plan.model.columns(schema)
+    if schema.persons is not None:
+        return random_person_pairs(schema, count, seed)
     rng = np.random.default_rng(seed)
     pairs = []
     for place in range(count):

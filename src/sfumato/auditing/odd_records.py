@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.auditing.pairs import Neighbours
-from sfumato.auditing.records import MATRIX, PLACE, Table, dataset_of, ends, one_cell
+from sfumato.auditing.records import MATRIX, PLACE, Table, dataset_of, extremes, one_cell
 from sfumato.mechanisms.plan import Plan
 from sfumato.schema import Schema
 
@@ -47,9 +47,10 @@ def odd_pairs(plan: Plan, schema: Schema) -> list[Neighbours]:
 
     The clean neighbour holds the largest values; of the other records three in four hold the largest and one the smallest ones,
     so that an odd cell which makes others missing moves their sum, whatever value stands for a missing one. The odd data set is
-    read from lists of cells, the clean one from arrays; rows with an odd float are read from an array too.
+    read from lists of cells, the clean one from arrays; rows with an odd float are read from an array too. Where a record is a
+    person, one pair more has a person whose only row has no id: then that person has no rows.
     """
-    smallest, largest = _extremes(schema)
+    smallest, largest = extremes(schema)
     few = (plan.n - 1) // 4
     table = Table.of(schema, [(largest, plan.n - few), (smallest, few)])
     first = table.dataset()
@@ -59,18 +60,10 @@ def odd_pairs(plan: Plan, schema: Schema) -> list[Neighbours]:
     for named, cell in ODD_CELLS.items():
         for changed in read:
             pairs.append(Neighbours(f"{ODD} {named}", first, _with_odd(table, changed, cell)))
+    if schema.persons is not None:
+        owners = [None if place == PLACE else place for place in range(plan.n)]
+        pairs.append(Neighbours(f"{ODD} no rows at all", first, dataset_of(schema, table.columns, owners)))
     return pairs
-
-
-def _extremes(schema: Schema) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The records of the smallest and of the largest values, with opposite rows of the largest norm."""
-    records = []
-    for end, sign in ((0, -1.0), (1, 1.0)):
-        record: dict[str, Any] = {name: ends(column)[end] for name, column in schema.columns.items()}
-        if schema.dimension is not None:
-            record[MATRIX] = sign * (schema.data_norm or 0.0) * np.eye(schema.dimension)[0]
-        records.append(record)
-    return records[0], records[1]
 
 
 def _with_odd(table: Table, changed: list[str], cell: Any) -> Any:

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from sfumato.auditing.claims import Claim
 from sfumato.auditing.error_rates import Array
 from sfumato.auditing.guesses import Guesses, best_number, guessed
+from sfumato.auditing.person_pairs import with_persons
+from sfumato.auditing.records import MATRIX, dataset_of
 from sfumato.auditing.schemas import public_schema
 from sfumato.dataset import Dataset
 from sfumato.draws import Draws
@@ -84,7 +86,7 @@ def one_run(
 
     `guesses` is fixed before the run: by default the number that would prove most if the claim were reached. `seed` gives the
     coins; `randomness` is that of the release, private unless a seeded one is given. Plans of regressions with one score a row,
-    of vector means and of a Dirichlet with four levels or more are served.
+    of vector means and of a Dirichlet with four levels or more are served. Persons have one row each.
     """
     made = canaries(plan)
     number = best_number(made.records, _gaussian_size(plan.guarantee), level) if guesses is None else guesses
@@ -104,27 +106,27 @@ def canaries(plan: Plan) -> Canaries:
     """The records at risk for a plan's model."""
     model: Any = plan.model
     if isinstance(model, DirichletCategorical) and len(model.levels) >= 4:
-        return _levels(model, plan.n)
+        return _levels(model, plan)
     if isinstance(model, Vectors):
-        return _vectors(model, plan.n)
+        return _vectors(model, plan)
     if isinstance(model, Gibbs) and model.dimension is not None and model.terms is None:
         loss = model.loss
         if isinstance(loss, ScalarLinkLoss) and loss.record == LABELLED_ROW:
-            return _regression(model, loss, plan.n, model.dimension)
+            return _regression(model, loss, plan, model.dimension)
     raise ArgumentError(
         "an audit from one run makes records for regressions with one score a row and a stated dimension, for vector means and for "
         f"DirichletCategorical with four levels or more; the plan is for {model!r}."
     )
 
 
-def _regression(model: Gibbs, loss: ScalarLinkLoss, n: int, dimension: int) -> Canaries:
+def _regression(model: Gibbs, loss: ScalarLinkLoss, plan: Plan, dimension: int) -> Canaries:
     """Rows along features, with the label whose slope at score 0 is largest; with an intercept labels alternate.
 
     A record's gradient is its slope times its row: noisy gradients have it with the sign of the slope, coefficients with the
     opposite one. If all labels were equal, an intercept would soon fit them and all slopes would vanish. A score below a label
     has a negative slope, one above it a positive one.
     """
-    domain = loss.label_domain
+    domain, n = loss.label_domain, plan.n
     low, high = (
         (domain.lower, domain.upper) if isinstance(domain, LabelInterval) else (domain.values[0], domain.values[-1])
     )
@@ -137,7 +139,7 @@ def _regression(model: Gibbs, loss: ScalarLinkLoss, n: int, dimension: int) -> C
     norm = math.sqrt(max(0.0, loss.radius**2 - model.intercept**2)) * (1 - 1e-12)
     interval = isinstance(domain, LabelInterval)
     target = Number(low, high) if interval else Category([int(y) for y in (low, high)])
-    schema = Schema.vector(features, data_norm=norm, name=_NAME, target=target)
+    schema = with_persons(plan, Schema.vector(features, data_norm=norm, name=_NAME, target=target))
     slopes = np.where(labels == high, -1.0, 1.0)[: min(n, features)]
 
     def along(draws: Draws) -> Array:
@@ -147,17 +149,19 @@ def _regression(model: Gibbs, loss: ScalarLinkLoss, n: int, dimension: int) -> C
 
     given = labels if interval else labels.astype(np.int64)
     return Canaries(
-        len(slopes), lambda coins: Dataset.from_arrays(_rows(n, features, norm, coins), given, schema=schema), along
+        len(slopes),
+        lambda coins: dataset_of(schema, {MATRIX: _rows(n, features, norm, coins), "target": given}),
+        along,
     )
 
 
-def _vectors(model: Vectors, n: int) -> Canaries:
+def _vectors(model: Vectors, plan: Plan) -> Canaries:
     """Rows along coordinates, and their mean."""
-    size, norm = model.size, model.radius * (1 - 1e-12)
-    schema = Schema.vector(size, data_norm=model.radius, name=_NAME)
+    size, norm, n = model.size, model.radius * (1 - 1e-12), plan.n
+    schema = with_persons(plan, Schema.vector(size, data_norm=model.radius, name=_NAME))
     return Canaries(
         min(n, size),
-        lambda coins: Dataset.from_arrays(_rows(n, size, norm, coins), schema=schema),
+        lambda coins: dataset_of(schema, {MATRIX: _rows(n, size, norm, coins)}),
         lambda draws: np.asarray(draws.flat().mean(axis=0)[: min(n, size)]),
     )
 
@@ -169,16 +173,17 @@ def _rows(n: int, features: int, norm: float, coins: Coins) -> Array:
     return rows
 
 
-def _levels(model: DirichletCategorical, n: int) -> Canaries:
+def _levels(model: DirichletCategorical, plan: Plan) -> Canaries:
     """Record i has level 2 i or 2 i + 1; the others are spread over the levels in pairs, so that they favour neither."""
+    n = plan.n
     count = min(n, len(model.levels) // 2)
-    schema = public_schema(model, n)
+    schema = with_persons(plan, public_schema(model, n))
     columns = model.columns(schema)
 
     def dataset(coins: Coins) -> Dataset:
         places = np.concatenate([2 * np.arange(count) + (coins < 0), np.arange(n - count) % (2 * count)])
         records = [model.record_in(int(place), columns) for place in places]
-        return Dataset.from_table({name: [record[name] for record in records] for name in columns}, schema=schema)
+        return dataset_of(schema, {name: [record[name] for record in records] for name in columns})
 
     def scores(draws: Draws) -> Array:
         logs = np.log(draws.flat()).mean(axis=0)[: 2 * count]

@@ -1,13 +1,14 @@
 """Made-up records: one cell per column of a schema, tables of them, and neighbours that differ in one.
 
 A record is a mapping from column names to cells; the row of a vector schema stands under `MATRIX`. Tables are numpy columns, so
-that a million equal records cost a few arrays.
+that a million equal records cost a few arrays. Where the schema declares persons each record is a row of a person of its own, and
+the person in whose rows neighbours differ may have more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sfumato.auditing.pairs import Neighbours
 from sfumato.dataset import Dataset
 from sfumato.mechanisms.plan import Plan
 from sfumato.schema import Boolean, Column, Number, Schema
+from sfumato.schema.persons import Persons
 
 Record = Mapping[str, Any]
 # The name under which a block holds the rows of a vector schema (`dataset.Block`).
@@ -58,17 +60,49 @@ class Table:
             column[place] = record[name]
         return Table(self.schema, columns)
 
-    def dataset(self) -> Dataset:
-        """The records as a data set."""
-        return dataset_of(self.schema, self.columns)
+    def dataset(self, more: Sequence[Record] = ()) -> Dataset:
+        """The records as a data set; `more` are further rows of the person at `PLACE`, where the schema declares persons."""
+        if not more:
+            return dataset_of(self.schema, self.columns)
+        columns = {
+            name: np.concatenate([column, _array(self.schema, name, [record[name] for record in more])])
+            for name, column in self.columns.items()
+        }
+        return dataset_of(_of_people(self.schema, self.n), columns, np.append(np.arange(self.n), [PLACE] * len(more)))
 
 
-def dataset_of(schema: Schema, columns: Mapping[str, Any]) -> Dataset:
-    """A data set from columns by name, arrays or lists; the vectors of a vector schema stand under `MATRIX`."""
+def dataset_of(
+    schema: Schema, columns: Mapping[str, Any], owners: Sequence[Any] | NDArray[Any] | None = None, listed: bool = True
+) -> Dataset:
+    """A data set from columns by name, arrays or lists; the vectors of a vector schema stand under `MATRIX`.
+
+    Where the schema declares persons, `owners` are the ids of the rows: by default every row is of a person of its own, and their
+    number is that of the rows. `listed` gives the roster 0, 1, 2, ...; otherwise persons come as they appear.
+    """
+    if schema.persons is None:
+        return _made(schema, columns)
+    if owners is None:
+        owners = np.arange(len(columns[names_of(schema)[0]]))
+        schema = _of_people(schema, len(owners))
+    return _made(schema, columns, owners, np.arange(people_of(schema)) if listed else None)
+
+
+def people_of(schema: Schema) -> int:
+    """The declared number of persons, 0 where there are none."""
+    return 0 if schema.persons is None else schema.persons.count or 0
+
+
+def _of_people(schema: Schema, count: int) -> Schema:
+    """The schema of so many persons, where it declares persons."""
+    return schema if schema.persons is None else schema.with_persons(replace(schema.persons, count=count))
+
+
+def _made(schema: Schema, columns: Mapping[str, Any], owners: Any = None, roster: Any = None) -> Dataset:
     if schema.dimension is None:
-        return Dataset.from_table(dict(columns), schema=schema)
+        ids = {} if schema.persons is None else {schema.persons.id: owners}
+        return Dataset.from_table({**columns, **ids}, schema=schema, roster=roster)
     label = None if schema.target is None else columns[schema.target]
-    return Dataset.from_arrays(columns[MATRIX], label, schema=schema)
+    return Dataset.from_arrays(columns[MATRIX], label, schema=schema, groups=owners, roster=roster)
 
 
 def names_of(schema: Schema) -> tuple[str, ...]:
@@ -95,19 +129,35 @@ def _array(schema: Schema, name: str, cells: Sequence[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Two records that replace each other, and the others: records with weights, in proportion to which they are repeated."""
+    """Two records that replace each other, and the others: records with weights, in proportion to which they are repeated.
+
+    `more` are further rows of the person who differs, in the one data set and in the other, where a person may have several; by
+    default that person's rows are all alike, and more than count.
+    """
 
     name: str
     first: Record
     second: Record
     others: Sequence[tuple[Record, float]]
+    more: tuple[Sequence[Record], Sequence[Record]] | None = None
 
     def built(self, schema: Schema, n: int) -> Neighbours:
         """Data sets of n records; the record that differs stands at `PLACE`."""
         counts = shared(n - 1, [weight for _, weight in self.others])
         runs = [(record, count) for (record, _), count in zip(self.others, counts, strict=True)]
         first = Table.of(schema, [(self.first, 1), *runs])
-        return Neighbours(self.name, first.dataset(), first.with_record(PLACE, self.second).dataset())
+        second = first.with_record(PLACE, self.second)
+        if schema.persons is None:
+            return Neighbours(self.name, first.dataset(), second.dataset())
+        alike = copies(schema.persons)
+        one, two = self.more or ([self.first] * alike, [self.second] * alike)
+        name = self.name.replace("one record", "one person, with all rows,")
+        return Neighbours(name, first.dataset(one), second.dataset(two))
+
+
+def copies(persons: Persons) -> int:
+    """How many rows the person who differs has beside the first: with them one more than are averaged, or two."""
+    return persons.averaged or 1
 
 
 def shared(total: int, weights: Sequence[float]) -> list[int]:
@@ -146,6 +196,17 @@ def ends(column: Column) -> tuple[Any, Any]:
         return column.lower, column.upper
     levels = levels_of(column)
     return levels[0], levels[-1]
+
+
+def extremes(schema: Schema) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The records of the smallest and of the largest values, with opposite rows of the largest norm."""
+    records = []
+    for end, sign in ((0, -1.0), (1, 1.0)):
+        record: dict[str, Any] = {name: ends(column)[end] for name, column in schema.columns.items()}
+        if schema.dimension is not None:
+            record[MATRIX] = sign * (schema.data_norm or 0.0) * np.eye(schema.dimension)[0]
+        records.append(record)
+    return records[0], records[1]
 
 
 def random_cells(column: Column, style: str, size: int, rng: np.random.Generator) -> NDArray[Any]:

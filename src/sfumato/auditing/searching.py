@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.auditing.pairs import Neighbours
+from sfumato.auditing.person_pairs import with_persons
 from sfumato.auditing.records import (
     MATRIX,
     Candidate,
@@ -43,7 +44,7 @@ def searched(
     """
     from sfumato.auditing.neighbours import candidates_of  # it offers this search to callers
 
-    measure = separation or separation_of(plan)
+    measure, schema = separation or separation_of(plan), with_persons(plan, schema)
     rng = np.random.default_rng(seed)
     listed = list(candidates_of(plan, schema) if starts is None else starts) or [_random(plan, schema, rng)]
     climb = Climb(plan, schema, measure)

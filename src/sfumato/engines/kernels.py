@@ -205,6 +205,24 @@ def dense_gradients(
             dense_gradient(tile, known, held, theta[k], intercept, code, first, second, out[k])
 
 
+@numba.njit(nogil=True, fastmath=FAST, cache=True)
+def steady_gradients(rows: Array, labels: Array, weights: Array, theta: Array, intercept: float, code: int, first: float,
+                     second: float, out: Array) -> None:  # fmt: skip
+    """The same sums one row at a time, so that no score depends on where its row stands (`models.row_products`)."""
+    n, d = rows.shape
+    for k in range(len(theta)):
+        bias = theta[k, d] * intercept if intercept != 0.0 else 0.0
+        for i in range(n):
+            score = bias
+            for j in range(d):
+                score += rows[i, j] * theta[k, j]
+            steep = weights[i] * slope(code, score, labels[i], first, second)
+            for j in range(d):
+                out[k, j] += steep * rows[i, j]
+            if intercept != 0.0:
+                out[k, d] += steep * intercept
+
+
 @numba.njit(nogil=True, fastmath=SCATTERED, cache=True)
 def sparse_gradient(
     data: Array,

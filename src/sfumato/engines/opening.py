@@ -80,7 +80,11 @@ def _opener(module: str, name: str) -> Callable[[Dataset, Any], Engine]:
 _SUMS = frozenset({GRADIENTS, SHAPES})
 # The first that fits is opened, so faster engines come first.
 ENGINES: list[Offer] = [
-    Offer("codes", frozenset({TOTALS}), lambda dataset, model: CodesEngine(dataset, model.columns)),
+    Offer(
+        "codes",
+        frozenset({TOTALS}),
+        lambda dataset, model: CodesEngine(dataset, model.columns, model.of_person_means),
+    ),
     Offer("dense", _SUMS, _opener("dense", "DenseEngine"), lambda kind, model: kind != "sparse" and _compiled(model)),
     Offer(
         "sparse", _SUMS, _opener("sparse", "SparseEngine"), lambda kind, model: kind == "sparse" and _compiled(model)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,8 +51,8 @@ class Engine(Protocol):
 class TotalsEngine(Engine, Protocol):
     """Exact totals of whole numbers per record, for families."""
 
-    def totals(self, tally: Tally) -> list[int]:
-        """Sum of `tally` over all records."""
+    def totals(self, tally: Tally) -> list[int] | list[Fraction]:
+        """Sum of `tally` over all records; fractions where a record is the average of a person's rows, or has a weight."""
 
 
 class GradientEngine(Engine, Protocol):

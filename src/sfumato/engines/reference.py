@@ -7,23 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.dataset import Dataset
-from sfumato.engines.design import coordinates, feature_blocks
+from sfumato.engines.design import coordinates, feature_blocks, most_rows
+from sfumato.engines.parts import Part, Piece, part_additions
 from sfumato.engines.protocol import IN_A_PART, PART_ROWS
 from sfumato.engines.shapes import Shaped
-from sfumato.engines.threads import additions
+from sfumato.engines.threads import add_up, additions
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.gaussian_mean import GaussianMean
 from sfumato.models.losses.protocol import Loss
 from sfumato.models.regression import scores_of
 
 Array = NDArray[np.float64]
-# Rows of a part: a quarter of what prices assume, so that the scores of a few chains stay in the cache.
+# Records of a part: a quarter of what prices assume, so that the scores of a few chains stay in the cache.
 _ROWS = PART_ROWS // 4
 
 
@@ -33,44 +33,44 @@ class ReferenceEngine(Shaped):
     def __init__(self, dataset: Dataset, model: Gibbs) -> None:
         """Keep the blocks; their rows are read when a gradient is computed."""
         self._model = model
-        self._blocks = list(feature_blocks(dataset, model))
+        self._blocks, self._most = list(feature_blocks(dataset, model)), most_rows(dataset)
         self.n: int = dataset.n
         self.labels, self.dimension = coordinates(dataset, model)
-        counts = [math.ceil(rows.shape[0] / _ROWS) for rows, _ in self._blocks]
+        sizes = [block.rows.shape[0] if block.counts is None else len(block.counts) for block in self._blocks]
+        counts = [math.ceil(size / _ROWS) for size in sizes]
         # Gradients are summed within each block, then over the blocks; matrices in runs of parts.
-        gradients = float(_ROWS + IN_A_PART + max(counts, default=0) + len(self._blocks))
-        self.additions = max(gradients, additions(_ROWS, sum(counts)))
+        within = part_additions(_ROWS, self._most)
+        gradients = float(within + IN_A_PART + max(counts, default=0) + len(self._blocks))
+        self.additions = max(gradients, additions(within, sum(counts)))
 
     def gradient(self, theta: Array) -> Array:
         """Sum over the records of the loss's gradient at each of (chains, d) parameters."""
         return self.weighted_gradient(theta, self._model.loss, None)
 
-    def weighted_gradient(self, theta: Array, loss: Loss, weights: Sequence[Array] | None) -> Array:
-        """The same sum of another loss, its records weighted: one array of weights for each part, or None for ones."""
+    def weighted_gradient(self, theta: Array, loss: Loss, weights: Sequence[Sequence[Array]] | None) -> Array:
+        """The same sum of another loss; with weights for the rows of each piece, their shares included."""
         total, held = np.zeros_like(theta), None if weights is None else iter(weights)
         # A warning would reveal that some record overflowed.
         with np.errstate(all="ignore"):
-            for rows, labels in self._blocks:
+            for block in self._blocks:
                 inside = np.zeros_like(theta)
-                for start in range(0, rows.shape[0], _ROWS):
-                    weight = None if held is None else next(held)
-                    inside += self._part(
-                        rows[start : start + _ROWS], labels[start : start + _ROWS], theta, loss, weight
-                    )
+                for part in block.parts(_ROWS, self._most):
+                    given = [piece.shares for piece in part] if held is None else next(held)
+                    inside += add_up([self._part(each, theta, loss, w) for each, w in zip(part, given, strict=True)])
                 total += inside
         return total
 
-    def pieces(self) -> Iterator[tuple[Any, Array]]:
-        """Rows and labels of each part."""
-        for rows, labels in self._blocks:
-            for start in range(0, rows.shape[0], _ROWS):
-                yield rows[start : start + _ROWS], labels[start : start + _ROWS]
+    def parts(self) -> Iterator[Part]:
+        """The rows and labels of each part."""
+        for block in self._blocks:
+            yield from block.parts(_ROWS, self._most)
 
-    def _part(self, rows: Any, labels: Array, theta: Array, loss: Loss, weights: Array | None) -> Array:
-        intercept = self._model.intercept
+    def _part(self, piece: Piece, theta: Array, loss: Loss, weights: Array | None) -> Array:
+        rows, labels, intercept = piece.rows, piece.labels, self._model.intercept
         if isinstance(loss, GaussianMean):
             return loss.gradient_sum(rows, theta)
-        slopes = _slopes(loss, scores_of(self._model, rows, theta), labels).reshape(rows.shape[0], -1)
+        scores = scores_of(self._model, rows, theta, piece.steady)
+        slopes = _slopes(loss, scores, labels).reshape(rows.shape[0], -1)
         if weights is not None:
             slopes = weights[:, None] * slopes
         inner = np.asarray((rows.T @ slopes).T)

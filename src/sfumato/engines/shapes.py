@@ -22,21 +22,25 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.engines.design import kernel_arguments
+from sfumato.engines.parts import Part, Piece
 from sfumato.engines.protocol import LabelScale
-from sfumato.engines.threads import few_at_a_time, sums_few_at_a_time
+from sfumato.engines.threads import add_up, few_at_a_time, sums_few_at_a_time
 from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.protocol import Loss, ScalarLinkLoss
+from sfumato.models.row_products import row_products
 
 Array = NDArray[np.float64]
 # Twice the unit roundoff of float64: lengths are lengthened by multiples of it, so that no weight is rounded up.
 _ULP = 2.0**-52
+# Shares are shortened by eight of them, which covers the roundings of their products.
+_SHORTER = 1.0 - 8 * _ULP
 
 
 class Shaped:
     """Base of the engines that sum moments and weighted second-order terms.
 
-    An engine that inherits it offers its rows in fixed parts (`pieces`) and sums weighted gradients.
+    An engine that inherits it offers its rows in fixed parts and sums weighted gradients.
     """
 
     n: int
@@ -45,12 +49,12 @@ class Shaped:
     dimension: int
     _model: Gibbs
 
-    def pieces(self) -> Iterator[tuple[Any, Array]]:
+    def parts(self) -> Iterator[Part]:
         """Rows (dense or CSR) and labels of each part, in their order."""
         raise NotImplementedError
 
-    def weighted_gradient(self, theta: Array, loss: Loss, weights: Sequence[Array]) -> Array:
-        """Sum over the records of v phi' z at each of (chains, d) parameters; one array of weights for each part."""
+    def weighted_gradient(self, theta: Array, loss: Loss, weights: Sequence[Sequence[Array]]) -> Array:
+        """Sum over the records of v phi' z at each of (chains, d) parameters; for each part, weights for each of its pieces."""
         raise NotImplementedError
 
     def moments(self, radius: float, label: LabelScale | None = None) -> Array:
@@ -59,13 +63,11 @@ class Shaped:
             raise ArgumentError(f"radius must have a finite square; got {radius!r}. Declare smaller bounds.")
         intercept, size = self._model.intercept, self.dimension + (label is not None)
 
-        def part(piece: tuple[Any, Array]) -> tuple[Array]:
+        def part(pieces: Part) -> tuple[Array]:
             """The sum over one part."""
-            rows, labels = piece
-            extra = _beside(rows, intercept, None if label is None else label.column(labels))
-            return (_gram(rows, extra, _moment_factors(rows, extra, radius)),)
+            return (add_up([_moments(piece, intercept, radius, label) for piece in pieces]),)
 
-        return _symmetric(sums_few_at_a_time(_silent(part), self.pieces(), [(size, size)])[0])
+        return _symmetric(sums_few_at_a_time(_silent(part), self.parts(), [(size, size)])[0])
 
     def weighed(self, matrix: Array, bend: float, loss: Loss | None = None) -> WeighedRows:
         """The same records with weights v = min(1, 1/|Bz|, bend/|Bz|^2), B the public `matrix`."""
@@ -81,10 +83,10 @@ class WeighedRows:
         self.labels, self.dimension = engine.labels, engine.dimension
         self._engine, self._intercept, self._loss = engine, float(model.intercept), _smooth(loss, model.loss)
         self._map, bent = _checked_map(matrix, self.dimension), _checked_bend(bend)
-        work = _silent(lambda piece: _weigh(piece[0], self._intercept, self._map, bent))
-        weighed = list(few_at_a_time(work, engine.pieces()))
-        self._weights = [weights for weights, _ in weighed]
-        self._lengths = [lengths for _, lengths in weighed]
+        work = _silent(lambda part: [_weigh(piece, self._intercept, self._map, bent) for piece in part])
+        weighed = list(few_at_a_time(work, engine.parts()))
+        self._weights = [[weights for weights, _ in part] for part in weighed]
+        self._lengths = [[lengths for _, lengths in part] for part in weighed]
 
     def gradient(self, theta: Array) -> Array:
         """Sum over the records of v phi'(z.theta, y) z at each of (chains, d) parameters."""
@@ -96,19 +98,28 @@ class WeighedRows:
         shapes = [square, square, ()] if scores else [square, ()]
         steepest, sharpest = self._loss.largest_slope(), self._loss.largest_curvature()
 
-        def part(piece: tuple[tuple[Any, Array], Array, Array]) -> list[Array]:
-            """The sums over one part."""
-            (rows, labels), weights, lengths = piece
-            mapped, none = _mapped(rows, self._intercept, self._map), np.empty((rows.shape[0], 0))
-            reached = _score(rows, self._intercept, theta)
-            steep = weights * _bounded(self._loss.derivative(reached, labels), -steepest, steepest)
-            curved = weights * _bounded(self._loss.curvature(reached, labels), 0.0, sharpest)
-            matrices = [np.sqrt(curved), steep] if scores else [np.sqrt(curved)]
+        def piece_sums(piece: Piece, weights: Array, lengths: Array) -> list[Array]:
+            mapped, none = _mapped(piece, self._intercept, self._map), np.empty((piece.rows.shape[0], 0))
+            reached = _mapped(piece, self._intercept, theta[None])[:, 0]
+            steep = weights * _bounded(self._loss.derivative(reached, piece.labels), -steepest, steepest)
+            curved = weights * _bounded(self._loss.curvature(reached, piece.labels), 0.0, sharpest)
+            bent = _gram(mapped, none, np.sqrt(curved))
+            if piece.starts is not None:
+                own = _person_scores(mapped, steep, piece.starts, steepest)
+                counts = np.diff(np.append(piece.starts, len(steep)))
+                # The mean square of a person's rows, which is at least the square of their mean.
+                scale = np.asarray(np.sum(np.repeat(counts, counts) * np.square(steep * lengths)))
+                return [bent, *([np.asarray(own.T @ own)] if scores else []), scale]
             scale = np.asarray(np.sum(np.square(steep * lengths)))
-            return [*(_gram(mapped, none, factors) for factors in matrices), scale]
+            return [bent, *([_gram(mapped, none, steep)] if scores else []), scale]
 
-        pieces = zip(self._engine.pieces(), self._weights, self._lengths, strict=True)
-        sums = sums_few_at_a_time(_silent(part), pieces, shapes)
+        def part(given: tuple[Part, Sequence[Array], Sequence[Array]]) -> list[Array]:
+            """The sums over one part."""
+            sums = [piece_sums(*each) for each in zip(*given, strict=True)]
+            return [add_up(same) for same in zip(*sums, strict=True)]
+
+        parts = zip(self._engine.parts(), self._weights, self._lengths, strict=True)
+        sums = sums_few_at_a_time(_silent(part), parts, shapes)
         return _symmetric(sums[0]), _symmetric(sums[1]) if scores else None, float(sums[-1])
 
     def __repr__(self) -> str:
@@ -170,6 +181,25 @@ def _bounded(values: Array, lower: float, upper: float) -> Array:
     return np.clip(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf), lower, upper)
 
 
+def _moments(piece: Piece, intercept: float, radius: float, label: LabelScale | None) -> Array:
+    """The moments of one piece."""
+    extra = _beside(piece.rows, intercept, None if label is None else label.column(piece.labels))
+    factors = _moment_factors(piece.rows, extra, radius)
+    if piece.shares is not None:
+        factors = factors * np.sqrt(piece.shares * _SHORTER)
+    return _gram(piece.rows, extra, factors)
+
+
+def _person_scores(mapped: Array, steep: Array, starts: NDArray[np.int64], steepest: float) -> Array:
+    """The score of every person, sum over their rows of the share times v phi' Bz, with a norm of at most the slope."""
+    own = np.add.reduceat(steep[:, None] * mapped, starts, axis=0)
+    own[~np.isfinite(own).all(axis=1)] = 0.0
+    norms = np.sqrt(_squares(own))
+    # Norms are rounded by d + 2 units in the last place at most; longer scores are brought to the slope.
+    limit = steepest * (1.0 - (own.shape[1] + 8) * _ULP)
+    return np.asarray(own * np.minimum(1.0, limit / np.maximum(norms, 1e-300))[:, None])
+
+
 def _moment_factors(rows: Any, extra: Array, radius: float) -> Array:
     """Roots of min(1, R^2/|z|^2) of each row; 0 for a length that is not finite.
 
@@ -182,35 +212,30 @@ def _moment_factors(rows: Any, extra: Array, radius: float) -> Array:
     return np.where(np.isfinite(squares), factors, 0.0)
 
 
-def _weigh(rows: Any, intercept: float, matrix: Array, bend: float) -> tuple[Array, Array]:
-    """Weights v = min(1, 1/|Bz|, bend/|Bz|^2) and lengths |Bz| of each row; both 0 for a length that is not finite.
+def _weigh(piece: Piece, intercept: float, matrix: Array, bend: float) -> tuple[Array, Array]:
+    """Weights v = min(1, 1/|Bz|, bend/|Bz|^2), times the row's share, and lengths |Bz|; both 0 for a length that is not finite.
 
     A computed Bz is off by at most d roundings of |B|_F |z|, and its length by d more of its own. The length in v is
     longer by twice both, so that v |Bz| <= 1 and v |Bz|^2 <= bend hold for the exact length, and for every computed Bz.
     """
-    d = len(matrix)
-    lengths = np.sqrt(_squares(_mapped(rows, intercept, matrix)))
+    rows, d = piece.rows, len(matrix)
+    lengths = np.sqrt(_squares(_mapped(piece, intercept, matrix)))
     error = (d + 4) * _ULP * float(np.linalg.norm(matrix)) * np.sqrt(_squares(rows) + intercept * intercept)
     longest = lengths * (1.0 + (d + 8) * _ULP) + error
     weights = np.minimum(1.0, 1.0 / longest)
     if math.isfinite(bend):
         weights = np.minimum(weights, bend / longest / longest)
     finite = np.isfinite(longest)
+    if piece.shares is not None:
+        weights = weights * (piece.shares * _SHORTER)
     return np.where(finite, weights, 0.0), np.where(finite, lengths, 0.0)
 
 
-def _mapped(rows: Any, intercept: float, matrix: Array) -> Array:
-    """Bz of every row."""
-    width = rows.shape[1]
-    mapped = np.asarray(rows @ matrix[:, :width].T)
+def _mapped(piece: Piece, intercept: float, matrix: Array) -> Array:
+    """Bz of every row; with a parameter as the only row of B, the scores."""
+    width = piece.rows.shape[1]
+    mapped = row_products(piece.rows, matrix[:, :width], piece.steady)
     return mapped + intercept * matrix[:, width] if intercept else mapped
-
-
-def _score(rows: Any, intercept: float, theta: Array) -> Array:
-    """Scores z.theta of the rows."""
-    width = rows.shape[1]
-    scores = np.asarray(rows @ theta[:width])
-    return scores + intercept * theta[width] if intercept else scores
 
 
 def _gram(rows: Any, extra: Array, factors: Array) -> Array:

@@ -49,6 +49,14 @@ def sum_in_order(
     return total
 
 
+def add_up(sums: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The sum of arrays, in their order; a single one as it is."""
+    total = sums[0]
+    for each in sums[1:]:
+        total = total + each
+    return total
+
+
 def few_at_a_time(work: Callable[[Part], Any], parts: Iterable[Part]) -> Iterator[Any]:
     """Results of `work` on every part, in the order of the parts; one part per core is computed and held at a time.
 

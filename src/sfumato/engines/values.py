@@ -7,11 +7,12 @@ huge losses.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.engines.parts import Piece
 from sfumato.engines.protocol import PART_ROWS
 from sfumato.engines.reference import ReferenceEngine
 from sfumato.models.losses.gaussian_mean import GaussianMean
@@ -34,10 +35,9 @@ class ValuesEngine(ReferenceEngine):
         farthest = float(np.linalg.norm(points, axis=1).max(initial=0.0)) if reach is None else reach
         totals, limit = [0] * len(points), self._label_limit(farthest)
         with np.errstate(all="ignore"):
-            for rows, labels in self._blocks:
-                for start in range(0, rows.shape[0], _ROWS):
-                    near = np.clip(labels[start : start + _ROWS], -limit, limit)
-                    self._add(totals, rows[start : start + _ROWS], near, points, unit, bound)
+            for block in self._blocks:
+                for piece in (piece for part in block.parts(_ROWS, self._most) for piece in part):
+                    self._add(totals, replace(piece, labels=np.clip(piece.labels, -limit, limit)), points, unit, bound)
         return totals
 
     def _label_limit(self, farthest: float) -> float:
@@ -47,22 +47,29 @@ class ValuesEngine(ReferenceEngine):
         limit = self._model.loss.label_limit(largest)
         return np.inf if limit is None else limit
 
-    def _add(self, totals: list[int], rows: Any, labels: Array, points: Array, unit: float, bound: float) -> None:
-        step = max(1, _HELD // rows.shape[0])
+    def _add(self, totals: list[int], piece: Piece, points: Array, unit: float, bound: float) -> None:
+        step = max(1, _HELD // piece.rows.shape[0])
         for first in range(0, len(points), step):
-            gap = np.nan_to_num(self._gap(rows, labels, points[first : first + step]), nan=0.0)
+            gap = np.nan_to_num(self._gap(piece, points[first : first + step]), nan=0.0)
+            gap = _of_records(gap, piece)
             whole = np.rint(np.clip(gap, -bound, bound) / unit).astype(np.int64).sum(axis=0)
             for place, value in enumerate(whole.tolist(), first):
                 totals[place] += value
 
-    def _gap(self, rows: Any, labels: Array, points: Array) -> Array:
+    def _gap(self, piece: Piece, points: Array) -> Array:
         """l(theta, x) - l(0, x), shaped (rows, points); the part |theta|^2/2 of a mean's loss is public and left out."""
-        loss = self._model.loss
+        loss, labels = self._model.loss, piece.labels[:, None]
         if isinstance(loss, GaussianMean):
-            return loss.row_values(rows, points)
-        scores = scores_of(self._model, rows, points)
-        at_zero = loss.value_at(np.zeros((1, 1, loss.outputs)), labels[:, None])
-        return np.asarray(loss.value_at(scores, labels[:, None]) - at_zero)
+            return loss.row_values(piece.rows, points, piece.steady)
+        scores = scores_of(self._model, piece.rows, points, piece.steady)
+        at_zero = loss.value_at(np.zeros((1, 1, loss.outputs)), labels)
+        return np.asarray(loss.value_at(scores, labels) - at_zero)
 
     def __repr__(self) -> str:
         return f"ValuesEngine(n={self.n})"
+
+
+def _of_records(values: Array, piece: Piece) -> Array:
+    """What each record adds: the values of the rows or, of a person with several, their average, which is rounded as one."""
+    shared = values if piece.shares is None else piece.shares[:, None] * values
+    return shared if piece.starts is None else np.asarray(np.add.reduceat(shared, piece.starts, axis=0))

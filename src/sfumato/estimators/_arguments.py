@@ -29,7 +29,7 @@ def check_declared(estimator: Any) -> None:
         raise missing(
             estimator,
             "delta",
-            "the second number of the promise (epsilon, delta), far below one in the number of records.",
+            "the second number of the promise (epsilon, delta), far below one in the number of records, or of persons.",
             "delta=1e-6,",
         )
     _validate.positive("epsilon", estimator.epsilon)

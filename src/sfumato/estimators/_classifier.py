@@ -15,6 +15,7 @@ from sfumato.errors import ArgumentError
 from sfumato.estimators import _arguments
 from sfumato.estimators._encoded import encoded_rows
 from sfumato.estimators._fitting import PrivateLinear, Scores
+from sfumato.estimators._persons import check_persons, declared_persons
 from sfumato.estimators._tables import distinct_labels
 from sfumato.models.losses import Loss
 from sfumato.schema import Category
@@ -30,14 +31,18 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
 
     classes: Any = None
 
-    def fit(self, X: Any, y: Any) -> Any:
-        """Publish a linear classifier of X (rows, features) with labels y; everything but n comes from declarations."""
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Any:
+        """Publish a linear classifier of X (rows, features) with labels y; everything but n comes from declarations.
+
+        groups: the ids of the rows, given exactly where `persons` is declared; n is then the declared number of persons.
+        """
         _arguments.check_declared(self)
+        check_persons(self, groups)
         column, classes = declared_classes(self)
         loss_of, outputs = self._loss(len(classes))
         scores = Scores(outputs)
-        read = attempt(self._read, X, y, column, scores, partial(self._counted, column))
-        del X, y  # an error raised from here on keeps no rows in its traceback
+        read = attempt(self._read, X, y, groups, column, scores, partial(self._counted, column))
+        del X, y, groups  # an error raised from here on keeps no rows in its traceback
         data, recipe = read.get()
         self._release(data, recipe, loss_of, scores)
         self.classes_ = classes
@@ -48,9 +53,13 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         levels = column.levels or ()
         if self.random_state is not None and (count := distinct_labels(column, labels)) > len(levels):
             head = "Only binary classification is supported. " if len(levels) == 2 else ""
+            # All labels may differ, and then their number is that of the rows, which is private where persons are declared.
+            many = f"{count} different labels and classes declares {len(levels)}"
+            if declared_persons(self) is not None:
+                many = f"more labels than the {len(levels)} that classes declares"
             raise ArgumentError(
-                f"{head}y has {count} different labels and classes declares {len(levels)}. (Only a fit with "
-                "random_state, which is not private, looks at this: without it such labels count as the first class.)"
+                f"{head}y has {many}. (Only a fit with random_state, which is not private, looks at this: without it such labels "
+                "count as the first class.)"
             )
         return labels
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.schema import Persons
 from sfumato.schema.columns import Column
 
 # Where an estimator keeps the facts during one fit. It is no parameter: a clone, or a later fit by itself, does not have it.
@@ -21,12 +22,14 @@ class EncodedRows:
         to it, so that its promise does not rest on this number being right.
     names: the names of the columns, if they have any. target: the declared column of the labels, if there is one.
     digest: of every declaration behind the coding; a ledger refuses a repeated request under another one.
+    persons: whose rows they are, where the schema of a step declares that one person may have several.
     """
 
     norm: float | None
     names: tuple[str, ...] | None
     target: Column | None
     digest: str
+    persons: Persons | None = None
 
 
 @contextmanager

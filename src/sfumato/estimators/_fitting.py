@@ -14,11 +14,13 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 
 from sfumato import _validate
 from sfumato.dataset import Dataset
-from sfumato.errors import ArgumentError
+from sfumato.errors import ArgumentError, CalibrationError, MechanismRefused
 from sfumato.estimators import _arguments
 from sfumato.estimators._encoded import encoded_rows
+from sfumato.estimators._persons import averages, check_width, declared_persons
 from sfumato.estimators._rows import Recipe, declared_width
-from sfumato.estimators._tables import read_features, read_labels
+from sfumato.estimators._tables import read_features, read_groups, read_labels
+from sfumato.mechanisms.plan import Plan
 from sfumato.models import priors
 from sfumato.models.building import RANGES
 from sfumato.models.gibbs import Gibbs
@@ -62,6 +64,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     fit_intercept: bool = True
     rows: str = "clip"
     prior: Any = None
+    persons: Any = None
     ledger: Any = None
     ledger_name: str | None = None
     request_id: str | None = None
@@ -69,39 +72,32 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     robust: bool = False
 
     def _read(
-        self, X: Any, y: Any, column: Column, scores: Scores, prepare: Callable[[Any], Any]
+        self, X: Any, y: Any, groups: Any, column: Column, scores: Scores, prepare: Callable[[Any], Any]
     ) -> tuple[Dataset, Recipe]:
         """Check the structure of the features and labels; read them under the schema made of the declarations.
 
-        Called through `attempt`, because the frames of this function hold rows.
+        Called through `attempt`, because the frames of this function hold rows. With persons the number of rows is private.
         """
+        persons = declared_persons(self)
+        private, width = persons is not None, declared_width(self.bounds)
         if y is None:
             raise ArgumentError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        features = read_features(self, X, reset=True, width=declared_width(self.bounds))
-        labels = read_labels(y)
-        same_length({"X": int(features.shape[0]), "y": len(labels)})
+        if private:
+            check_width(X, width)
+        features = read_features(self, X, True, width, private)
+        labels = read_labels(y, private)
+        same_length({"X": int(features.shape[0]), "y": len(labels)}, private)
         recipe = Recipe.of(self, features.shape[1])
         coded = encoded_rows(self)
         names = getattr(self, "feature_names_in_", None if coded is None else coded.names)
         name = _named(self.ledger_name or "data", recipe, scores, "" if coded is None else coded.digest)
-        schema = recipe.schema(column, name, names, scores.offset, scores.factor)
-        return Dataset.from_arrays(recipe.prepare(features), prepare(labels), schema=schema), recipe
+        schema = recipe.schema(column, name, names, scores.offset, scores.factor, persons)
+        ids = read_groups(groups) if private else None
+        return Dataset.from_arrays(recipe.prepare(features), prepare(labels), schema=schema, groups=ids), recipe
 
     def _release(self, data: Dataset, recipe: Recipe, loss: Callable[[float], Loss], scores: Scores) -> None:
         """Plan from the declarations and the number of records, publish, and store the release in public attributes."""
-        model = self._model(loss(recipe.radius), recipe, scores)
-        # The noisy gradients are part of the price either way; intervals are computed from them.
-        keep = ("transcript",) if (model.dimension or 0) <= _KEPT else ()
-        if self.robust:
-            keep = (*keep, "scores")
-        chosen = plan(
-            model,
-            data.n,
-            float(self.epsilon),
-            _validate.positive("delta", self.delta),
-            goal="estimate",
-            keep=keep,
-        )
+        chosen = self._planned(self._model(loss(recipe.radius), recipe, scores), data)
         self.release_ = publish(
             chosen,
             data,
@@ -123,6 +119,25 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         coefficients, intercepts = recipe.to_user(parameter)
         self.coef_: Array = coefficients * scores.factor
         self.intercept_: Any = intercepts * scores.factor + scores.offset
+
+    def _planned(self, model: Gibbs, data: Dataset) -> Plan:
+        """The plan for the records of a data set: its persons, where they are declared, however many rows they have."""
+        # The noisy gradients are part of the price either way; intervals are computed from them.
+        keep = ("transcript",) if (model.dimension or 0) <= _KEPT else ()
+
+        def at(*kept: str) -> Plan:
+            price = float(self.epsilon), _validate.positive("delta", self.delta)
+            return plan(model, data.n, *price, goal="estimate", keep=kept, persons=data.schema.persons)
+
+        if self.robust:
+            return at(*keep, "scores")
+        if averages(data.schema.persons):
+            # Rows of one person are alike. The matrix of the persons' own scores makes intervals that assume nothing of this.
+            try:
+                return at(*keep, "scores")
+            except (MechanismRefused, CalibrationError):  # the plain path, which many classes take, has no scores
+                pass
+        return at(*keep)
 
     def _model(self, loss: Loss, recipe: Recipe, scores: Scores) -> Gibbs:
         dimension = scores.outputs * recipe.size

@@ -79,14 +79,15 @@ def _stateless(step: Any, norm: float | None) -> float:
     return math.inf
 
 
+def schemas(step: Any) -> list[Schema]:
+    """The schemas of all public steps."""
+    given = (getattr(each, "schema", None) for each in leaves(step))
+    return [schema for schema in given if isinstance(schema, Schema)]
+
+
 def targets(step: Any) -> list[Column]:
     """The declared targets of the schemas of all public steps."""
-    declared: list[Column] = []
-    for each in leaves(step):
-        schema = getattr(each, "schema", None)
-        if isinstance(schema, Schema) and schema.target is not None:
-            declared.append(schema.columns[schema.target])
-    return declared
+    return [schema.columns[schema.target] for schema in schemas(step) if schema.target is not None]
 
 
 def digest(step: Any) -> str:

@@ -124,7 +124,9 @@ class PublicTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         import narwhals as nw
 
         width = self._width() if reset else self.n_features_in_
+        schema = getattr(self, "schema", None)
         table = open_cells(X, width)
+        check_size(table.shape, getattr(schema, "persons", None) is not None)
         frame = X if nw.dependencies.is_into_dataframe(X) else table
         try:
             validate_data(self, frame, reset=reset, skip_check_array=True)
@@ -187,8 +189,6 @@ def open_cells(X: Any, width: int | None) -> Table:
 
 
 def _frame(series: list[Any], count: int) -> Table:
-    check_size((count, len(series)))
-
     def cells(place: int, column: Column) -> Cells:
         length, read = open_column(f"X[{place}]", column, series[place])
         return read(0, length)
@@ -197,7 +197,6 @@ def _frame(series: list[Any], count: int) -> Table:
 
 
 def _matrix(rows: NDArray[Any]) -> Table:
-    check_size(rows.shape)
     check_dtype("X", _CELL, rows.dtype)
     return Table((rows.shape[0], rows.shape[1]), lambda place, column: numpy_cells(rows[:, place]))
 
@@ -206,9 +205,8 @@ def _listed(rows: Sequence[object], width: int | None) -> Table:
     wide = width or common_width(rows)
     if wide is None and len(rows) > 0:
         raise not_two_dimensions(1)
-    check_size((len(rows), wide or 0))
     tally = Tally()
-    columns = list(zip(*(whole_row(row, wide or 0, tally) for row in rows), strict=True))
+    columns = list(zip(*(whole_row(row, wide or 0, tally) for row in rows), strict=True)) or [()] * (wide or 0)
     return Table((len(rows), wide or 0), lambda place, column: columns[place])
 
 

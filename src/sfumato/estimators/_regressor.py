@@ -12,6 +12,7 @@ from sklearn.base import RegressorMixin  # type: ignore[import-untyped]
 
 from sfumato.estimators import _arguments
 from sfumato.estimators._fitting import PrivateLinear, Scores
+from sfumato.estimators._persons import check_persons
 from sfumato.models.losses import Loss
 from sfumato.schema import Number
 from sfumato.schema.encoding import encode
@@ -56,14 +57,18 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
 
     bounds_y: Any = None
 
-    def fit(self, X: Any, y: Any) -> Any:
-        """Publish a linear regression of X (rows, features) on y; everything but n comes from declarations."""
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Any:
+        """Publish a linear regression of X (rows, features) on y; everything but n comes from declarations.
+
+        groups: the ids of the rows, given exactly where `persons` is declared; n is then the declared number of persons.
+        """
         _arguments.check_declared(self)
+        check_persons(self, groups)
         bounds = _arguments.label_bounds(self)
         labels = self._labels(bounds)
         loss_of = self._loss(labels)
-        read = attempt(self._read, X, y, labels.column(), labels.scores, labels.scaled)
-        del X, y  # an error raised from here on keeps no rows in its traceback
+        read = attempt(self._read, X, y, groups, labels.column(), labels.scores, labels.scaled)
+        del X, y, groups  # an error raised from here on keeps no rows in its traceback
         data, recipe = read.get()
         self._release(data, recipe, loss_of, labels.scores)
         self.coef_ = self.coef_[0]

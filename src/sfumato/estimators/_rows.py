@@ -19,7 +19,7 @@ from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.estimators._encoded import encoded_norm
 from sfumato.models.losses import radius_with_intercept
-from sfumato.schema import Schema
+from sfumato.schema import Persons, Schema
 from sfumato.schema.columns import Column
 from sfumato.schema.norms import bound_rows, bound_sparse_rows
 from sfumato.schema.read_arrays import sparse_rows
@@ -103,14 +103,30 @@ class Recipe:
         """The constant feature that the model appends; 0 where the rows already have it."""
         return 0.0 if self.appended else self.constant
 
-    def schema(self, target: Column, name: str, names: Any = None, shift: float = 0.0, factor: float = 1.0) -> Schema:
+    def schema(
+        self,
+        target: Column,
+        name: str,
+        names: Any = None,
+        shift: float = 0.0,
+        factor: float = 1.0,
+        persons: Persons | None = None,
+    ) -> Schema:
         """The schema of the model's rows: a score s of the model means shift + factor s in the user's units."""
         width = self.width + (1 if self.appended else 0)
         more = ("constant",) if self.appended else ()
         known = _told_apart(usable_names(names, self.width), (INTERCEPT, *more))
         centre, span = (*self.centre.tolist(), *(0.0 for _ in more)), (*self.span.tolist(), *(1.0 for _ in more))
         units = VectorUnits((*known, *more), centre, span, shift, factor)
-        return Schema.vector(width, data_norm=self.data_norm, target=target, name=name, rows=self.rows, units=units)
+        return Schema.vector(
+            width,
+            data_norm=self.data_norm,
+            target=target,
+            name=name,
+            rows=self.rows,
+            units=units,
+            persons=persons,
+        )
 
     def prepare(self, matrix: Any) -> Any:
         """Return the rows for a data set, scaled when they are read: the matrix is never held twice."""

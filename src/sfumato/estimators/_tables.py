@@ -32,11 +32,11 @@ _CELL = Number(-1, 1)
 _ANY = Date("1970-01-01", "1970-01-02")
 
 
-def read_features(estimator: Any, X: Any, reset: bool, width: int | None = None) -> Any:
+def read_features(estimator: Any, X: Any, reset: bool, width: int | None = None, private: bool = False) -> Any:
     """Return X as `Entries` or as a CSR matrix; names and number of features are kept (`reset`) or compared.
 
     A list has `width` features if that is declared, else as many as most of its rows. Rows of another length count as rows of
-    missing cells in a fit, and are refused in a prediction (reset=False), whose rows are public.
+    missing cells in a fit, and are refused in a prediction (reset=False), whose rows are public. `private`: the number of rows is.
     """
     import narwhals as nw
     from scipy.sparse import issparse
@@ -48,7 +48,7 @@ def read_features(estimator: Any, X: Any, reset: bool, width: int | None = None)
         features = _open_sparse(X)
     else:
         features, rows = _open_dense(plain("X", X), width)
-    check_size(features.shape)
+    check_size(features.shape, private)
     try:
         validate_data(estimator, X if is_frame else features, reset=reset, skip_check_array=True)
     except (TypeError, ValueError) as error:  # about names and the number of features, which are public
@@ -60,8 +60,12 @@ def read_features(estimator: Any, X: Any, reset: bool, width: int | None = None)
     raise ArgumentError(fault)
 
 
-def check_size(shape: tuple[int, ...]) -> None:
-    """Refuse a table without rows or without columns."""
+def check_size(shape: tuple[int, ...], private: bool = False) -> None:
+    """Refuse a table without rows or without columns; without columns alone where the number of rows is `private`."""
+    if private and shape[1] > 0:
+        return
+    if private:
+        raise ArgumentError("X must have at least one column; it has none.")
     if min(shape) < 1:
         what = "sample" if shape[0] < 1 else "feature"
         raise ArgumentError(
@@ -161,8 +165,11 @@ def _check_rows(rows: Sequence[object], width: int) -> None:
             raise ArgumentError(f"every row of X must have {width} cells to be predicted; row {place} does not.")
 
 
-def read_labels(y: Any) -> Any:
-    """Return y as a list, a one-dimensional array, an Arrow array or a series; a table of one column gives its series."""
+def read_labels(y: Any, private: bool = False) -> Any:
+    """Return y as a list, a one-dimensional array, an Arrow array or a series; a table of one column gives its series.
+
+    No error shows the number of rows where it is `private`.
+    """
     import narwhals as nw
 
     if nw.dependencies.is_into_series(y):
@@ -170,7 +177,7 @@ def read_labels(y: Any) -> Any:
     if nw.dependencies.is_into_dataframe(y):
         frame = nw.from_native(y, eager_only=True)
         if frame.shape[1] != 1:
-            raise _not_one_dimension(tuple(frame.shape))
+            raise _not_one_dimension(tuple(frame.shape), private)
         _warn_column()
         return frame[:, 0].to_native()
     if hasattr(y, "__arrow_c_array__"):
@@ -184,8 +191,22 @@ def read_labels(y: Any) -> Any:
                 _warn_column()
             return labels.reshape(-1)
         if labels.ndim != 1:
-            raise _not_one_dimension(labels.shape)
+            raise _not_one_dimension(labels.shape, private)
     return labels
+
+
+def read_groups(groups: Any) -> Any:
+    """Return the ids of the rows as a list, a one-dimensional array, an Arrow array or a series."""
+    import narwhals as nw
+
+    if nw.dependencies.is_into_series(groups) or hasattr(groups, "__arrow_c_array__"):
+        return groups
+    ids = plain("groups", groups)
+    if isinstance(ids, np.ndarray) and ids.ndim != 1:
+        raise ArgumentError(
+            f'groups must have one dimension, an id for each row, such as table["patient"]; got {ids.ndim} dimensions.'
+        )
+    return ids
 
 
 def _warn_column() -> None:
@@ -197,8 +218,9 @@ def _warn_column() -> None:
     )
 
 
-def _not_one_dimension(shape: tuple[int, ...]) -> ArgumentError:
-    return ArgumentError(f"y should be a 1d array, got an array of shape {shape} instead.")
+def _not_one_dimension(shape: tuple[int, ...], private: bool) -> ArgumentError:
+    given = f"{len(shape)} dimensions" if private else f"shape {shape}"
+    return ArgumentError(f"y should be a 1d array, got an array of {given} instead.")
 
 
 def distinct_labels(column: Column, labels: Any) -> int:

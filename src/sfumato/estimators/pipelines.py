@@ -15,6 +15,8 @@ from sfumato.estimators import _refusals, _steps
 from sfumato.estimators._encoded import EncodedRows, handed_to
 from sfumato.estimators._fitting import PrivateLinear
 from sfumato.estimators._norms import digest, leaves, norm_after, targets
+from sfumato.estimators._passing import emptied, passed_on, persons_behind
+from sfumato.estimators._persons import check_width
 from sfumato.estimators._tables import plain_columns
 from sfumato.estimators.huber_regressor import PrivateHuberRegressor
 from sfumato.estimators.linear_regression import PrivateLinearRegression
@@ -39,26 +41,31 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]
     """A pipeline of public steps, usually with a private estimator as the last; `sf.make_pipeline` makes it.
 
     Every `fit` checks the steps again, because `set_params` may have exchanged one. An estimator that declares neither data_norm
-    nor bounds takes the norm of its rows from the public steps, and `classes` or `bounds_y` from the target of their schema;
-    the names of the steps' columns are those of its coefficients.
+    nor bounds takes the norm of its rows from the public steps, and `classes` or `bounds_y` from the target of their schema, and
+    `persons` too; the names of the steps' columns are those of its coefficients.
     """
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Any:
         """Check the steps, code the rows, and publish the estimator's fit."""
         check_pipeline(self)
-        _check_rows(self, X, params)
         final = self.steps[-1][1]
         if not isinstance(final, PrivateLinear):
+            _check_rows(self, X, params)
             super().fit(plain_columns(X), y)
             return self
+        held = {"y": y, **passed_on(self, params)}
+        persons = persons_behind(self) if final.persons is None else final.persons
+        _check_rows(self, X, {}, persons is not None)
         head = self[:-1] if len(self.steps) > 1 else None
-        coded = attempt(_coded, head, X)
+        coded = attempt(_coded, head, X, persons is not None)
         if coded.error is not None:
+            held.clear()
             coded = attempt(_fail_alike, head, _invented(X), coded.error)
-        del X  # an error raised from here on keeps no rows in its traceback
-        rows = coded.get()
+        del X, y, params  # an error raised from here on keeps no rows in its traceback
+        held["X"] = coded.get()
+        del coded
         with handed_to(final, _facts(head)):
-            final.fit(rows, y)
+            final.fit(**emptied(held))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
@@ -125,6 +132,11 @@ def _faults(pipe: Any) -> list[str]:
             f"step {name!r} ({type(last).__name__}): columns reach it as they are, so it needs data_norm or bounds for them. Code "
             "them with sf.PublicScaler(schema), or declare one of the two."
         )
+    if private and type(pipe) is Pipeline and last.persons is None and persons_behind(pipe) is not None:
+        faults.append(
+            f"step {name!r} ({type(last).__name__}): the schema of a step declares persons, and a bare Pipeline does not hand them "
+            "on. Use sf.make_pipeline, or declare persons=schema.persons in the estimator too."
+        )
     if not private and not is_step:
         faults.append(f"step {name!r} ({type(last).__name__}): {_last(last)}")
     return faults
@@ -142,8 +154,11 @@ def _last(last: Any) -> str:
     return f"it is fitted to the rows without noise. Use a private estimator: {names}."
 
 
-def _check_rows(pipe: Pipeline, X: Any, params: dict[str, Any]) -> None:
-    """Refuse parameters of a fit, and a list or sparse matrix that a step other than a public one would read first."""
+def _check_rows(pipe: Pipeline, X: Any, params: dict[str, Any], persons: bool = False) -> None:
+    """Refuse parameters of a fit, and a list or sparse matrix that a step other than a public one would read first.
+
+    persons: whether one person may have several rows.
+    """
     from scipy.sparse import issparse
 
     if params:
@@ -154,6 +169,8 @@ def _check_rows(pipe: Pipeline, X: Any, params: dict[str, Any]) -> None:
             f"X must be a dense array or a data frame where the first step is a {type(first).__name__}: what scikit-learn makes of "
             "a list or a sparse matrix, its shape or type, depends on single records."
         )
+    if persons and isinstance(first, _steps.PUBLIC):
+        check_width(X, first._width())
     before = [each for each in pipe.steps if not isinstance(each[1], PrivateLinear)]
     written = [get_config()["transform_output"], *(_output(each) for each in (*leaves(pipe), *dict(before).values()))]
     if "polars" in written and _steps.in_order(before, "", raw=True)[1]:
@@ -168,8 +185,13 @@ def _output(step: Any) -> str:
     return str(getattr(step, "_sklearn_output_config", {}).get("transform", ""))
 
 
-def _coded(head: Pipeline | None, X: Any) -> Any:
-    return X if head is None else head.fit_transform(plain_columns(X))
+def _coded(head: Pipeline | None, X: Any, private: bool) -> Any:
+    """The rows behind the public steps. Where the number of rows is private, none is no error: an invented row is coded instead."""
+    if head is None:
+        return X
+    if private and tuple(getattr(X, "shape", ()))[:1] == (0,):
+        return head.fit_transform(plain_columns(_invented(X)))[:0]
+    return head.fit_transform(plain_columns(X))
 
 
 def _invented(X: Any) -> Any:
@@ -207,4 +229,4 @@ def _facts(head: Pipeline | None) -> EncodedRows:
         names = tuple(map(str, head.get_feature_names_out()))
     except (AttributeError, ValueError):  # a column that passes through an array has no name
         names = None
-    return EncodedRows(norm_after(head, None), names, target, digest(head))
+    return EncodedRows(norm_after(head, None), names, target, digest(head), persons_behind(head))

@@ -21,6 +21,7 @@ from sfumato.ledger.units import SMALLEST, UNITS, ceiling_of, check_amount, floa
 from sfumato.privacy.curves import Curve, Gaussian
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.metric import Metric
+from sfumato.privacy.neighbours import REPLACE_ONE, REPLACE_PERSON
 
 # The other values of `trust`, "assumes converged" and "not private", are no proved guarantee, which the filter requires.
 CHARGEABLE = ("proved", "proved with slack")
@@ -116,18 +117,36 @@ class Account:
         for what, own, other in (
             ("adjacency", self.terms.adjacency, guarantee.adjacency),
             ("unit", self.terms.unit, guarantee.unit),
+            ("id column", self.terms.id_column or "", guarantee.id_column),
         ):
             if own != other:
-                raise ChargeRefused(
-                    f"{what} must be {own!r}, as {self.name!r} was registered; got {other!r}. "
-                    "Say the same in the schema (unit, or --unit when registering): a second name for the same people would be a "
-                    "second promise."
-                )
+                raise ChargeRefused(self._other_neighbours(what, own, other, guarantee))
         if _vacuous(guarantee.curve):
             raise ChargeRefused(
                 f"{guarantee.curve!r} is vacuous: its delta is 1 at every epsilon up to 100. It protects nobody and cannot be "
                 "charged."
             )
+
+    def _other_neighbours(self, what: str, own: str, other: str, guarantee: Guarantee) -> str:
+        """The refusal of a guarantee for other neighbours than the registered ones, with what to do."""
+        must = f"{what} must be {own!r}, as {self.name!r} was registered; got {other!r}."
+        if (own, other) == (REPLACE_ONE, REPLACE_PERSON):
+            unit, rows = guarantee.unit, guarantee.rows
+            return (
+                f"{self.name!r} was registered for single rows, and one {unit} of this schema may have several {rows}: {must} "
+                f"Register a name for every {unit} with all of their {rows}, with --unit {unit!r} --persons "
+                f"{guarantee.id_column!r} (unit= and id_column= in Python), and charge that; what was charged to {self.name!r} is "
+                "no part of its promise."
+            )
+        if (own, other) == (REPLACE_PERSON, REPLACE_ONE):
+            return (
+                f"{self.name!r} was registered for every {self.terms.unit} with all of their rows: {must} Declare [persons] in the "
+                f"schema, with id = {self.terms.id_column!r} (persons=schema.persons in a plan)."
+            )
+        return (
+            f"{must} Say the same in the schema (unit and persons, or --unit and --persons when registering): a second name for "
+            "the same people would be a second promise, and a promise about rows is none about persons."
+        )
 
     # --- the filter ---------------------------------------------------------------------------------------------------
 

@@ -76,17 +76,18 @@ class Ledger(Shown):
         adjacency: str = "replace-one",
         unit: str = "row",
         tv: float = 0.0,
+        id_column: str | None = None,
     ) -> None:
         """Promise (epsilon, delta) to every `unit` of the data set called `name`; fixed for ever.
 
         All that is ever charged to `name` is (epsilon, delta)-differentially private together, however adaptively it was
         chosen. `currency` is "gdp", "zcdp" or "renyi" (with one `order`); `slack` is the share of delta set aside for curves
         without a mu of their own (gdp alone), `tv` the summed total-variation distance allowed to inexact samplers, paid
-        out of delta. The same terms again do nothing; other terms are an error. Names are trimmed and compared in
-        Unicode's composed form.
+        out of delta. `id_column` is that of the schema's persons, who are promised this with all of their rows (adjacency
+        "replace-person"). The same terms again do nothing; other terms are an error. Names are compared in Unicode's NFC.
         """
         name = label("name", name)
-        terms = Terms(epsilon, delta, currency, slack, order, adjacency, unit, tv)
+        terms = Terms(epsilon, delta, currency, slack, order, adjacency, unit, tv, id_column)
         content = {"terms": terms.to_json(), "cap": cap_of(terms)}
 
         def act(_: Transaction, chain: Chain) -> tuple[None, Row | None]:

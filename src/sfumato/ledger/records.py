@@ -189,6 +189,8 @@ class Report:
             trust="proved with slack" if any(g.trust != "proved" for g in charged) else "proved",
             draws=sum(guarantee.draws for guarantee in charged),
             slack=min(1.0, math.fsum(guarantee.slack for guarantee in charged)),
+            id_column=charged[0].id_column,
+            rows=charged[0].rows,
         )
         # The epsilon is read off at the registered delta, so that it can be compared with the promise.
         return cls(spent.name, whole, whole.epsilon(spent.delta), spent.delta, spent)

@@ -17,10 +17,11 @@ from typing import Any
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.ledger.units import float_below
+from sfumato.privacy.neighbours import REPLACE_ENTRY, REPLACE_ONE, REPLACE_PERSON, replaced
 
 # The keys of `currency.BY_NAME`, and the neighbours that a ledger can count.
 CURRENCIES = ("gdp", "zcdp", "renyi")
-ADJACENCIES = ("replace-one", "replace-entry")
+ADJACENCIES = (REPLACE_ONE, REPLACE_ENTRY, REPLACE_PERSON)
 # Printable by Python's rule and yet invisible: the grapheme joiner, fillers and variation selectors.
 _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 # A charge without a mu of its own takes one of this many equal parts of the reveal probability.
@@ -29,7 +30,10 @@ PARTS = 64
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of one registration; fixed for ever."""
+    """The terms of one registration; fixed for ever.
+
+    `id_column` says by which column persons are known, where a person may have several rows ("replace-person").
+    """
 
     epsilon: float
     delta: float
@@ -39,6 +43,7 @@ class Terms:
     adjacency: str = "replace-one"
     unit: str = "row"
     tv: float = 0.0
+    id_column: str | None = None
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -47,6 +52,15 @@ class Terms:
         _validate.one_of("currency", self.currency, CURRENCIES)
         _validate.one_of("adjacency", self.adjacency, ADJACENCIES)
         label("unit", self.unit)
+        if self.id_column is not None and self.adjacency == REPLACE_ONE:
+            set_(self, "adjacency", REPLACE_PERSON)
+        if (self.adjacency == REPLACE_PERSON) != (self.id_column is not None):
+            raise ArgumentError(
+                "id_column must be given exactly when the adjacency is 'replace-person': the column that says whose row it is; "
+                f"got {self.id_column!r} with adjacency {self.adjacency!r}."
+            )
+        if self.id_column is not None:
+            label("id_column", self.id_column)
         slack = _validate.non_negative("slack", self.slack)
         if slack >= 1:
             raise ArgumentError(f"slack must be less than 1: it is the share of delta set aside; got {slack!r}.")
@@ -91,7 +105,9 @@ class Terms:
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain document of these terms."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        document = {f.name: getattr(self, f.name) for f in fields(self)}
+        # Registrations without persons are written as they always were: the ledger's chain holds their bytes.
+        return document if self.id_column is not None else {k: v for k, v in document.items() if k != "id_column"}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Terms:
@@ -101,8 +117,9 @@ class Terms:
     def __str__(self) -> str:
         order = f" at order {self.order:g}" if self.order is not None else ""
         tv = f", total-variation allowance {self.tv:g}" if self.tv else ""
-        who = f"one {self.unit} replaced" if self.adjacency == "replace-one" else f"one entry of a {self.unit} replaced"
-        return f"({self.epsilon:g}, {self.delta:g}) in {self.currency}{order}{tv}; neighbours: {who}, n public"
+        who = replaced(self.adjacency, self.unit)
+        by = f" (persons by {self.id_column})" if self.id_column is not None else ""
+        return f"({self.epsilon:g}, {self.delta:g}) in {self.currency}{order}{tv}; neighbours: {who}{by}, n public"
 
 
 def label(what: str, value: object) -> str:

@@ -19,6 +19,8 @@ from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.expectations import divergence
 from sfumato.procedures.protocol import Procedure, Task
+from sfumato.schema.persons import PersonTerms
+from sfumato.schema.weight import Weight
 
 # In the order in which "auto" tries them for a Gibbs model; each name is one file, or a module from outside.
 TABLE: dict[str, Any] = {
@@ -48,7 +50,13 @@ def named(name: str) -> Mechanism:
 
 
 def serving(
-    name: str, model: FamilyOrGibbs, goal: str, trust: str, keep: tuple[str, ...] = ()
+    name: str,
+    model: FamilyOrGibbs,
+    goal: str,
+    trust: str,
+    keep: tuple[str, ...] = (),
+    persons: PersonTerms | None = None,
+    weight: Weight | None = None,
 ) -> Procedure[Any, Any] | str:
     """The procedure that draws this model for this mechanism, or the reason why none does."""
     mechanism = named(name)
@@ -61,10 +69,10 @@ def serving(
     reason = mechanism.refuses(model, goal, trust)
     if reason is not None and goal == model.goal == "estimate":
         # The model has no other goal: that it has no posterior says more than "use goal='draws'".
-        offers = [procedures.offered(each, model, keep) for each in candidates]
+        offers = [procedures.offered(each, model, keep, persons, weight) for each in candidates]
         reason = next((said for procedure, said in offers if said and procedures.fits(procedure, model)), reason)
     for each in candidates if reason is None else ():
-        procedure, refused = procedures.offered(each, model, keep)
+        procedure, refused = procedures.offered(each, model, keep, persons, weight)
         if refused is None:
             return procedure
         # Report the reason of the last procedure that takes models of this kind: the earlier ones are special cases.
@@ -76,8 +84,9 @@ def task_of(plan: Plan) -> tuple[Procedure[Any, Any], Task[Any, Any]]:
     """Procedure and task of a plan, after its guarantee was compared with the price of its own numbers, computed anew."""
     task, said = plan.task, plan.guarantee
     procedure, price = repriced(plan.mechanism, plan.procedure, plan.goal, task)
-    terms = (said.curve, said.slack, said.draws, said.adjacency, said.trust)
-    if (price.curve, price.slack, price.draws, price.adjacency, price.trust) != terms:
+    terms = (said.curve, said.slack, said.draws, said.adjacency, said.id_column, said.rows, said.trust)
+    again = (price.curve, price.slack, price.draws, price.adjacency, price.id_column, price.rows, price.trust)
+    if again != terms:
         raise PublishError(
             "the plan's guarantee is not what its parameters cost: it was changed after planning. Plan again."
         )
@@ -87,7 +96,7 @@ def task_of(plan: Plan) -> tuple[Procedure[Any, Any], Task[Any, Any]]:
 def repriced(mechanism: str, procedure: str, goal: str, task: Task[Any, Any]) -> tuple[Procedure[Any, Any], Guarantee]:
     """The procedure of a recorded task, if the mechanism would draw its model by this one, and its price computed anew."""
     trust = CONVERGED if procedure == _REFERENCE else PROVED
-    chosen = serving(mechanism, task.model, goal, trust, task.keep)
+    chosen = serving(mechanism, task.model, goal, trust, task.keep, task.persons, task.weight)
     if isinstance(chosen, str):
         raise MechanismRefused(_refused(mechanism, task.model, goal, chosen))
     if procedure != chosen.NAME:
@@ -98,7 +107,13 @@ def repriced(mechanism: str, procedure: str, goal: str, task: Task[Any, Any]) ->
         numbers = chosen.Parameters.from_json(task.parameters.to_json())
         if task.model.summed == LOSSES and (getattr(numbers, "strength", None) is None) == named(mechanism).STRENGTH:
             raise FormatError(f"plans of {mechanism!r} record a strength exactly if they stand for exact draws.")
-        return chosen, chosen.price(task.model, task.n, task.draws, numbers)
+        averaged = None if task.persons is None else task.persons.most
+        if getattr(numbers, "most", averaged) != averaged:
+            raise FormatError("the plan's numbers and its persons disagree on how many rows of a person are averaged.")
+        price = chosen.price(task.model, task.n, task.draws, numbers)
+        if task.persons is None and task.weight is None:
+            return chosen, price
+        return chosen, procedures.for_contributions(price, task.persons, task.weight, task.n)
     except (ArithmeticError, TypeError) as error:
         raise FormatError(f"the numbers of the plan cannot be priced: {error}.") from error
 
@@ -114,7 +129,7 @@ def plan_with(name: str, request: Request[Any]) -> Plan:
             able = " or ".join(each for each in TABLE if named(each).MAY_ASSUME)
             raise MechanismRefused(f"'auto' takes proved mechanisms only; name one: {able}.")
         return _best(request)
-    procedure = serving(name, request.model, request.goal, request.trust, request.keep)
+    procedure = serving(name, request.model, request.goal, request.trust, request.keep, request.persons, request.weight)
     if isinstance(procedure, str):
         raise MechanismRefused(_refused(name, request.model, request.goal, procedure))
     plan = named(name).plan(request, procedure)
@@ -137,7 +152,7 @@ def _best(request: Request[Any]) -> Plan:
     reasons: dict[str, str] = {}
     missed: list[CalibrationError] = []
     for name in TABLE:
-        reason = serving(name, model, goal, PROVED, request.keep)
+        reason = serving(name, model, goal, PROVED, request.keep, request.persons, request.weight)
         if not isinstance(reason, str):
             try:
                 if name != "langevin-path" or "shaped-path" not in reasons:
@@ -178,7 +193,7 @@ def _closest(request: Request[Family]) -> Plan:
     candidates: list[tuple[float, Plan]] = []
     # Noisy totals need no search; a mechanism that is searched is skipped where it cannot come closer.
     for name in ("exact", "noisy-statistics", "diffused", "concentrated", "exponential"):
-        if isinstance(serving(name, model, goal, PROVED), str):
+        if isinstance(serving(name, model, goal, PROVED, (), request.persons, request.weight), str):
             continue
         try:
             if candidates and _too_far(name, request, target, min(gap for gap, _ in candidates)):
@@ -211,7 +226,7 @@ def _too_far(name: str, request: Request[Family], target: Target, best: float) -
     """
     what = _SEARCHED.get(name)
     if what is not None:
-        return stays_farther(request.model, request.n, request.draws, target, what, best)
+        return stays_farther(request.model, request.n, request.draws, target, what, best, request.most)
     if name != "exponential" or request.draws == 1:
         return False
     return divergence_of(request.model, plan_with(name, replace(request, draws=1))) > best

@@ -11,11 +11,14 @@ from sfumato._shown import Shown
 from sfumato.calibrate import Target
 from sfumato.models.clipping import clipping_of
 from sfumato.models.reading import FamilyOrGibbs
+from sfumato.models.whose_rows import a_record, by_weight, whose_rows
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.plain_numbers import made_by
 from sfumato.procedures.protocol import Parameters, Task
 from sfumato.queries import learned_notes, plan_notes, regression_notes
+from sfumato.schema.persons import PersonTerms
+from sfumato.schema.weight import Weight
 
 GOALS = ("draws", "estimate")
 # Version 1 named no procedure and held the words of the expectation.
@@ -45,6 +48,8 @@ class Plan(Shown):
     cost: Cost
     target: Target | None = None
     note: str = field(default="", compare=False)
+    persons: PersonTerms | None = None
+    weight: Weight | None = None
 
     def __getitem__(self, name: str) -> float | int:
         return dict(self.parameters)[name]
@@ -52,7 +57,7 @@ class Plan(Shown):
     @property
     def task(self) -> Task[Any, Any]:
         """The arguments of the procedure."""
-        return Task(self.model, self.n, self.draws, self.parameters, self.keep)
+        return Task(self.model, self.n, self.draws, self.parameters, self.keep, self.persons, self.weight)
 
     def to_json(self) -> dict[str, Any]:
         """Return a versioned document of the whole plan."""
@@ -75,6 +80,8 @@ class Plan(Shown):
             "cost": self.cost.to_json(),
             "guarantee": self.guarantee.to_json(),
             "target": target,
+            **({} if self.persons is None else {"persons": self.persons.to_json()}),
+            **({} if self.weight is None else {"weight": self.weight.to_json()}),
         }
 
     def recorded(self) -> tuple[dict[str, Any], str]:
@@ -108,7 +115,7 @@ class Plan(Shown):
             hint = "; sf.expected_widths(plan, schema) has the half-width of each coefficient"
         rows = [
             ("model", str(self.model)),
-            ("records", f"{self.n:,} (public)"),
+            ("records", f"{self.n:,} (public)" + ("" if self.persons is None else f": {a_record(self.persons)}")),
             ("mechanism", made_by(self.mechanism, self.procedure, dict(self.parameters), numbers)),
             ("release", f"{made}{free}"),
             ("target", str(self.target) if self.target else "none (the price is what it is)"),
@@ -123,6 +130,13 @@ class Plan(Shown):
         rows[7:7] = learned_notes.notes(self.model, self.n, self.parameters, self.guarantee.curve.mu)
         if self.note:
             rows.insert(3, ("note", self.note))
+        if self.weight is not None:
+            expected = (
+                "What is expected below is for records of the largest weight; smaller ones count less beside the noise."
+            )
+            rows.insert(1, ("weights", f"{by_weight(self.weight)} {expected}"))
+        if self.persons is not None:
+            rows.insert(1, ("persons", whose_rows(self.model, self.persons)))
         if clipping := clipping_of(self.model):
             rows.insert(1, ("clipping", clipping))
         return rows

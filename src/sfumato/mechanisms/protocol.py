@@ -12,7 +12,10 @@ from sfumato.mechanisms.plan import Plan
 from sfumato.models.model import Model
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.procedures import for_contributions
 from sfumato.procedures.protocol import M, Parameters, PoweredProcedure, Procedure
+from sfumato.schema.persons import PersonTerms
+from sfumato.schema.weight import Weight
 
 # Accepted values of `trust`: what a theorem proves, or draws by a chain that is assumed to have converged.
 PROVED, CONVERGED = "proved", "assumes converged"
@@ -30,6 +33,18 @@ class Request(Generic[M]):
     keep: tuple[str, ...] = ()
     steps: int | None = None
     trust: str = PROVED
+    persons: PersonTerms | None = None
+    weight: Weight | None = None
+
+    @property
+    def clustered(self) -> bool:
+        """Whether the variance of a record's contribution is not that of one row: averages over persons, or weights."""
+        return self.weight is not None or (self.most or 1) > 1
+
+    @property
+    def most(self) -> int | None:
+        """The most rows of a person whose contributions are averaged; None where each record is one row."""
+        return None if self.persons is None else self.persons.most
 
     def needed_target(self, mechanism: str) -> Target:
         """Return the target, or refuse: a calibrated mechanism cannot be planned without one."""
@@ -43,7 +58,7 @@ class Request(Generic[M]):
         self, procedure: PoweredProcedure[Any, Any], model: Model, power: float, strength: float | None
     ) -> Parameters:
         """The procedure's numbers for this request at a power and strength."""
-        return procedure.at(model, self.n, self.draws, power, strength, self.steps)
+        return procedure.at(model, self.n, self.draws, power, strength, self.steps).averaging(self.most)
 
     def price_of_power(
         self, procedure: PoweredProcedure[Any, Any], model: Model, strength: float | None
@@ -67,10 +82,12 @@ class Request(Generic[M]):
             self.goal,
             self.keep,
             numbers,
-            procedure.price(drawn, self.n, self.draws, numbers),
+            for_contributions(procedure.price(drawn, self.n, self.draws, numbers), self.persons, self.weight, self.n),
             procedure.expected(drawn, self.n, numbers),
             procedure.cost(drawn, self.n, self.draws, numbers),
             self.target,
+            persons=self.persons,
+            weight=self.weight,
         )
 
 

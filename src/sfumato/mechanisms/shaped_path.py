@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sfumato.calibrate import Target, smallest
@@ -39,6 +40,9 @@ def refuses(model: FamilyOrGibbs, goal: str, trust: str) -> str | None:
 
 def plan(request: Request[Gibbs], procedure: Procedure[Any, Any]) -> Plan:
     """Search the common factor of all noises; refuse where the moments could resolve no direction."""
+    if request.clustered and "scores" not in request.keep:
+        # The scale of the scores says nothing about how alike the rows of a person are along one coefficient and another.
+        request = replace(request, keep=(*request.keep, "scores"))
     model, n = request.model, request.n
     target = request.needed_target(NAME)
     if request.draws != 1:

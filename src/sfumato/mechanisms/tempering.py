@@ -33,7 +33,7 @@ def largest_power(request: Request[Any], procedure: PoweredProcedure[Any, Any], 
     """Largest power in (0, 1] whose price, for all draws together, the target admits, with the model's own prior."""
     model = request.model
     if model.conjugate:
-        return calibrated(model, request.n, request.draws, target, _LOWEST_FAMILY_POWER, "power")
+        return calibrated(model, request.n, request.draws, target, _LOWEST_FAMILY_POWER, "power", request.most)
     return largest(request.price_of_power(procedure, model, 1.0), target, LOWEST_POWER, HIGHEST_POWER, "power")
 
 
@@ -42,7 +42,7 @@ def smallest_strength(request: Request[Any], procedure: PoweredProcedure[Any, An
     model = request.model
     if model.conjugate:
         least = 1.0 / model.strongest(request.n)
-        return 1.0 / calibrated(model, request.n, request.draws, target, least, "strength")
+        return 1.0 / calibrated(model, request.n, request.draws, target, least, "strength", request.most)
     return smallest(
         lambda s: request.price_of_power(procedure, model.strengthened(s), s)(1.0), target, 1.0, STRONGEST, "strength"
     )
@@ -57,8 +57,12 @@ def refuse_pure(model: Family, target: Target | None) -> None:
         )
 
 
-def calibrated(model: Family, n: int, draws: int, target: Target, lower: float, what: str) -> float:
+def calibrated(
+    model: Family, n: int, draws: int, target: Target, lower: float, what: str, most: int | None = None
+) -> float:
     """Largest x in [lower, 1] whose price is admitted, x being the power, or 1/strength.
+
+    `most` is the most rows of a person that are averaged, None where each record is one row.
 
     For a Beta profile the search looks at the two extreme counts only. The result is then priced in full; while that price
     exceeds the target, x is lowered.
@@ -67,19 +71,23 @@ def calibrated(model: Family, n: int, draws: int, target: Target, lower: float, 
     single = (draws == 1 and not isinstance(target.curve, Profile)) or isinstance(target.curve, Renyi)
     power, strength = _readings(what)
     admitted = largest_admitted(
-        lambda x: _excess(model, n, draws, target, power(x), strength(x)),
+        lambda x: _excess(model, n, draws, target, law.Parameters(power(x), strength(x), most=most)),
         lower, 1.0, what, target, 1e-10 if single else 1e-6,
     )  # fmt: skip
     step = 1e-7 if single else 1e-5
     while (
-        excess := target.excess(law.price(model, n, draws, law.Parameters(power(admitted), strength(admitted))))
+        excess := target.excess(
+            law.price(model, n, draws, law.Parameters(power(admitted), strength(admitted), most=most))
+        )
     ) > 0:
         # delta falls at least like x^8, so lowering log x by excess/8 is normally enough; otherwise the loop repeats.
         admitted *= math.exp(-max(step, excess / 8 if math.isfinite(excess) else step))
     return admitted
 
 
-def stays_farther(model: Family, n: int, draws: int, target: Target, what: str, best: float) -> bool:
+def stays_farther(
+    model: Family, n: int, draws: int, target: Target, what: str, best: float, most: int | None = None
+) -> bool:
     """Whether the power, or the strength, that the target admits leaves the posterior farther off than `best`, by one price.
 
     The divergence KL(P_1 || P_x) of the posterior from the law at x, in natural parameters convex along the line on which x
@@ -98,7 +106,7 @@ def stays_farther(model: Family, n: int, draws: int, target: Target, what: str, 
         middle = 0.5 * (low + high)
         low, high = (middle, high) if far(middle) else (low, middle)
     x = math.exp(low)
-    return _excess(model, n, draws, target, power(x), strength(x)) > 0
+    return _excess(model, n, draws, target, law.Parameters(power(x), strength(x), most=most)) > 0
 
 
 def _readings(what: str) -> tuple[Callable[[float], float], Callable[[float], float]]:
@@ -108,9 +116,9 @@ def _readings(what: str) -> tuple[Callable[[float], float], Callable[[float], fl
     return (lambda x: 1.0), (lambda x: 1.0 / x)
 
 
-def _excess(model: Family, n: int, draws: int, target: Target, power: float, strength: float) -> float:
+def _excess(model: Family, n: int, draws: int, target: Target, numbers: law.Parameters) -> float:
     """Excess over the target; of a Beta profile from its end pairs alone, the certificate being asked once at the end."""
-    guarantee = law.price(model, n, draws, law.Parameters(power, strength))
+    guarantee = law.price(model, n, draws, numbers)
     curve = guarantee.curve
     point = target.curve is None and target.delta
     if not (isinstance(curve, Profile) and curve.name == "beta-bernoulli"):

@@ -11,9 +11,10 @@ from typing import Any
 from sfumato.errors import ArgumentError
 from sfumato.models import families
 from sfumato.models.families._vectors import Vectors
-from sfumato.models.grouped import Grouped
+from sfumato.models.hidden_sizes import HiddenSizes
 from sfumato.models.model import LOSSES
 from sfumato.models.networks.learned import LearnedNetwork
+from sfumato.models.whose_rows import of_model, without_rows
 from sfumato.schema import Boolean, Date, Number, Schema
 
 # From this size on thousands are separated by commas.
@@ -28,7 +29,7 @@ def clipping_of(model: Any, schema: Schema | None = None) -> str:
         return "" if schema is None else _of_columns(schema)
     if isinstance(model, LearnedNetwork):
         return "" if schema is None else _of_columns(schema.only(model.names), days=False)
-    own = model.model if isinstance(model, Grouped) else model
+    own = model.model if isinstance(model, HiddenSizes) else model
     if isinstance(own, Vectors):
         return (
             f"each record is first shortened to a norm of {own.radius:,.6g}: longer ones count as shortened. "
@@ -47,7 +48,7 @@ def clipping_of(model: Any, schema: Schema | None = None) -> str:
 
 def date_of(model: Any, schema: Schema) -> Date | None:
     """The Date column whose mean or quantiles the model estimates: its results are days, to be shown as dates."""
-    own = model.model if isinstance(model, Grouped) else model
+    own = model.model if isinstance(model, HiddenSizes) else model
     if not isinstance(own, (families.BoundedMean, families.NormalMean, families.Quantiles, families.Quantile)):
         return None
     column = schema.columns[model.columns(schema)[-1]]
@@ -55,13 +56,26 @@ def date_of(model: Any, schema: Schema) -> Date | None:
 
 
 def missing_of(model: Any, schema: Schema) -> str:
-    """What an empty cell or a missing code of the columns that the model reads counts as; "" where they cannot be named."""
+    """What an empty cell or a missing code of the columns that the model reads counts as; "" where they cannot be named.
+
+    Where one person may have several rows, also what a person without any counts as.
+    """
+    cells = _missing_cells(model, schema)
+    if schema.persons is None:
+        return cells
+    absent = without_rows(schema.persons.terms, schema.unit, of_model(model, schema))
+    return f"{cells} {absent}" if cells else f"{absent[:1].lower()}{absent[1:]}"
+
+
+def _missing_cells(model: Any, schema: Schema) -> str:
     try:
         names = list(schema.columns) if model.summed == LOSSES else list(model.columns(schema))
     except ArgumentError:  # a schema that the model does not fit
         return ""
     kept = model.missing if isinstance(model, LearnedNetwork) else ()
     names = [name for name in names if name not in kept]
+    if schema.dimension is not None:  # the numbers of a vector have no names
+        names = [name for name in names if name in schema.columns]
     listed = ", ".join(f"{name} as {_missing(schema.columns[name])}" for name in names[:_LISTED])
     more = f" and {len(names) - _LISTED} more columns as the schema declares" if len(names) > _LISTED else ""
     own = ", ".join(kept[:_LISTED]) + (f" and {len(kept) - _LISTED} more columns" if len(kept) > _LISTED else "")

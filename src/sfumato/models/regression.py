@@ -20,6 +20,7 @@ from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.gaussian_mean import GaussianMean
 from sfumato.models.losses.labels import LabelInterval
 from sfumato.models.losses.protocol import LABEL, LABELLED_ROW, ROW
+from sfumato.models.row_products import row_products
 from sfumato.schema import Boolean, Number, Schema
 from sfumato.schema.design import Design
 
@@ -130,11 +131,14 @@ def coordinates(model: Gibbs, schema: Schema) -> tuple[str, ...]:
     return tuple([f"class {k}: {name}" for k in range(outputs) for name in names] if outputs > 1 else names)
 
 
-def scores_of(model: Gibbs, rows: Any, points: Array) -> Array:
-    """Scores (rows, points, outputs) of features (rows, width) at parameters (points, d), the intercept's included."""
+def scores_of(model: Gibbs, rows: Any, points: Array, steady: bool = False) -> Array:
+    """Scores (rows, points, outputs) of features (rows, width) at parameters (points, d), the intercept's included.
+
+    `steady` is that of `row_products`.
+    """
     matrix = points.reshape(len(points) * model.loss.outputs, -1)
     width = rows.shape[1]
-    scores = np.asarray(rows @ matrix[:, :width].T)
+    scores = row_products(rows, matrix[:, :width], steady)
     if model.intercept:
         scores = scores + matrix[:, width] * model.intercept
     return scores.reshape(rows.shape[0], len(points), model.loss.outputs)

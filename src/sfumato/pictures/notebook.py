@@ -29,7 +29,7 @@ from sfumato.privacy.metric import Metric
 from sfumato.queries.own_units import regression_of
 from sfumato.queries.summary import shown as written
 from sfumato.release import Release
-from sfumato.wording import columns_read
+from sfumato.wording import columns_read, counting_in_words
 
 # Rows of a table and of a picture that still fit beside code.
 _MOST = 12
@@ -59,7 +59,8 @@ def _release(release: Release) -> str:
     about = ", ".join(columns_read(release))
     head = title(f"{release.schema['name']}: {about}" if about else str(release.schema["name"]))
     promise = release.promise if release.private else f"NOT PRIVATE. {release.promise}"
-    return head + said(promise, not release.private) + _picture(release) + _estimates(release)
+    whose = "".join(soft(f"{heading}: {sentence}") for heading, sentence in counting_in_words(release))
+    return head + said(promise, not release.private) + _picture(release) + whose + _estimates(release)
 
 
 def _picture(release: Release) -> str:

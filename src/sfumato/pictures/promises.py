@@ -12,6 +12,7 @@ from sfumato.pictures.axes import above, number
 from sfumato.pictures.look import MOST
 from sfumato.privacy.curves import BoundedRange, Gaussian, Pure
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.neighbours import replaced
 from sfumato.queries.attacker import at_distance
 from sfumato.release import Release
 
@@ -31,9 +32,9 @@ class Promise:
 def promises(given: Any, distance: float | None) -> list[Promise]:
     """Read one or several guarantees, plans or releases (a list, or a mapping from names), or raise."""
     read = [_read(item, name, distance) for name, item in named(given)]
-    changes = {(promise.guarantee.adjacency, promise.guarantee.unit) for promise in read}
+    changes = {promise.guarantee.change for promise in read}
     if len(changes) > 1:
-        mixed = ", ".join(f"{adjacency} of one {unit}" for adjacency, unit in sorted(changes))
+        mixed = ", ".join(f"{adjacency} of one {unit}" for adjacency, unit, _ in sorted(changes))
         raise ArgumentError(f"promises on one picture must be about the same neighbours; got {mixed}. Draw one each.")
     names = [promise.name for promise in read]
     # Equal names are numbered.
@@ -62,9 +63,7 @@ def change(guarantee: Guarantee, distance: float | None) -> str:
     """The difference between the two data sets that the guarantee makes hard to distinguish."""
     if distance is not None:
         return f"data sets at distance {number(distance)}"
-    if guarantee.adjacency == "replace-entry":
-        return f"one entry of a {guarantee.unit} replaced"
-    return f"one {guarantee.unit} replaced"
+    return replaced(guarantee.adjacency, guarantee.unit, guarantee.rows)
 
 
 def _read(item: Any, name: str | None, distance: float | None) -> Promise:

@@ -13,6 +13,7 @@ import numpy as np
 from sfumato.errors import SfumatoError
 from sfumato.models.families import BetaBernoulli, BetaBinomial, BoundedMean, DirichletCategorical, GammaPoisson
 from sfumato.models.grouped import Grouped
+from sfumato.models.hidden_sizes import HiddenSizes
 from sfumato.models.networks.markov_chain import MarkovChain
 from sfumato.models.reading import model_from_json
 from sfumato.pictures.axes import scientific
@@ -88,7 +89,7 @@ class Results:
 def of_family(release: Any, level: float = 0.9) -> Results:
     """The results of a release of a family, by group or not."""
     model: Any = model_from_json(release.plan["model"])
-    own = model.model if isinstance(model, Grouped) else model
+    own = model.model if isinstance(model, HiddenSizes) else model
     names = columns_read(release)
     try:
         lower, upper = (ends.ravel() for ends in release.interval(level))

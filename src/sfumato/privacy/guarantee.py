@@ -15,20 +15,21 @@ from sfumato.privacy.codec import curve_from_json, refuse_unknown
 from sfumato.privacy.curves import BoundedRange, Curve, Gaussian, Pure
 from sfumato.privacy.gaussian_tail import bisect_down
 from sfumato.privacy.metric import Metric
+from sfumato.privacy.neighbours import ADJACENCIES as ADJACENCIES
+from sfumato.privacy.neighbours import REPLACE_PERSON, protected, replaced
 from sfumato.privacy.plain_reasons import reason
 from sfumato.privacy.renyi import Renyi
+from sfumato.privacy.statements import IDENTIFIED, WORDS, assumption_from_json, id_of, in_words, joined
 from sfumato.privacy.statements import Assumption as Assumption
-from sfumato.privacy.statements import assumption, id_of, in_words, joined
 
-ADJACENCIES = ("replace-one", "replace-entry", "metric")
 # From the strongest to the weakest; a composition is as trustworthy as its weakest part.
 TRUST = ("proved", "proved with slack", "assumes converged", "not private")
 # 1: theorems and hypotheses in words; 2: by their identifiers.
 VERSIONS = (1, 2)
 # What a sentence says of the price of a single draw; of an estimate it says something else.
 _ONE = "covers one draw"
-_WORDS = ("name", "symbol", "required", "value", "origin")
-_IDENTIFIED = ("id", "bound", "value", "origin")
+# Fields that a document has only where persons with several rows are protected.
+_OF_PERSONS = ("id_column", "rows")
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Guarantee(Shown):
     """What a release promises to each person in the data.
 
     delta(eps) = curve.delta(eps) + (1 + exp(eps)) slack, where `slack` is the summed total-variation error of an inexact
-    sampler (0 unless the trust is "proved with slack"): neither GDP nor Renyi survives it, so it is kept apart.
+    sampler (0 unless the trust is "proved with slack"): neither GDP nor Renyi survives it, so it is kept apart. Where the
+    neighbours are "replace-person", `id_column` names the column that says whose row it is, and `rows` what the rows are called.
     """
 
     curve: Curve
@@ -48,11 +50,13 @@ class Guarantee(Shown):
     trust: str = "proved"
     draws: int = 1
     slack: float = 0.0
+    id_column: str = ""
+    rows: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.curve, Curve):
             raise ArgumentError(f"curve must be a privacy curve such as sf.Gaussian(mu=1.0); got {self.curve!r}.")
-        for name in ("theorem", "source", "unit"):
+        for name in ("theorem", "source", "unit", *_OF_PERSONS):
             if not isinstance(getattr(self, name), str):
                 raise ArgumentError(f"{name} must be a text; got {getattr(self, name)!r}.")
         _validate.one_of("adjacency", self.adjacency, ADJACENCIES)
@@ -62,6 +66,11 @@ class Guarantee(Shown):
         if (self.adjacency == "metric") != isinstance(self.curve, Metric):
             raise ArgumentError(
                 f"adjacency must be 'metric' exactly when the curve is a Metric; got {self.adjacency!r} with {self.curve!r}."
+            )
+        if (self.adjacency == REPLACE_PERSON) != bool(self.id_column) or bool(self.rows) != bool(self.id_column):
+            raise ArgumentError(
+                "id_column and rows must be named exactly when the adjacency is 'replace-person': whose rows they are, and how "
+                f"they are called; got {self.adjacency!r}, {self.id_column!r} and {self.rows!r}."
             )
         if self.slack > 0 and self.trust == "proved":
             raise ArgumentError("trust must be at most 'proved with slack' when slack is positive; got 'proved'.")
@@ -108,10 +117,10 @@ class Guarantee(Shown):
     def __add__(self, other: object) -> Guarantee:
         if not isinstance(other, Guarantee):
             return NotImplemented
-        if (self.adjacency, self.unit) != (other.adjacency, other.unit):
+        if self.change != other.change:
             raise CompositionError(
                 f"guarantees compose only for the same neighbours: got {self.adjacency} of one {self.unit} and "
-                f"{other.adjacency} of one {other.unit}. State both for the same change before adding them."
+                f"{other.adjacency} of one {other.unit}{_by_ids(self, other)}. State both for the same change before adding them."
             )
         return replace(
             self,
@@ -132,6 +141,11 @@ class Guarantee(Shown):
 
     __rmul__ = __mul__
 
+    @property
+    def change(self) -> tuple[str, str, str]:
+        """What differs between neighbours: the adjacency, the unit, and the id column of persons."""
+        return self.adjacency, self.unit, self.id_column
+
     @staticmethod
     def of_estimate(sentence: str) -> str:
         """The sentence of a guarantee as it is said of an estimate, which is no draw."""
@@ -147,14 +161,13 @@ class Guarantee(Shown):
         return f"({_short(epsilon)}, {_short(delta)})-differential privacy. {self._who()}"
 
     def _who(self) -> str:
-        whom = self.unit if self.adjacency == "replace-one" else f"entry of a {self.unit}"
+        whom = protected(self.adjacency, self.unit, self.rows)
         many = _ONE if self.draws == 1 else f"covers all {self.draws} draws together"
         why = self._why()
         return f"It holds for every {whom} ({self._neighbours()}) and {many}. {why[0].upper()}{why[1:]}"
 
     def _neighbours(self) -> str:
-        change = {"replace-one": f"one {self.unit} replaced", "replace-entry": f"one entry of a {self.unit} replaced"}
-        return f"neighbours: {change.get(self.adjacency, self.adjacency)}, n public"
+        return f"neighbours: {replaced(self.adjacency, self.unit, self.rows)}, n public"
 
     def _why(self) -> str:
         return f"{self.trust}: {reason(self.theorem)}."
@@ -191,6 +204,7 @@ class Guarantee(Shown):
         head = [
             ("curve", repr(self.curve)),
             ("neighbours", f"{self.adjacency} (unit: {self.unit}; n is public)"),
+            *([("whose rows", f"{self.rows} by {self.id_column}")] if self.id_column else []),
             ("theorem", self.theorem),
             ("source", self.source),
             ("trust", self.trust),
@@ -223,12 +237,17 @@ class Guarantee(Shown):
         return {
             "sfumato": "guarantee",
             "version": version,
-            **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("curve", "assumptions")},
+            **{
+                f.name: getattr(self, f.name)
+                for f in fields(self)
+                if f.name not in ("curve", "assumptions", *_OF_PERSONS)
+            },
+            **({name: getattr(self, name) for name in _OF_PERSONS} if self.id_column else {}),
             "theorem": named(self.theorem),
             "source": named(self.source),
             "curve": self.curve.to_json(),
             "assumptions": [
-                {key: getattr(a, key) for key in (_IDENTIFIED if a.id and version > 1 else _WORDS)}
+                {key: getattr(a, key) for key in (IDENTIFIED if a.id and version > 1 else WORDS)}
                 for a in self.assumptions
             ],
         }
@@ -240,7 +259,9 @@ class Guarantee(Shown):
             loaded = json.loads(document) if isinstance(document, str) else document
         except json.JSONDecodeError as error:
             raise FormatError(f"a guarantee must be JSON: {error}") from error
-        names = tuple(f.name for f in fields(cls))
+        names = tuple(f.name for f in fields(cls) if f.name not in _OF_PERSONS)
+        if isinstance(loaded, Mapping) and loaded.get("adjacency") == REPLACE_PERSON:
+            names += _OF_PERSONS
         checked = refuse_unknown(loaded, ("sfumato", "version", *names), "a guarantee")
         version = checked["version"]
         if checked["sfumato"] != "guarantee" or type(version) is not int or version not in VERSIONS:
@@ -252,7 +273,7 @@ class Guarantee(Shown):
         values = {name: checked[name] for name in names}
         values["curve"] = curve_from_json(checked["curve"])
         try:
-            values["assumptions"] = tuple(_assumption(item, version) for item in checked["assumptions"])
+            values["assumptions"] = tuple(assumption_from_json(item, version) for item in checked["assumptions"])
             read = cls(**values)
         except ArgumentError as error:
             raise FormatError(f"a guarantee cannot be read: {error}") from error
@@ -261,15 +282,9 @@ class Guarantee(Shown):
         return replace(read, theorem=in_words(read.theorem, "name"), source=in_words(read.source, "source"))
 
 
-def _assumption(document: Any, version: int) -> Assumption:
-    """Read a hypothesis: its words, or since version 2 its identifier."""
-    if version > 1 and isinstance(document, Mapping) and "id" in document:
-        item = refuse_unknown(document, _IDENTIFIED, "an assumption")
-        texts = {key: value for key, value in item.items() if isinstance(value, str)}
-        if len(texts) < len(item):
-            raise FormatError("id, bound, value and origin of an assumption must be texts.")
-        return assumption(**texts)
-    return Assumption(**refuse_unknown(document, _WORDS, "an assumption"))
+def _by_ids(one: Guarantee, other: Guarantee) -> str:
+    """How the id columns differ, where both are about persons."""
+    return f" (persons by {one.id_column!r} and by {other.id_column!r})" if one.id_column and other.id_column else ""
 
 
 def _short(value: float) -> str:

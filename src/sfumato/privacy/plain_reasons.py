@@ -12,6 +12,7 @@ _OWN_NOISE = "the randomness of the draw hides what one record can change"
 _EVERY_STEP = "the price covers every step of the computation, published or not"
 _LAST_STEP = "the price is that of the last step of a noisy computation, the only one that is published"
 _BOUNDED = "no record changes any probability by more than a fixed factor"
+_ALL_ROWS = "all rows of a person count as one record"
 _MISSED = "what the sampler may miss is part of the price"
 # Module of the theorem, or its whole id where the module holds several kinds -> the phrase.
 _PHRASES = {
@@ -34,6 +35,10 @@ _PHRASES = {
     "truncated": _BOUNDED,
     "finite_family": _BOUNDED,
     "quantile": _BOUNDED,
+    "persons.one_row": _ALL_ROWS,
+    "persons.averages": _ALL_ROWS,
+    "persons.weighted_records": "weights count a record for no more than a whole one",
+    "persons.spread_draws": "bounded for the worst two neighbouring tables",
     "rejection": _MISSED,
     "inexact": _MISSED,
 }

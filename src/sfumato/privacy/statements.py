@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import product, starmap
 from typing import Any
 
-from sfumato.errors import ArgumentError
+from sfumato.errors import ArgumentError, FormatError
+from sfumato.privacy.codec import refuse_unknown
 
+# Fields of a hypothesis in a document: in words, and since version 2 by its identifier.
+WORDS = ("name", "symbol", "required", "value", "origin")
+IDENTIFIED = ("id", "bound", "value", "origin")
 _ID = re.compile(r"([a-z_]+)\.[a-z_]+")
 
 
@@ -100,6 +104,17 @@ def assumption(id: str, bound: str, value: str, origin: str) -> Assumption:
     if entry is None:
         return Assumption(id, "", "", value, origin, id, bound)
     return Assumption(entry.name, entry.symbol, entry.required.replace("{}", bound), value, origin, id, bound)
+
+
+def assumption_from_json(document: Any, version: int) -> Assumption:
+    """Read a hypothesis: its words, or since version 2 its identifier."""
+    if version > 1 and isinstance(document, Mapping) and "id" in document:
+        item = refuse_unknown(document, IDENTIFIED, "an assumption")
+        texts = {key: value for key, value in item.items() if isinstance(value, str)}
+        if len(texts) < len(item):
+            raise FormatError("id, bound, value and origin of an assumption must be texts.")
+        return assumption(**texts)
+    return Assumption(**refuse_unknown(document, WORDS, "an assumption"))
 
 
 def stated(theorem: Theorem, checked: Iterable[tuple[str, ...]]) -> tuple[str, str, tuple[Assumption, ...]]:
@@ -187,7 +202,7 @@ def same_reasons(given: Any, price: Any) -> bool:
 
 def same_guarantee(given: Any, other: Any) -> bool:
     """Whether two guarantees promise the same to the same people for the same reasons, whatever their words."""
-    numbers = ("curve", "adjacency", "unit", "trust", "draws", "slack")
+    numbers = ("curve", "change", "rows", "trust", "draws", "slack")
     return all(getattr(given, name) == getattr(other, name) for name in numbers) and same_reasons(given, other)
 
 

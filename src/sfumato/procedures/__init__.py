@@ -9,8 +9,12 @@ from typing import Any, cast
 from sfumato.errors import ArgumentError
 from sfumato.models.model import TOTALS, Model
 from sfumato.models.reading import model_from_json
+from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.outlook import Expected
 from sfumato.procedures.protocol import Procedure, Task
+from sfumato.schema.persons import PersonTerms
+from sfumato.schema.weight import Weight
+from sfumato.theorems import persons as of_persons
 
 # Each name is one module with the functions of `protocol.Procedure`; code from outside may put the module itself here.
 TABLE: dict[str, Any] = {
@@ -55,10 +59,55 @@ def unkept(procedure: Procedure[Any, Any], keep: tuple[str, ...]) -> str | None:
     return f"it has no {absent[0]} to keep; use 'langevin-path' with goal='estimate'" if absent else None
 
 
-def offered(name: str, model: Model, keep: tuple[str, ...]) -> tuple[Procedure[Any, Any], str | None]:
+def unaveraged(procedure: Procedure[Any, Any], model: Model, persons: PersonTerms | None) -> str | None:
+    """Return why this procedure is not proved for averages of a person's rows, or None."""
+    if persons is None or persons.most is None or persons.most == 1:  # an average of one row is that row
+        return None
+    refuses = getattr(procedure, "refuses_averages", None)
+    if refuses is None:
+        return "it is proved for one row a person; use rule first or reduce"
+    reason: str | None = refuses(model, persons.most)
+    return reason
+
+
+def unweighted(procedure: Procedure[Any, Any], model: Model, weight: Weight | None) -> str | None:
+    """Return why this procedure is not proved for records with survey weights, or None."""
+    if weight is None:
+        return None
+    refuses = getattr(procedure, "refuses_weights", None)
+    if refuses is None:
+        return "it is not proved for survey weights; use 'noisy-statistics', or of a regression an estimate"
+    reason: str | None = refuses(model)
+    return reason
+
+
+def for_contributions(price: Guarantee, persons: PersonTerms | None, weight: Weight | None, people: int) -> Guarantee:
+    """The price where records have weights, or are persons with all of their rows: by the theorems of both."""
+    if weight is not None:
+        # What the schema declares, and what `refuses_weights` of the procedure does.
+        price = of_persons.weighted_records(price, fixed=weight.fixed, zero=True)
+    if persons is None:
+        return price
+    # What `gathering` does: the roster is declared, each contribution is of one person's rows, and whoever has none gets one row.
+    facts: dict[str, Any] = {"people": people, "public_roster": True, "own_rows": True}
+    facts |= {"id_column": persons.id, "rows": persons.rows}
+    if persons.most is None:
+        return of_persons.one_row(price, **facts)
+    # What `refuses_averages` of the procedure declares.
+    return of_persons.averages(price, most=persons.most, hull=True, absent=True, **facts)
+
+
+def offered(
+    name: str,
+    model: Model,
+    keep: tuple[str, ...],
+    persons: PersonTerms | None = None,
+    weight: Weight | None = None,
+) -> tuple[Procedure[Any, Any], str | None]:
     """The procedure of this name, and why it cannot draw this model or release what `keep` names, or None."""
     procedure = named(name)
-    return procedure, refusal(procedure, model) or unkept(procedure, keep)
+    reason = refusal(procedure, model) or unkept(procedure, keep)
+    return procedure, reason or unaveraged(procedure, model, persons) or unweighted(procedure, model, weight)
 
 
 def task_of(document: Mapping[str, Any]) -> tuple[Procedure[Any, Any], Task[Any, Any]]:
@@ -66,7 +115,9 @@ def task_of(document: Mapping[str, Any]) -> tuple[Procedure[Any, Any], Task[Any,
     model = model_from_json(document["model"])
     procedure = named(procedure_name(document, model))
     numbers = procedure.Parameters.from_json(document["parameters"])
-    return procedure, Task(model, document["n"], document["draws"], numbers, tuple(document["keep"]))
+    persons = PersonTerms.from_json(document["persons"]) if "persons" in document else None
+    weight = Weight(**document["weight"]) if "weight" in document else None
+    return procedure, Task(model, document["n"], document["draws"], numbers, tuple(document["keep"]), persons, weight)
 
 
 def procedure_name(document: Mapping[str, Any], model: Model) -> str:

@@ -39,7 +39,7 @@ _FOLDS, _COMPONENTS, _STEPS = 3, 50, 300
 class Counting(Protocol):
     """Noisy tables so far, and a way to count more."""
 
-    exact: Mapping[tuple[int, ...], list[int]]
+    exact: Mapping[tuple[int, ...], Sequence[int | Fraction]]
     tables: tuple[NoisyTable, ...]
 
     def count(self, wanted: Sequence[Part]) -> None:
@@ -99,8 +99,12 @@ def misfit_of(model: LearnedNetwork, n: int, counting: Counting, reference: Arra
     # Between 0 and n whatever the fit gave, and then whole numbers without an overflow: a record moves the sum by 2 counts at
     # most only if no part of it wraps around.
     wanted = np.rint(np.clip(np.nan_to_num(shares.ravel()), 0.0, 1.0) * float(n * _SCALE))
-    small = n * _SCALE * shares.size < _LARGEST
+    counts = counting.exact[first, second]
+    small = n * _SCALE * shares.size < _LARGEST and all(isinstance(count, int) for count in counts)
     expected = wanted.astype(np.int64) if small else np.array(list(map(int, wanted.tolist())), dtype=object)
-    gap = np.abs(np.array(counting.exact[first, second], dtype=expected.dtype) * _SCALE - expected).sum()
+    gap = np.abs(np.array(counts, dtype=expected.dtype) * _SCALE - expected).sum()
     noise = counting.part_of((first, second)).deviation * shares.size * _MEAN_ABSOLUTE
-    return int(gap) - round(noise * _SCALE)
+    # Counts of averaged persons are fractions. Rounding the whole sum once, halves upwards, keeps a move of at most 2 counts: a
+    # rounded number moves by no more than a whole number that the number itself moves by.
+    whole: int = math.floor(gap + Fraction(1, 2))
+    return whole - round(noise * _SCALE)

@@ -107,6 +107,11 @@ def refuses(model: Gibbs) -> str | None:
     return None
 
 
+def refuses_averages(model: Gibbs, most: int) -> str | None:
+    """Serve averages of a person's rows: they keep the losses' constants and the largest difference of two losses."""
+    return None
+
+
 def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee:
     """Bounded range 2 power Delta + 4 e for each draw, and the slack of its trials.
 

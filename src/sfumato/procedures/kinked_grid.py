@@ -80,6 +80,11 @@ def refuses(model: Gibbs) -> str | None:
     return None
 
 
+def refuses_averages(model: Gibbs, most: int) -> str | None:
+    """Serve averages of a person's rows: they keep the losses' constants and the largest difference of two gradients."""
+    return None
+
+
 def bounded(model: Gibbs, n: int, power: float) -> Gibbs:
     """The model on its public window: the part of the domain within 12 prior deviations of every possible mode."""
     inner = untruncated(model)

@@ -58,6 +58,11 @@ def refuses(model: Gibbs) -> str | None:
     return None
 
 
+def refuses_averages(model: Gibbs, most: int) -> str | None:
+    """Serve averages of a person's rows: they keep the losses' constants and the largest difference of two gradients."""
+    return None
+
+
 def schedule(model: Gibbs, n: int, power: float, steps: int | None) -> tuple[float, int]:
     """Step 1/M and as many steps as leave one hundredth of the start; both follow from public numbers."""
     m, big_m = model.strong_convexity(n, power), model.smoothness(n, power)

@@ -57,6 +57,11 @@ def refuses(model: Gibbs) -> str | None:
     return None
 
 
+def refuses_averages(model: Gibbs, most: int) -> str | None:
+    """Serve averages of a person's rows: the difference of two losses is largest at two single rows."""
+    return None
+
+
 def axis_points(dimension: int, n: int) -> int:
     """How many points an axis has: an odd number, fewer the more records there are."""
     most = int((_WORK / n) ** (1 / dimension))

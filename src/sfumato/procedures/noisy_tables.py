@@ -96,6 +96,11 @@ def _power(mu: float) -> float:
     return max(0.5 * odds * (1 - 1e-9) - 2 * LOG_ERROR, _FLATTEST)
 
 
+def refuses_averages(model: LearnedNetwork, most: int) -> str | None:
+    """Serve averages of a person's rows: tables move by at most as much as by one row, and misfits in L1 too."""
+    return None
+
+
 def price(model: LearnedNetwork, n: int, draws: int, parameters: Parameters) -> Guarantee:
     """The price of all counts and choices together."""
     if draws != 1:
@@ -185,7 +190,7 @@ def noisy_counts(
     return np.concatenate([*trees, *(table.counts.ravel() for table in counted.tables)]), counted, chosen
 
 
-def _noisy(counts: Sequence[int], deviation: float, randomness: Randomness) -> Array:
+def _noisy(counts: Sequence[int | Fraction], deviation: float, randomness: Randomness) -> Array:
     """Exact counts with exact rounded normal noise of one deviation."""
     noisy = rounded_normals(randomness, list(map(Fraction, counts)), Fraction(deviation), spacing(deviation))
     return np.array(noisy, dtype=np.float64)
@@ -203,8 +208,8 @@ def _noisy_trees(
     return trees
 
 
-def exact_tables(model: LearnedNetwork, engine: TotalsEngine) -> dict[tuple[int, ...], list[int]]:
-    """The exact counts of every table that may be counted: private until noise is added."""
+def exact_tables(model: LearnedNetwork, engine: TotalsEngine) -> dict[tuple[int, ...], Sequence[int | Fraction]]:
+    """The exact counts of every table that may be counted: private until noise is added. Averages of persons are fractions."""
     totals = engine.totals(model.tally)
     return {table.columns: totals[table.first : table.last] for table in model.counted}
 
@@ -219,7 +224,7 @@ class _Counting:
 
     model: LearnedNetwork
     numbers: Parameters
-    exact: Mapping[tuple[int, ...], list[int]]
+    exact: Mapping[tuple[int, ...], Sequence[int | Fraction]]
     randomness: Randomness
     tables: tuple[NoisyTable, ...] = ()
 

@@ -20,6 +20,7 @@ from sfumato.models.families._normal import Location
 from sfumato.models.families.bounded_mean import BoundedMean
 from sfumato.models.families.family import Family
 from sfumato.models.grouped import Grouped
+from sfumato.models.hidden_sizes import HiddenSizes
 from sfumato.models.networks.learned import LearnedNetwork
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import expectations, law, protocol
@@ -59,6 +60,18 @@ def refuses(model: Family) -> str | None:
     if isinstance(model, LearnedNetwork):
         return "which of its tables are counted, and with which noise, is decided by 'noisy-tables'"
     return "it has no posterior that noisy statistics could stand for; use 'exponential'" if model.utility else None
+
+
+def refuses_averages(model: Family, most: int) -> str | None:
+    """Serve averages of a person's rows: the sensitivity bounds a norm of a difference, largest at two single rows."""
+    return None
+
+
+def refuses_weights(model: Family) -> str | None:
+    """Serve weighted records where the model counts their weighted size too: then 0 is in the hull that its sensitivity spans."""
+    if isinstance(model, HiddenSizes) and model.weighted:
+        return None
+    return "its totals take every record for a whole one; plan with weight=schema.weight"
 
 
 def price(model: Family, n: int, draws: int, parameters: Parameters) -> Guarantee:
@@ -144,7 +157,7 @@ def check(task: Task[Family, Parameters], draws: Draws) -> bool:
     model, n = task.model, task.n
     if not model.drawn:
         return _estimates_fit(model, n, task.parameters.noise, draws)
-    if isinstance(model, Grouped) and not model.priced:
+    if isinstance(model, HiddenSizes) and not model.priced:
         return _groups_fit(model, n, draws.flat())
     return law.possible(model, n, _posterior(task), draws)
 
@@ -163,7 +176,7 @@ def _totals_fit(task: Task[Family, Parameters], totals: Array | None) -> bool:
     return totals.shape == (len(model.units),) and bool(np.isfinite(totals).all()) and support.multiples(totals, grid)
 
 
-def _groups_fit(model: Grouped, n: int, values: Array) -> bool:
+def _groups_fit(model: HiddenSizes, n: int, values: Array) -> bool:
     """Whether each group's draws are possible; its grid follows from its noisy size, which is not released."""
     own = model.model
     parts = np.split(values, len(model.levels), axis=1)
@@ -183,7 +196,7 @@ def _estimates_fit(model: Family, n: int, noise: float, draws: Draws) -> bool:
     # Releases of older versions hold no totals.
     if isinstance(model, BoundedMean):
         return _from_total(model, n, noise, float(values[0, 0]))
-    own = model.model if isinstance(model, Grouped) else None
+    own = model.model if isinstance(model, HiddenSizes) else None
     if isinstance(own, BoundedMean):  # totals are clipped to what a group can have
         return bool(((values >= own.lower) & (values <= own.upper)).all())
     return False

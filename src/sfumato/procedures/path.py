@@ -16,6 +16,7 @@ from sfumato.draws import Draws
 from sfumato.engines.protocol import Array, GradientEngine
 from sfumato.errors import FormatError
 from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses.protocol import ROW
 from sfumato.models.priors import Ball
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import chains, protocol
@@ -60,6 +61,19 @@ def refuses(model: Gibbs) -> str | None:
     if not math.isfinite(model.constants.lipschitz):
         return "the roundings of a sum cannot be bounded on all of R^d; truncate the prior: sf.priors.Ball(prior, radius=...)"
     return None
+
+
+def refuses_averages(model: Gibbs, most: int) -> str | None:
+    """Serve averages of a person's rows: the difference of two gradients is largest at two single rows."""
+    return None
+
+
+def refuses_weights(model: Gibbs) -> str | None:
+    """Serve weighted records of a loss with labels: a gradient times v differs from another by at most G, from 0 by at most L."""
+    if model.loss.record == ROW:
+        return "the loss of a mean takes no survey weights; use sf.families.BoundedMean"
+    within = model.constants.lipschitz <= model.constants.difference
+    return None if within else "two gradients of this loss differ by less than one of them from 0"
 
 
 def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee:

@@ -20,6 +20,8 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.randomness import Randomness
 from sfumato.samplers.langevin import Report, silent
+from sfumato.schema.persons import PersonTerms
+from sfumato.schema.weight import Weight
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,10 @@ class Parameters:
         """The numbers by name."""
         return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
 
+    def averaging(self, most: int | None) -> Parameters:
+        """The numbers where contributions are averages of up to `most` rows of a person: others if the price depends on it."""
+        return self
+
     def __iter__(self) -> Iterator[tuple[str, float | int]]:
         return iter(self.to_json().items())
 
@@ -67,13 +73,19 @@ P_contra = TypeVar("P_contra", bound=Parameters, contravariant=True)
 
 @dataclass(frozen=True)
 class Task(Generic[M, P]):
-    """What is to be drawn: `draws` draws of `model` given n records, with these numbers; `keep` names what else is released."""
+    """What is to be drawn: `draws` draws of `model` given n records, with these numbers; `keep` names what else is released.
+
+    `persons` says whose rows they are, where a record is a person who may have several; n is then the number of persons.
+    `weight` is the survey weight of the records, where they have one.
+    """
 
     model: M
     n: int
     draws: int
     parameters: P
     keep: tuple[str, ...] = ()
+    persons: PersonTerms | None = None
+    weight: Weight | None = None
 
 
 class Procedure(Protocol[M_contra, P_contra]):
@@ -86,6 +98,20 @@ class Procedure(Protocol[M_contra, P_contra]):
 
     def refuses(self, model: M_contra) -> str | None:
         """Return why this model cannot be drawn this way, or None."""
+
+    def refuses_averages(self, model: M_contra, most: int) -> str | None:
+        """Return why the price does not hold where a record is the average over at most `most` rows of a person, or None.
+
+        None declares that the price follows from bounds that the convex hull of single rows' contributions keeps
+        (`theorems.persons`). A procedure without this function serves one row a person alone.
+        """
+
+    def refuses_weights(self, model: M_contra) -> str | None:
+        """Return why the price does not hold for records with survey weights, or None.
+
+        None declares that it follows from bounds that the convex hull of 0 and of the records' contributions keeps. A procedure
+        without this function serves records without weights alone.
+        """
 
     def price(self, model: M_contra, n: int, draws: int, parameters: P_contra) -> Guarantee:
         """Return the guarantee of all draws together, by a theorem whose hypotheses are checked."""

@@ -64,6 +64,11 @@ def at(model: Gibbs, n: int, draws: int, power: float, strength: float | None, s
     return Parameters(power, _WARMUP, steps or _LENGTH, strength)
 
 
+def refuses_averages(model: Gibbs, most: int) -> str | None:
+    """Serve averages of a person's rows, as the exact draws that the chain stands for do."""
+    return None
+
+
 def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee:
     """The price of exact draws, marked with the assumption that the chains have converged.
 

@@ -63,6 +63,11 @@ def refuses(model: Gibbs) -> str | None:
     return shape_first.refuses(model)
 
 
+def refuses_averages(model: Gibbs, most: int) -> str | None:
+    """Serve averages of a person's rows: terms of moments and gradients keep their bounds, losses their constants."""
+    return None
+
+
 def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee:
     """Price of the moments and of all chains, whose mu is fixed beforehand."""
     if parameters.steps < 1:

@@ -79,6 +79,16 @@ def refuses(model: Gibbs) -> str | None:
     return shape_first.refuses(model)
 
 
+def refuses_averages(model: Gibbs, most: int) -> str | None:
+    """Serve averages of a person's rows: terms of moments, gradients, curvature and scores keep their bounds."""
+    return None
+
+
+def refuses_weights(model: Gibbs) -> str | None:
+    """Serve weighted records: terms of moments, gradients, curvature and scores times v keep their bounds, and 0 is within them."""
+    return None
+
+
 def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee:
     """Price of all that is released; numbers that contradict each other are refused."""
     agree = draws == 1 and 1 <= parameters.tail <= parameters.steps and 0 <= parameters.momentum < 1

@@ -15,6 +15,7 @@ from sfumato.errors import ArgumentError
 from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.metric import Metric
+from sfumato.privacy.neighbours import REPLACE_ENTRY, REPLACE_ONE, REPLACE_PERSON
 from sfumato.theorems import distinguish
 
 # False-positive rates at which an attacker's power is shown: from a careful attacker to a coin flip.
@@ -111,7 +112,7 @@ def at_distance(guarantee: Guarantee, distance: float | None) -> Guarantee:
         raise ArgumentError(
             f"a metric guarantee needs distance=, how far apart the two data sets are by {guarantee.curve.distance}."
         )
-    return replace(guarantee, curve=guarantee.curve.within(distance), adjacency="replace-one")
+    return replace(guarantee, curve=guarantee.curve.within(distance), adjacency=REPLACE_ONE)
 
 
 def _comparing(guarantee: Guarantee, cells: int, failure: float) -> float | None:
@@ -127,15 +128,18 @@ def _sentence(guarantee: Guarantee, distance: float | None, success: float, unai
     if guarantee.trust == "not private":
         return "NOT PRIVATE: made with a seeded stream; whoever knows the seed guesses right every time. It protects nobody."
     knows = f"knows every other {guarantee.unit} guesses this one"
-    if guarantee.adjacency == "replace-entry":
+    if guarantee.adjacency == REPLACE_ENTRY:
         knows = f"knows every other entry of every {guarantee.unit} guesses this one"
+    if guarantee.adjacency == REPLACE_PERSON:
+        knows = f"knows all {guarantee.rows} of every other {guarantee.unit} guesses those of this one"
     if distance is not None:
         knows = f"holds two data sets at distance {distance:g} for possible guesses which is"
     if success >= 1:
         return f"Nothing is promised: someone who {knows} right may be right every time."
+    values = f"sets of {guarantee.rows}" if guarantee.adjacency == REPLACE_PERSON else "values"
     if_converged = " if the chain has converged" if guarantee.trust == "assumes converged" else ""
     return (
-        f"Someone who {knows} right at most {percent_up(success)} of the time{if_converged}, between two values; "
+        f"Someone who {knows} right at most {percent_up(success)} of the time{if_converged}, between two {values}; "
         f"without the release it would be {percent_up(unaided)}."
     )
 

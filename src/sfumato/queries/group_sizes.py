@@ -38,15 +38,16 @@ def group_sizes(draws: Draws, plan: Mapping[str, Any], level: float = 0.9) -> Sh
 
 def noisy_sizes(model: Grouped, rows: Array, n: int) -> Array:
     """The noisy sizes from rows of noisy totals, each moved by the same amount so that they sum to n."""
-    noisy = rows.sum(axis=1) if model.counted else rows[:, 0] / float(model.model.presence)
-    return np.asarray(noisy + (n - noisy.sum()) / len(noisy))
+    noisy = rows.sum(axis=1) if model.counted else rows[:, 0] / float(model.presence)
+    return np.asarray(noisy if model.weighted else noisy + (n - noisy.sum()) / len(noisy))
 
 
 def size_noise(model: Grouped, noise: float) -> float:
     """The deviation of a noisy size after the sizes were made to sum to n; `noise` is that of the plan."""
     cells = len(model.units) // len(model.levels)
-    each = math.sqrt(cells) if model.counted else 1 / float(model.model.presence)
-    return noise * model.sensitivity * each * math.sqrt(1 - 1 / len(model.levels))
+    each = math.sqrt(cells) if model.counted else 1 / float(model.presence)
+    known = 1.0 if model.weighted else math.sqrt(1 - 1 / len(model.levels))  # sizes without weights sum to n
+    return noise * model.sensitivity * each * known
 
 
 def _normal(level: float) -> float:

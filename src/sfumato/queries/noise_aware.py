@@ -19,7 +19,7 @@ from sfumato import _validate
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
-from sfumato.models.grouped import Grouped
+from sfumato.models.hidden_sizes import HiddenSizes
 from sfumato.models.reading import model_from_json
 from sfumato.queries.intervals import ends_of_release
 
@@ -32,7 +32,7 @@ DRAWS = 2_000
 def refusal(plan: Mapping[str, Any]) -> str | None:
     """Why no noise-aware draws can be made from releases of this plan, or None."""
     model = model_from_json(plan["model"])
-    inner = model.model if isinstance(model, Grouped) else model
+    inner = model.model if isinstance(model, HiddenSizes) else model
     if len(getattr(inner, "labels", ())) == 1:
         return None
     name = "regression" if isinstance(inner, Gibbs) else getattr(inner, "name", type(inner).__name__)

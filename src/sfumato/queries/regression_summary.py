@@ -13,6 +13,8 @@ from sfumato._validate import visible
 from sfumato.errors import ArgumentError
 from sfumato.models.clipping import clipping_of
 from sfumato.models.gibbs import Gibbs
+from sfumato.models.whose_rows import by_weight, whose_rows
+from sfumato.privacy.neighbours import REPLACE_PERSON, protected
 from sfumato.queries import coefficients, intervals, own_units
 from sfumato.queries.coefficients import Coefficients
 from sfumato.queries.shaped_intervals import far_from_quadratic, is_shaped
@@ -86,7 +88,7 @@ def summarise(
     table = release.coefficients(level, reference=reference)
     target = schema.target or "the target"
     facts = (
-        ("records", f"{int(release.plan['n']):,} (unit: {release.schema['unit']})"),
+        ("records", f"{int(release.plan['n']):,} (unit: {_record(schema)})"),
         ("link", link_in_words(model, schema)),
         ("made by", str(release.plan["mechanism"])),
     )
@@ -119,8 +121,17 @@ def _notes(release: Any, model: Gibbs, schema: Schema, table: Coefficients, refe
         notes += [far] if (far := _far(release)) else []
     clipping = clipping_of(model, schema)
     clipped = f"{clipping[:1].upper()}{clipping[1:]}"
-    notes += [each for each in (units_note(model, schema), reference_note(model, schema, reference), clipped) if each]
-    return notes
+    counted = "" if schema.persons is None else whose_rows(model, schema.persons.terms, schema)
+    persons = f"{counted[:1].upper()}{counted[1:]}"
+    weights = "" if schema.weight is None else by_weight(schema.weight)
+    weighed = f"{weights[:1].upper()}{weights[1:]}"
+    said = (units_note(model, schema), reference_note(model, schema, reference), clipped, persons, weighed)
+    return [*notes, *(each for each in said if each)]
+
+
+def _record(schema: Schema) -> str:
+    """What one record is."""
+    return schema.unit if schema.persons is None else protected(REPLACE_PERSON, schema.unit, schema.persons.rows)
 
 
 def units_note(model: Gibbs, schema: Schema) -> str:

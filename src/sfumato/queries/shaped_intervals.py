@@ -78,13 +78,24 @@ def moments(draws: Draws, plan: Mapping[str, Any], sampling: str, matrix: Array)
 
 
 def law_of(draws: Draws, plan: Mapping[str, Any], sampling: str) -> tuple[Posterior, Array]:
-    """The normal posterior, relative to the start of the path, and the start; "robust" needs the released score matrix."""
+    """The normal posterior, relative to the start of the path, and the start; "robust" needs the released score matrix.
+
+    Where a record is the average of a person's rows, or has a weight, the model says nothing about the variance of its score: the
+    released matrix is taken for "model" too.
+    """
+    if sampling == "model" and _clustered(plan):
+        sampling = "robust"
     if sampling == "robust" and task_of(plan)[1].parameters.score_matrix_noise is None:
         raise ArgumentError(
             'robust intervals need the released matrix of the scores: plan with keep=("scores",), which takes a tenth of the '
             "price from the rest."
         )
     return _posterior(Identities(draws, plan), sampling)
+
+
+def _clustered(plan: Mapping[str, Any]) -> bool:
+    persons = plan.get("persons") or {}
+    return "weight" in plan or int(persons.get("most", 1)) > 1
 
 
 def estimate(draws: Draws, plan: Mapping[str, Any]) -> Array:

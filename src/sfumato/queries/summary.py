@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,7 @@ class Summary:
     promise: str
     clipping: str = ""
     date: Date | None = None
+    counting: Sequence[tuple[str, str]] = ()
 
     def __str__(self) -> str:
         columns = {"": [visible(label) for label in self.labels[:_SHOWN]]}
@@ -66,8 +67,9 @@ class Summary:
             lines.append(f"... and {len(self.labels) - _SHOWN} more (release.estimate(), release.interval())")
         why = WHY_ONE_DRAW if self.kind == "draws" else WHY_FROM_NOISE
         reason = why if self.intervals is not None else f"No interval: {self.reason}"
-        clipping = [visible(f"Clipping: {self.clipping}")] if self.clipping else []
-        return "\n".join([*lines, "", *clipping, visible(reason), visible(self.promise)])
+        notes = [("Clipping", self.clipping), *self.counting]
+        said = [visible(f"{name}: {note}") for name, note in notes if note]
+        return "\n".join([*lines, "", *said, visible(reason), visible(self.promise)])
 
 
 def summarise(
@@ -79,11 +81,12 @@ def summarise(
     must: bool = False,
     clipping: str = "",
     date: Date | None = None,
+    counting: Sequence[tuple[str, str]] = (),
 ) -> Summary:
     """Means of the draws, with the intervals and the estimates that `intervals_of` computes.
 
-    If `intervals_of` refuses, its reason is kept; with `must` it is raised. `clipping` is the sentence of `models.clipping`.
-    `date` is the column where the numbers are days.
+    If `intervals_of` refuses, its reason is kept; with `must` it is raised. `clipping` is the sentence of `models.clipping`,
+    `counting` those on how records count, with their headings. `date` is the column where the numbers are days.
     """
     _validate.between("level", level, 0.0, 1.0)  # a wrong level is an error of the question, no reason for no interval
     means = np.asarray(draws.mean(), dtype=np.float64).ravel()
@@ -95,7 +98,7 @@ def summarise(
         if must:
             raise
         reason = str(error)
-    return Summary(draws.labels, kind, means, middles, ends, float(level), reason, promise, clipping, date)
+    return Summary(draws.labels, kind, means, middles, ends, float(level), reason, promise, clipping, date, counting)
 
 
 def shown(value: float, date: Date | None = None) -> str:

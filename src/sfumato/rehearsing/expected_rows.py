@@ -104,14 +104,15 @@ class ExpectedRows:
         schema, public = self.schema, self._public
         target = schema.target
         label = [] if target is None else [label_sentence(schema, self._label, self._effects, model)]
+        each = [] if schema.persons is None else [f"one row for each {schema.unit}"]
         if public is not None:
             used = target is not None and target in public
             said = f"as in {_length(public):,} public rows, {'labels included' if used else 'without labels'}"
-            return [said, *([] if used else label)]
+            return [said, *([] if used else label), *each]
         if schema.dimension is not None:
-            return [f"rows uniform on the sphere of radius {schema.data_norm:g}", *label]
+            return [f"rows uniform on the sphere of radius {schema.data_norm:g}", *label, *each]
         together = ["the columns are independent of each other"] if len(self._laws) > 1 else []
-        return [law.sentence for law in self._laws.values()] + together + label
+        return [law.sentence for law in self._laws.values()] + together + label + each
 
     def columns(self, model: Gibbs, m: int) -> Columns:
         """Invented rows of this kind, m of them, in stored form, with labels of the model; they are public, and always the same."""
@@ -124,8 +125,8 @@ class ExpectedRows:
         return columns
 
     def data(self, columns: Columns) -> Dataset:
-        """Rows in stored form as a data set, from which engines compute sums."""
-        schema, target = self.schema, self.schema.target
+        """Rows in stored form as a data set, from which engines compute sums; each is a record of its own."""
+        schema, target = self.schema.of_public_rows(), self.schema.target
         cells = {name: _cells(column, columns[name]) for name, column in schema.columns.items()}
         if schema.dimension is None:
             return Dataset.from_table(cells, schema=schema)

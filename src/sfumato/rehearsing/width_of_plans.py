@@ -8,6 +8,7 @@ from collections.abc import Callable
 from sfumato import _validate
 from sfumato.errors import ArgumentError, CalibrationError
 from sfumato.mechanisms.plan import Plan
+from sfumato.queries.interval_widths import WidthPlan, cheapest
 from sfumato.queries.own_units import is_intercept
 from sfumato.rehearsing.expected_rows import ExpectedRows
 from sfumato.rehearsing.expected_widths import expected_widths
@@ -17,6 +18,22 @@ from sfumato.schema import Schema
 _RUNS = 4
 # Epsilon from which on a higher price hardly narrows an interval (from 20 to 80 by 1 % at most); by default none higher is tried.
 _HIGH = 20.0
+
+
+def cheapest_regression(
+    at: Callable[[float, int], Plan],
+    width: float,
+    level: float,
+    delta: float,
+    epsilons: tuple[float, float],
+    schema: Schema,
+    rows: object,
+    coefficient: str | None,
+) -> WidthPlan:
+    """The cheapest of the plans `at(epsilon, 1)` with an interval at most `width` wide on the expected rows."""
+    widths = width_of_plans(schema, rows, coefficient, width, epsilons[1])
+    what = f"of {'the widest coefficient' if coefficient is None else coefficient} on the expected rows"
+    return cheapest(at, width, level, delta, 1, epsilons, widths, what)
 
 
 def width_of_plans(

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from sfumato.schema.columns import Column
 from sfumato.schema.encoding import Cells, Encoded, encode
+from sfumato.schema.person_counts import PersonCounts
 
 
 @dataclass(frozen=True)
@@ -22,13 +23,16 @@ class Count:
 class Counts:
     """Result of `Schema.check(data, counts=True)`. Exact functions of private rows: never publish, log or quote them.
 
-    rows: how many rows there are (public). ragged: lines or rows of the wrong length, whose cells all count as missing.
+    rows: how many rows there are (public, unless one person may have several). ragged: lines or rows of the wrong length,
+        whose cells all count as missing.
     columns: column -> Count; for a vector "matrix" counts its unusable entries and its rows that were too long.
+    persons: whose rows they are, where the schema declares persons.
     """
 
     rows: int
     ragged: int
     columns: Mapping[str, Count]
+    persons: PersonCounts | None = None
 
     def __str__(self) -> str:
         width = max([len("column"), *map(len, self.columns)])
@@ -43,6 +47,7 @@ class Counts:
             f"every cell of {name} is missing: check its type, levels or format, and the decimal mark under [table]"
             for name in empty
         ]
+        lines += [] if self.persons is None else self.persons.lines()
         return "\n".join(lines)
 
 
@@ -65,8 +70,10 @@ class Tally:
         rows, missing = rows + len(encoded.clipped), missing + int(encoded.missing.sum())
         self._columns[name] = (rows, missing, clipped + int(encoded.clipped.sum()))
 
-    def result(self) -> Counts:
-        """Return the counts so far."""
+    def result(self, persons: PersonCounts | None = None) -> Counts:
+        """Return the counts so far; ids, whose cells are neither mapped nor clipped, are counted by `persons`."""
         columns = {name: Count(missing, clipped) for name, (_, missing, clipped) in self._columns.items()}
+        if persons is not None:
+            columns.pop(persons.persons.id, None)
         rows = max((rows for rows, _, _ in self._columns.values()), default=0)
-        return Counts(rows, self.ragged, MappingProxyType(columns))
+        return Counts(rows, self.ragged, MappingProxyType(columns), persons)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError
+from sfumato.schema import persons as of_persons
+from sfumato.schema import weight as of_weights
 from sfumato.schema.columns import COLUMNS, REQUIRED, Column
 from sfumato.schema.form import FACTS
 from sfumato.schema.vector_units import VectorUnits
@@ -20,11 +22,14 @@ from sfumato.schema.vector_units import VectorUnits
 if TYPE_CHECKING:
     from sfumato.schema.schema import Schema
 
-# Versions of the format: a document of facts that older code cannot read ([table], missing codes, dates) says 2.
-VERSION, WITH_FORM = 1, 2
+# Versions of the format: a document of facts that older code cannot read says 2 ([table], missing codes, dates) or 3 ([persons],
+# [weight]).
+VERSION, WITH_FORM, WITH_PERSONS = 1, 2, 3
 
 # Keys of a schema beside its columns.
 _HEAD = ("name", "unit", "target", "data_norm", "rows", "dimension")
+# Tables of a schema beside its columns.
+_PARTS = ("units", "table", "persons", "weight")
 # What to write for a fact that is still to be declared, as the error shows it.
 _HINTS = {
     "lower": "<number>  # the smallest value to be told apart; smaller ones are clipped to it",
@@ -35,6 +40,10 @@ _HINTS = {
     "data_norm": "<number>  # the largest norm of a row; longer rows are shortened to it",
     "dimension": "<whole number>  # how many numbers a row has",
     "separator": '";"  # what ends a cell: "," ";" "\\t" (a tab) or "|"',
+    "most": "<whole number>  # the most rows of one person that count; those beyond are left out",
+    "count": "<whole number>  # how many persons there are, a public number; never counted in the table",
+    "id": '"<column>"  # the column that says whose row it is',
+    "roster": '"<file>.csv"  # a file with the ids of all persons, or count = <whole number>',
 }
 # So many facts that are still to be declared are each shown with a hint; of more, the names alone.
 _LISTED = 8
@@ -52,12 +61,15 @@ def to_document(schema: Schema) -> dict[str, Any]:
     form = schema.form.to_json()
     columns = {name: _without(column.to_json(), schema.form.missing_codes) for name, column in schema.columns.items()}
     newer = form or any("missing_codes" in facts or facts["type"] == "date" for facts in columns.values())
+    version = WITH_PERSONS if schema.persons or schema.weight else WITH_FORM if newer else VERSION
     return {
         "sfumato": "schema",
-        "version": WITH_FORM if newer else VERSION,
+        "version": version,
         **{name: value for name, value in head.items() if value is not None},
         **({} if schema.units is None else {"units": schema.units.to_json()}),
         **({"table": form} if form else {}),
+        **({} if schema.persons is None else {"persons": schema.persons.to_json()}),
+        **({} if schema.weight is None else {"weight": schema.weight.to_json()}),
         **({"columns": columns} if columns else {}),
     }
 
@@ -72,10 +84,10 @@ def from_document(document: object) -> Schema:
     """Read a schema from plain values."""
     from sfumato.schema.schema import Schema
 
-    checked = _known(document, ("sfumato", "version", *_HEAD, "units", "table", "columns"), "a schema")
-    if checked.get("sfumato") != "schema" or checked.get("version") not in (VERSION, WITH_FORM):
+    checked = _known(document, ("sfumato", "version", *_HEAD, *_PARTS, "columns"), "a schema")
+    if checked.get("sfumato") != "schema" or checked.get("version") not in (VERSION, WITH_FORM, WITH_PERSONS):
         raise FormatError(
-            f'a schema must say sfumato = "schema" and version = {VERSION} or {WITH_FORM}; got '
+            f'a schema must say sfumato = "schema" and version = {VERSION}, {WITH_FORM} or {WITH_PERSONS}; got '
             f"{checked.get('sfumato')!r} and {checked.get('version')!r}."
         )
     facts = checked.get("columns", {})
@@ -85,6 +97,7 @@ def from_document(document: object) -> Schema:
     head = {name: checked[name] for name in _HEAD if name in checked}
     try:
         columns = {str(name): _column(str(name), fields) for name, fields in facts.items()}
+        head |= _persons_and_weight(checked)
         if "dimension" not in head:
             if "units" in checked:
                 raise FormatError("units are those of a vector; the columns of a table have their own.")
@@ -99,6 +112,20 @@ def from_document(document: object) -> Schema:
         return Schema.vector(**head, target=columns.get("target"), units=units)
     except (TypeError, ArgumentError) as error:
         raise FormatError(f"a schema cannot be read: {error}") from error
+
+
+def _persons_and_weight(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments `persons` and `weight` of a schema, where a document has them."""
+    given: dict[str, Any] = {}
+    if "persons" in document:
+        facts = _known(document["persons"], of_persons.FACTS, "[persons] of a schema")
+        if "id" not in facts:
+            raise FormatError('[persons] of a schema needs id = "<column>", the column that says whose row it is.')
+        given["persons"] = of_persons.Persons(**facts)
+    if "weight" in document:
+        facts = _known(document["weight"], of_weights.FACTS, "[weight] of a schema")
+        given["weight"] = of_weights.Weight(**facts)
+    return given
 
 
 def parse_json(text: str) -> Any:
@@ -130,16 +157,27 @@ def _parsed(text: str, language: str, parse: Callable[[str], Any]) -> Any:
 
 def to_toml(document: Mapping[str, Any]) -> str:
     """Write a schema document as TOML: the head, then one table per column."""
-    lines = [
-        f"{name} = {toml_value(value)}" for name, value in document.items() if name not in ("columns", "units", "table")
-    ]
-    for part in ("units", "table"):
+    lines = [f"{name} = {toml_value(value)}" for name, value in document.items() if name not in (*_PARTS, "columns")]
+    for part in _PARTS:
         if part in document:
-            lines += ["", f"[{part}]", *(f"{name} = {toml_value(value)}" for name, value in document[part].items())]
+            lines += ["", f"[{part}]", *_toml_facts(part, document[part])]
     for name, facts in document.get("columns", {}).items():
         lines += ["", f"[columns.{toml_key(name)}]"]
         lines += [f"{fact} = {toml_value(value)}" for fact, value in facts.items()]
     return "\n".join(lines) + "\n"
+
+
+def _toml_facts(part: str, facts: Mapping[str, Any]) -> list[str]:
+    """The facts of one table, those that are tables themselves last."""
+    plain = [f"{name} = {toml_value(value)}" for name, value in facts.items() if not isinstance(value, Mapping)]
+    for name, inner in facts.items():
+        if isinstance(inner, Mapping):
+            plain += [
+                "",
+                f"[{part}.{name}]",
+                *(f"{toml_key(key)} = {toml_value(value)}" for key, value in inner.items()),
+            ]
+    return plain
 
 
 def toml_value(value: object) -> str:
@@ -172,11 +210,11 @@ def _refuse_unfinished(head: Mapping[str, Any], columns: Mapping[str, Any]) -> N
     lines = [f"{name} = {_HINTS.get(name, '<text>')}" for name in _HEAD if head.get(name) == REQUIRED]
     if "dimension" in head and "data_norm" not in head:
         lines.append(f"data_norm = {_HINTS['data_norm']}")
-    table = head.get("table")
-    if isinstance(table, Mapping):
-        lines += [
-            f"[table]  {name} = {_HINTS.get(name, '<text>')}" for name, value in table.items() if value == REQUIRED
-        ]
+    for part in ("table", "persons", "weight"):
+        table = head.get(part)
+        if isinstance(table, Mapping):
+            unknown = [name for name, value in table.items() if isinstance(value, str) and value == REQUIRED]
+            lines += [f"[{part}]  {name} = {_HINTS.get(name, '<text>')}" for name in unknown]
     named = lines[:]
     for name, fields in columns.items():
         if not isinstance(fields, Mapping):

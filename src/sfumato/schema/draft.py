@@ -8,8 +8,9 @@ from typing import Any
 
 from sfumato.errors import ArgumentError
 from sfumato.schema.columns import REQUIRED
-from sfumato.schema.documents import VERSION, WITH_FORM, toml_value
+from sfumato.schema.documents import VERSION, WITH_FORM, WITH_PERSONS, toml_value
 from sfumato.schema.draft_entries import Entry, entry_text
+from sfumato.schema.draft_persons import with_persons
 from sfumato.schema.first_line import first_line, names_in, widths
 from sfumato.schema.form import WORDS, Form
 
@@ -20,10 +21,13 @@ _HEAD = f"""\
 sfumato = "schema"
 version = {{version}}
 name = "data"
-unit = "row"           # what one row stands for: a person, a household, a visit
+{{unit}}
 # target = "..."       # the column to be predicted, if there is one
 # data_norm = 1.0      # for regressions: the norm that no encoded row exceeds
 """
+# Who is protected, in the head of a draft.
+_UNIT = 'unit = "row"           # what one row stands for: a person, a household, a visit'
+_UNIT_OF_PERSONS = 'unit = "person"        # who is protected, with all of their rows: a patient, a pupil, a household'
 _FORM = """
 [table]                # how the file is written
 {separator}{encoding}# decimal = ","        # the decimal mark, if it is not "."
@@ -44,27 +48,35 @@ _TEXT, _TYPED = (".csv", ".tsv", ".txt", ".dat"), (".parquet", ".arrow", ".feath
 _LABELLED = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
 
 
-def draft(source: Any, header: bool = False, separator: str | None = None, encoding: str = "utf-8") -> str:
+def draft(
+    source: Any,
+    header: bool = False,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    persons: str | None = None,
+    rows: str | None = None,
+) -> str:
     """Return the text of a TOML schema; see `Schema.draft`."""
+    whose = (persons, rows)
     if hasattr(source, "__arrow_c_schema__") and hasattr(source, "names"):
-        return _from_types(source)
+        return _from_types(source, whose)
     if isinstance(source, str | Path):
         path = Path(source)
         ending = path.suffix.lower()
         if not path.is_file():
             raise ArgumentError(f"there is no file {str(path)!r}.")
         if ending in _TEXT and header:
-            return _from_header(path, Form(separator=separator, encoding=encoding))
+            return _from_header(path, Form(separator=separator, encoding=encoding), whose)
         if ending in _TEXT:
             from sfumato.schema.draft_dictionary import dictionary_entries
 
-            return _from_entries(dictionary_entries(path), _form('# separator = ";"      # if it is not ","'))
+            return _from_entries(dictionary_entries(path), whose, _form('# separator = ";"      # if it is not ","'))
         if ending in _TYPED:
-            return _from_types(_types(path))
+            return _from_types(_types(path), whose)
         if ending in _LABELLED:
             from sfumato.schema.draft_labels import labelled_entries
 
-            return _from_entries(labelled_entries(path), _form('# separator = ";"      # if it is not ","'))
+            return _from_entries(labelled_entries(path), whose, _form('# separator = ";"      # if it is not ","'))
     raise ArgumentError(
         f"a draft is made from a code book ({', '.join(_TEXT)}, {', '.join(_LABELLED)}), the types of a file "
         f"({', '.join(_TYPED)}), an Arrow schema, or with header=True (--header) the first line of a text file; got "
@@ -72,19 +84,23 @@ def draft(source: Any, header: bool = False, separator: str | None = None, encod
     )
 
 
-def _from_entries(entries: Sequence[Entry], form: str = "") -> str:
-    text = "".join(map(entry_text, entries))
-    newer = any(line.startswith(("missing_codes =", 'type = "date"')) for line in text.splitlines())
-    return _head(WITH_FORM if newer else VERSION) + form + text
+# The id column of persons and what their rows are called, where the draft is of persons with several rows.
+Whose = tuple[str | None, str | None]
+
+
+def _from_entries(entries: Sequence[Entry], whose: Whose, form: str = "", kinds: str = "", stated: bool = False) -> str:
+    """The draft of these variables; `stated`: the form of the file states facts of a newer version."""
+    columns, persons = with_persons(entries, *whose)
+    text = "".join(map(entry_text, columns))
+    newer = stated or any(line.startswith(("missing_codes =", 'type = "date"')) for line in text.splitlines())
+    version = WITH_PERSONS if whose[0] is not None else WITH_FORM if newer else VERSION
+    head = _HEAD.format(version=version, unit=_UNIT if whose[0] is None else _UNIT_OF_PERSONS)
+    return head + form + persons + kinds + text
 
 
 def _form(separator: str, encoding: str = _ENCODING) -> str:
     """The table of facts about text files, those that nobody knows yet as comments."""
     return _FORM.format(separator=f"{separator}\n", encoding=encoding, missing=_MISSING)
-
-
-def _head(version: int = VERSION) -> str:
-    return _HEAD.format(version=version)
 
 
 def _types(path: Path) -> Any:
@@ -102,7 +118,7 @@ def _types(path: Path) -> Any:
     raise ArgumentError(f"the types of {path.name!r} could not be read: {fault}.")
 
 
-def _from_types(types: Any) -> str:
+def _from_types(types: Any, whose: Whose) -> str:
     entries = []
     for field in types:
         entry = Entry(field.name, kind=_kind(field.type), format="")
@@ -111,7 +127,7 @@ def _from_types(types: Any) -> str:
         elif not entry.kind:
             entry.omitted = "is neither number, text, boolean nor date and is left out; convert it first."
         entries.append(entry)
-    return _from_entries(entries)
+    return _from_entries(entries, whose)
 
 
 def _kind(given: Any) -> str:
@@ -133,7 +149,7 @@ def _kind(given: Any) -> str:
     return "date" if is_.is_date(kind) or is_.is_timestamp(kind) else ""
 
 
-def _from_header(path: Path, form: Form) -> str:
+def _from_header(path: Path, form: Form, whose: Whose) -> str:
     """The names in the first line, split at the one separator that splits it; no other line is read."""
     first = first_line(path)
     separator = form.separator or _separator(first)
@@ -150,9 +166,8 @@ def _from_header(path: Path, form: Form) -> str:
     alone = "" if len(names) > 1 else "  # the first line is one name and shows no separator"
     stating = f"{'' if stated else '# '}separator = {toml_value(separator)}{alone}"
     encoding = _ENCODING if form.encoding == "utf-8" else f"encoding = {toml_value(form.encoding)}\n"
-    version = WITH_FORM if stated or form.encoding != "utf-8" else VERSION
-    columns = "".join(entry_text(Entry(name)) for name in names)
-    return _head(version) + _form(stating, encoding) + _KINDS + columns
+    newer = stated or form.encoding != "utf-8"
+    return _from_entries([Entry(name) for name in names], whose, _form(stating, encoding), _KINDS, newer)
 
 
 def _separator(first: bytes) -> str:

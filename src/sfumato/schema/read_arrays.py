@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ArgumentError
-from sfumato.schema.columns import Number
+from sfumato.schema.as_read import identity_of
+from sfumato.schema.columns import Column, Number
 from sfumato.schema.counts import Tally
 from sfumato.schema.encoding import Cells, Encoded
+from sfumato.schema.identity import Identity
 from sfumato.schema.missing_cells import with_masks
 from sfumato.schema.norms import bound_rows, bound_sparse_rows
-from sfumato.schema.read_columns import Reader, check_dtype, numpy_cells
+from sfumato.schema.read_columns import Reader, check_dtype, numpy_cells, open_column
 from sfumato.schema.read_rows import Entries, floats, open_grid, open_labels, open_rows, whole_row
 from sfumato.schema.schema import Schema
 from sfumato.schema.structure import BLOCK_ROWS, CHUNK_CELLS, CHUNK_ROWS, same_length
@@ -30,7 +32,15 @@ def is_matrix(data: object) -> bool:
     return isinstance(data, np.ndarray | list | tuple) or _is_sparse(data)
 
 
-def open_arrays(X: Any, y: object, schema: Schema, tally: Tally) -> Iterator[Chunk]:
+def open_arrays(
+    X: Any,
+    y: object,
+    schema: Schema,
+    tally: Tally,
+    groups: object = None,
+    sample_weight: object = None,
+    identity: Identity | None = None,
+) -> Iterator[Chunk]:
     """Check shapes and dtypes; return the encoded rows, to be read in chunks."""
     width = schema.dimension if schema.dimension is not None else len(schema.features)
     sparse = _is_sparse(X)
@@ -41,7 +51,14 @@ def open_arrays(X: Any, y: object, schema: Schema, tally: Tally) -> Iterator[Chu
     target: Reader | None = None
     if schema.target is not None:
         target = open_labels(schema.target, schema.columns[schema.target], y)
-        same_length({"X": count, "y": target[0]})
+        same_length({"X": count, "y": target[0]}, schema.persons is not None)
+    beside = _open_beside(groups, sample_weight, schema, count, identity)
+    return _with_beside(_open_rows(X, sparse, count, width, target, schema, tally), beside, tally)
+
+
+def _open_rows(
+    X: Any, sparse: bool, count: int, width: int, target: Reader | None, schema: Schema, tally: Tally
+) -> Iterator[Chunk]:
     if sparse:
         return _read(count, BLOCK_ROWS, partial(_sparse_chunk, X, schema, tally), target, schema, tally)
     if schema.dimension is None:
@@ -50,6 +67,41 @@ def open_arrays(X: Any, y: object, schema: Schema, tally: Tally) -> Iterator[Chu
     entries = open_entries(X, width, tally)
     step = max(1, min(CHUNK_ROWS, CHUNK_CELLS // width))
     return _read(count, step, partial(_dense_chunk, entries, schema, tally), target, schema, tally)
+
+
+def _open_beside(
+    groups: object, sample_weight: object, schema: Schema, count: int, identity: Identity | None
+) -> list[tuple[str, Column, Callable[[int, int], Cells]]]:
+    """The ids and the weights of rows that are given as a matrix: there exactly where the schema declares them."""
+    opened: list[tuple[str, Column, Callable[[int, int], Cells]]] = []
+    persons, weight = schema.persons, schema.weight
+    declared: dict[str, tuple[str, Column] | None] = {
+        "groups": None if persons is None else (persons.id, identity or identity_of(schema)),
+        "sample_weight": None if weight is None else (weight.column, weight.cells),
+    }
+    for argument, given in (("groups", groups), ("sample_weight", sample_weight)):
+        stated = declared[argument]
+        if (given is None) != (stated is None):
+            of = "persons, the ids of the rows" if argument == "groups" else "weight, the weights of the rows"
+            fault = "is not given" if given is None else "is given and the schema declares none"
+            raise ArgumentError(f"{argument} belongs to {of}, and {fault}; give both or neither.")
+        if stated is not None:
+            name, column = stated
+            length, read = open_column(name, column, given)
+            same_length({"X": count, argument: length}, persons is not None)
+            opened.append((name, column, read))
+    return opened
+
+
+def _with_beside(
+    chunks: Iterator[Chunk], beside: list[tuple[str, Column, Callable[[int, int], Cells]]], tally: Tally
+) -> Iterator[Chunk]:
+    start = 0
+    for chunk in chunks:
+        stop = start + next(iter(chunk.values())).shape[0]
+        cells = {name: tally.encode(name, column, read(start, stop)) for name, column, read in beside}
+        start = stop
+        yield {**chunk, **with_masks(cells)}
 
 
 def open_entries(X: Any, width: int, tally: Tally) -> Entries:

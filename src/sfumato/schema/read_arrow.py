@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.schema.columns import Column, Date
 from sfumato.schema.counts import Tally
 from sfumato.schema.encoding import Cells, Dates, Repeated
+from sfumato.schema.identity import Identity
 from sfumato.schema.schema import Schema
 from sfumato.schema.structure import CHUNK_ROWS, places, wrong_type
 
@@ -29,10 +30,16 @@ def open_parquet(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[s
     file = pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
     check_types(file.schema_arrow, schema)
     names = list(schema.columns)
-    groups = [names[at : at + _COLUMNS] for at in range(0, len(names), _COLUMNS)]
+    # Where rows are gathered by their ids, all columns of a row must come together.
+    step = len(names) if any(isinstance(each, Identity) for each in schema.columns.values()) else _COLUMNS
+    groups = [names[at : at + step] for at in range(0, len(names), step)]
     return chain.from_iterable(
-        _batches(file.iter_batches(batch_size=CHUNK_ROWS, columns=group), group) for group in groups
+        _batches(file.iter_batches(batch_size=CHUNK_ROWS, columns=group), _chosen(schema, group)) for group in groups
     )
+
+
+def _chosen(schema: Schema, names: Iterable[str]) -> dict[str, Column]:
+    return {name: schema.columns[name] for name in names}
 
 
 def open_arrow_file(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[str, Cells]]:
@@ -73,9 +80,50 @@ def check_types(types: Any, schema: Schema) -> None:
 
 
 def check_type(name: str, column: Column, given: Any) -> None:
-    """Refuse a type other than numbers, texts, booleans, nulls, and dates for a Date, plain or (no dates) dictionary-encoded."""
+    """Refuse a type other than numbers, texts, booleans, nulls, and dates for a Date, plain or (no dates) dictionary-encoded.
+
+    Ids may also be bytes, such as those of a UUID.
+    """
+    if isinstance(column, Identity) and (_holds_dates(given) or _holds_bytes(given)):
+        return
     if not (_holds_cells(given) or (isinstance(column, Date) and _holds_dates(given))):
         raise wrong_type(name, column, str(given))
+
+
+def column_cells(column: Column, array: Any) -> Cells:
+    """The cells of an Arrow array for a column; ids as exact numbers and texts, where other whole numbers become floats."""
+    return _ids(array) if isinstance(column, Identity) else arrow_cells(array)
+
+
+def _ids(array: Any) -> Cells:
+    import pyarrow as pa
+
+    if isinstance(array, pa.ChunkedArray):
+        return (
+            _joined([_ids(chunk) for chunk in array.chunks]) if array.num_chunks else Repeated([], np.empty(0, np.intp))
+        )
+    if pa.types.is_dictionary(array.type):
+        return _repeated(array.dictionary, array.indices)
+    if _holds_dates(array.type):
+        array = pa.array(_dates(array).astype("M8[D]"))
+    if (
+        pa.types.is_decimal(array.type) and array.type.bit_width < 128
+    ):  # Arrow has no dictionaries of the narrow decimals
+        array = array.cast(pa.decimal128(array.type.precision, array.type.scale))
+    if _holds_bytes(array.type):
+        encoded = array.cast(pa.large_binary()).dictionary_encode()
+        named = _repeated(encoded.dictionary, encoded.indices)
+        # As texts of hexadecimal digits: bytes need not be UTF-8.
+        return Repeated([cell.hex() if isinstance(cell, bytes) else cell for cell in named.distinct], named.index)
+    encoded = (array.cast(pa.large_binary()) if is_text(array.type) else array).dictionary_encode()
+    return _repeated(encoded.dictionary, encoded.indices)
+
+
+def _holds_bytes(given: Any) -> bool:
+    import pyarrow as pa
+
+    is_ = pa.types
+    return bool(is_.is_binary(given) or is_.is_large_binary(given) or is_.is_fixed_size_binary(given))
 
 
 def arrow_cells(array: Any) -> Cells:
@@ -128,12 +176,11 @@ def _repeated(dictionary: Any, indices: Any) -> Repeated:
     return Repeated(distinct.to_pylist(), np.where(inside, index, -1).astype(np.intp))
 
 
-def _batches(batches: Iterable[Any], names: Iterable[str]) -> Iterator[Mapping[str, Cells]]:
-    wanted = list(names)
+def _batches(batches: Iterable[Any], columns: Mapping[str, Column]) -> Iterator[Mapping[str, Cells]]:
     for batch in batches:
         for start in range(0, batch.num_rows, CHUNK_ROWS):
             part = batch.slice(start, CHUNK_ROWS)
-            yield {name: arrow_cells(part.column(name)) for name in wanted}
+            yield {name: column_cells(column, part.column(name)) for name, column in columns.items()}
 
 
 def _holds_cells(given: Any) -> bool:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from sfumato.errors import ArgumentError
 from sfumato.schema.columns import Column, Date
 from sfumato.schema.encoding import Cells, Plain
-from sfumato.schema.read_arrow import arrow_cells, check_type
+from sfumato.schema.identity import Identity
+from sfumato.schema.read_arrow import check_type, column_cells
 from sfumato.schema.schema import Schema
 from sfumato.schema.structure import CHUNK_ROWS, places, same_length, wrong_type
 
@@ -38,13 +39,13 @@ def open_dataframe(frame: Any, schema: Schema) -> Iterator[Mapping[str, Cells]]:
     """Check names and dtypes; return the rows."""
     where = places(list(frame.columns), schema)
     series = {name: frame.iloc[:, place] for name, place in where.items()}
-    return _rows({name: _series(name, schema.columns[name], values) for name, values in series.items()})
+    return _rows({name: _series(name, schema.columns[name], values) for name, values in series.items()}, schema)
 
 
 def open_columns(source: Mapping[Any, Any], schema: Schema) -> Iterator[Mapping[str, Cells]]:
     """Check names, types and lengths; return the rows."""
     places(list(source), schema)
-    return _rows({name: open_column(name, column, source[name]) for name, column in schema.columns.items()})
+    return _rows({name: open_column(name, column, source[name]) for name, column in schema.columns.items()}, schema)
 
 
 def open_column(name: str, column: Column, values: Any) -> Reader:
@@ -66,8 +67,8 @@ def open_column(name: str, column: Column, values: Any) -> Reader:
 
 
 def check_dtype(name: str, column: Column, dtype: np.dtype[Any]) -> None:
-    """Refuse a numpy dtype that can hold no number, text or boolean, and for a Date no date."""
-    if dtype.kind not in _NUMBERS + _OBJECTS + "M" * isinstance(column, Date):
+    """Refuse a numpy dtype that can hold no number, text or boolean, and for a Date or an id no date."""
+    if dtype.kind not in _NUMBERS + _OBJECTS + "M" * isinstance(column, Date | Identity):
         raise wrong_type(name, column, str(dtype))
 
 
@@ -81,12 +82,19 @@ def numpy_cells(array: NDArray[Any]) -> Plain:
         return array.astype(np.float64)
 
 
+def _cells_of(column: Column, array: NDArray[Any]) -> Plain:
+    """The cells of an array for a column; ids as exact numbers, where other whole numbers become floats."""
+    if isinstance(column, Identity):
+        return list((array.astype("M8[D]") if array.dtype.kind == "M" else array).tolist())
+    return numpy_cells(array)
+
+
 def _array(name: str, column: Column, values: NDArray[Any]) -> Reader:
     if values.ndim != 1 or isinstance(values, np.ma.MaskedArray):
         what = "a masked array" if values.ndim == 1 else f"an array of shape {values.shape}"
         raise ArgumentError(f"column {name!r} must be a plain one-dimensional array; got {what}.")
     check_dtype(name, column, values.dtype)
-    return len(values), lambda start, stop: numpy_cells(values[start:stop])
+    return len(values), lambda start, stop: _cells_of(column, values[start:stop])
 
 
 def _arrow(name: str, column: Column, values: Any) -> Reader:
@@ -94,7 +102,7 @@ def _arrow(name: str, column: Column, values: Any) -> Reader:
 
     array = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.chunked_array(values)
     check_type(name, column, array.type)
-    return len(array), lambda start, stop: arrow_cells(array.slice(start, stop - start))
+    return len(array), lambda start, stop: column_cells(column, array.slice(start, stop - start))
 
 
 def _series(name: str, column: Column, values: Any) -> Reader:
@@ -104,7 +112,7 @@ def _series(name: str, column: Column, values: Any) -> Reader:
         return _arrow(name, column, values.array.__arrow_array__())
     if getattr(values.dtype, "tz", None) is not None:
         return _arrow(name, column, _zoned(values))
-    return len(values), lambda start, stop: numpy_cells(np.asarray(values.iloc[start:stop].to_numpy()))
+    return len(values), lambda start, stop: _cells_of(column, np.asarray(values.iloc[start:stop].to_numpy()))
 
 
 def _zoned(values: Any) -> Any:
@@ -123,14 +131,15 @@ def _check_series(name: str, column: Column, dtype: Any) -> None:
     if hasattr(dtype, "categories") and hasattr(dtype, "ordered"):
         dtype = dtype.categories.dtype
     kind = str(getattr(dtype, "kind", "O"))
-    if kind == "M" and isinstance(column, Date):
+    if kind == "M" and isinstance(column, Date | Identity):
         return
     if kind not in _NUMBERS + _OBJECTS or (kind == "O" and str(dtype.name) not in _PANDAS_OBJECTS):
         raise wrong_type(name, column, str(dtype.name))
 
 
-def _rows(readers: dict[str, Reader]) -> Iterator[Mapping[str, Cells]]:
-    count = same_length({name: length for name, (length, _) in readers.items()})
+def _rows(readers: dict[str, Reader], schema: Schema) -> Iterator[Mapping[str, Cells]]:
+    private = any(isinstance(column, Identity) for column in schema.columns.values())
+    count = same_length({name: length for name, (length, _) in readers.items()}, private)
     return _chunks(readers, count)
 
 

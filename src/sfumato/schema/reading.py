@@ -17,11 +17,16 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sfumato.errors import ArgumentError
+from sfumato.schema.as_read import ID, NO_ID, as_read, identity_of, ids_alone, with_ids
 from sfumato.schema.counts import Counts, Tally
-from sfumato.schema.encoding import Cells
+from sfumato.schema.encoding import Cells, encode
+from sfumato.schema.identity import WORDS, Identity
 from sfumato.schema.missing_cells import with_masks
 from sfumato.schema.outcome import attempt
+from sfumato.schema.person_counts import PersonTally
 from sfumato.schema.read_arrays import is_matrix, open_arrays
 from sfumato.schema.read_arrow import open_arrow_file, open_parquet, open_stream
 from sfumato.schema.read_columns import is_dataframe, open_columns, open_dataframe
@@ -45,16 +50,26 @@ _LABELLED = (".sav", ".dta", ".sas7bdat", ".xpt")
 
 
 def open_source(data: object, y: object, schema: Schema, tally: Tally) -> Iterator[Chunk]:
-    """Open arrays where `data` is a matrix, a list of rows or comes with `y`; otherwise a table."""
+    """Open PUBLIC rows: arrays where `data` is a matrix, a list of rows or comes with `y`; otherwise a table.
+
+    Public rows belong to nobody: ids and weights are not read.
+    """
+    return _open(data, y, schema.of_public_rows(), tally)
+
+
+def _open(data: object, y: object, schema: Schema, tally: Tally) -> Iterator[Chunk]:
     if schema.dimension is not None or y is not None or is_matrix(data):
         return open_matrix(data, y, schema, tally)
     return open_table(data, schema, tally)
 
 
-def counted(data: object, y: object, schema: Schema, rows: bool) -> Counts | None:
-    """Check the structure; with `rows`, read them all and count the cells that were changed."""
+def counted(data: object, y: object, schema: Schema, rows: bool, roster: object = None) -> Counts | None:
+    """Check the structure; with `rows`, read them all and count the cells that were changed, and whose rows they are."""
     tally = Tally()
-    chunks = open_source(data, y, schema, tally)
+    if schema.persons is not None and schema.dimension is None and y is None and not is_matrix(data):
+        return _counted_by_person(data, schema, rows, roster, tally)
+    # Ids and weights beside a matrix are arguments of their own, and are not checked here.
+    chunks = _open(data, y, schema.of_public_rows() if y is not None or is_matrix(data) else schema, tally)
     if not rows:
         return None
     for _ in chunks:
@@ -62,22 +77,64 @@ def counted(data: object, y: object, schema: Schema, rows: bool) -> Counts | Non
     return tally.result()
 
 
-def open_matrix(X: object, y: object, schema: Schema, tally: Tally) -> Iterator[Chunk]:
-    """Open rows given as a matrix (numpy, CSR or a list of rows) and a target."""
-    opened = attempt(open_arrays, X, y, schema, tally)
-    del X, y
-    return _guarded(opened.get())
+def _counted_by_person(data: object, schema: Schema, rows: bool, roster: object, tally: Tally) -> Counts | None:
+    """The counts of a table whose rows have ids; the roster is `roster`, or the file that the schema names."""
+    persons, identity = schema.persons, identity_of(schema)
+    chunks = open_table(data, schema, tally, identity)
+    if not rows or persons is None:
+        return None
+    listed = persons.roster if roster is None else roster
+    people = PersonTally(persons, None if listed is None else ids_of(listed, schema, identity))
+    for chunk in chunks:
+        if ID in chunk:
+            people.add(chunk[ID], chunk[NO_ID])
+    return tally.result(people.result())
 
 
-def open_table(source: object, schema: Schema, tally: Tally) -> Iterator[Chunk]:
-    """Open a table: a path, a data frame, anything with an Arrow stream, or a mapping from names to columns."""
+def ids_of(source: object, schema: Schema, identity: Identity) -> Any:
+    """The digests of the ids in a roster that is a file."""
+    name = "" if schema.persons is None else schema.persons.id
+    parts = [np.empty((0, WORDS), dtype=np.uint64)]
+    for cells in open_ids(source, name, schema, identity):
+        encoded = encode(identity, cells)
+        parts.append(encoded.values[~encoded.missing])
+    return np.concatenate(parts)
+
+
+def open_matrix(
+    X: object,
+    y: object,
+    schema: Schema,
+    tally: Tally,
+    groups: object = None,
+    sample_weight: object = None,
+    identity: Identity | None = None,
+) -> Iterator[Chunk]:
+    """Open rows given as a matrix (numpy, CSR or a list of rows), a target, and where declared the ids and weights of the rows."""
+    opened = attempt(open_arrays, X, y, schema, tally, groups, sample_weight, identity)
+    del X, y, groups, sample_weight
+    return _guarded(with_ids(opened.get(), schema))
+
+
+def open_table(source: object, schema: Schema, tally: Tally, identity: Identity | None = None) -> Iterator[Chunk]:
+    """Open a table: a path, a data frame, anything with an Arrow stream, or a mapping from names to columns.
+
+    Where the schema declares persons, chunks hold ids too, under the key of `identity`.
+    """
     if schema.dimension is not None:
         raise ArgumentError(
             "a vector schema names no columns, so it cannot read a table; use Dataset.from_arrays(X, y, schema=...)."
         )
-    opened = attempt(_cells, source, schema, tally)
+    read = as_read(schema, identity)
+    opened = attempt(_cells, source, read, tally)
     del source
-    return _guarded(_encoded(opened.get(), schema, tally))
+    return _guarded(with_ids(_encoded(opened.get(), read, tally), schema))
+
+
+def open_ids(source: object, name: str, schema: Schema, identity: Identity) -> Iterator[Cells]:
+    """The cells of the id column of a table, such as a roster."""
+    for chunk in _cells(source, ids_alone(schema, name, identity), Tally()):
+        yield chunk[name]
 
 
 def _cells(source: object, schema: Schema, tally: Tally) -> Iterator[Mapping[str, Cells]]:

@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.schema import documents
-from sfumato.schema.columns import COLUMNS, Column, public_text
+from sfumato.schema.checking import ROWS as ROWS
+from sfumato.schema.checking import checked
+from sfumato.schema.columns import Column
 from sfumato.schema.form import Form
-from sfumato.schema.missing_codes import Code, read_codes, with_codes
+from sfumato.schema.missing_codes import Code, read_codes
+from sfumato.schema.persons import Persons
+from sfumato.schema.weight import Weight
 
 if TYPE_CHECKING:
     from sfumato.schema.counts import Counts
     from sfumato.schema.design import Design
     from sfumato.schema.vector_units import VectorUnits
-
-# Accepted values of `rows`.
-ROWS = ("clip", "normalise")
-# Squares of numbers in this range neither overflow nor vanish, so that a norm can be bounded exactly.
-NORMS = (2.0**-500, 2.0**500)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -39,11 +38,12 @@ class Schema:
     columns: name -> Number, Category or Boolean. Columns of a source that are not named here are never used.
     target: the column to be predicted, if there is one.
     data_norm: the Euclidean norm that no row of features exceeds; for a table, of the row as `design` encodes it.
-    name, unit: how the data set is called, and what one row stands for (a person, a visit). The promise protects
-        one unit; if somebody has two rows, the promise for that person is weaker.
+    name, unit: how the data set is called, and what is protected: what one row stands for or, with `persons`, whose rows they
+        are. Without `persons` the promise to somebody who has two rows is weaker.
     rows: "clip" shortens rows longer than data_norm; "normalise" brings every row but 0 to it.
     separator, decimal, thousands, encoding: how the table's text files are written ("," "." none "utf-8" unless stated).
     missing_codes: cells such as "NA" or -9 that count as missing in every column; a column may have more of its own.
+    persons: whose rows they are, where one person may have several: an sf.Persons. weight: an sf.Weight, for survey weights.
     """
 
     _columns: tuple[tuple[str, Column], ...]
@@ -55,6 +55,8 @@ class Schema:
     dimension: int | None
     units: VectorUnits | None
     form: Form
+    persons: Persons | None
+    weight: Weight | None
 
     def __init__(
         self,
@@ -69,6 +71,8 @@ class Schema:
         thousands: str | None = None,
         encoding: str = "utf-8",
         missing_codes: Sequence[Code] = (),
+        persons: Persons | None = None,
+        weight: Weight | None = None,
     ) -> None:
         """Describe a table."""
         if not isinstance(columns, Mapping) or not columns:
@@ -77,7 +81,7 @@ class Schema:
                 f"got {type(columns).__name__}."
             )
         form = Form(separator, decimal, thousands, encoding, read_codes("table", missing_codes))
-        self._keep(columns, target, data_norm, name, unit, rows, None, None, form)
+        self._keep(columns, target, data_norm, name, unit, rows, None, None, form, persons, weight)
 
     @classmethod
     def vector(
@@ -89,6 +93,8 @@ class Schema:
         unit: str = "row",
         rows: str = "clip",
         units: VectorUnits | None = None,
+        persons: Persons | None = None,
+        weight: Weight | None = None,
     ) -> Schema:
         """Describe rows that are vectors of `dimension` numbers with norm at most `data_norm`.
 
@@ -103,44 +109,12 @@ class Schema:
         dimension = _validate.whole("dimension", dimension)
         columns = {} if target is None else {"target": target}
         made = object.__new__(cls)
-        made._keep(columns, "target" if columns else None, data_norm, name, unit, rows, dimension, units, Form())
+        target_name = "target" if columns else None
+        made._keep(columns, target_name, data_norm, name, unit, rows, dimension, units, Form(), persons, weight)
         return made
 
-    def _keep(
-        self,
-        columns: Mapping[str, Column],
-        target: str | None,
-        data_norm: float | None,
-        name: str,
-        unit: str,
-        rows: str,
-        dimension: int | None,
-        units: VectorUnits | None,
-        form: Form,
-    ) -> None:
-        for label, column in columns.items():
-            public_text("the name of a column", label)
-            if not isinstance(column, tuple(COLUMNS.values())):
-                raise ArgumentError(
-                    f"column {label!r} must be a sf.Number, sf.Category, sf.Boolean or sf.Date; got {column!r}."
-                )
-        # The codes of a column are the table's and its own: a column that is used elsewhere keeps them.
-        columns = {label: with_codes(label, column, form.missing_codes) for label, column in columns.items()}
-        if target is not None and target not in columns:
-            raise ArgumentError(f"target must be one of the columns {', '.join(columns)}; got {target!r}.")
-        public_text("name", name)
-        public_text("unit", unit)
-        _validate.one_of("rows", rows, ROWS)
-        if data_norm is not None:
-            data_norm = _validate.positive("data_norm", data_norm)
-            if not NORMS[0] <= data_norm <= NORMS[1]:
-                raise ArgumentError(f"data_norm must lie between 2**-500 and 2**500; got {data_norm!r}.")
-        elif rows == "normalise":
-            raise ArgumentError('rows="normalise" needs data_norm, the norm that rows are brought to; got None.')
-        vars(self).update(_columns=tuple(columns.items()), target=target, data_norm=data_norm)
-        if units is not None and len(units.names) != dimension:
-            raise ArgumentError(f"units must name the {dimension} numbers of a row; got {len(units.names)} names.")
-        vars(self).update(name=name, unit=unit, rows=rows, dimension=dimension, units=units, form=form)
+    def _keep(self, *facts: Any) -> None:
+        vars(self).update(checked(*facts))
 
     @cached_property
     def columns(self) -> Mapping[str, Column]:
@@ -178,10 +152,31 @@ class Schema:
         return self.with_columns({name: column for name, column in self._columns if name != self.target})
 
     def with_columns(self, columns: Mapping[str, Column], target: str | None = None) -> Schema:
-        """Return a schema of other columns, with the other facts of this one: norm, name, unit and the form of its files."""
+        """Return a schema of other columns, with the other facts of this one: norm, name, unit, persons, the form of its files."""
         made = object.__new__(Schema)
         facts = (self.name, self.unit, self.rows, self.dimension, self.units, self.form)
-        made._keep(columns, target, self.data_norm, *facts)
+        persons = None if self.persons is None else self.persons.of_columns(columns)
+        made._keep(columns, target, self.data_norm, *facts, persons, self.weight)
+        return made
+
+    def with_persons(self, persons: Persons | None) -> Schema:
+        """Return the same facts with other persons, or with none."""
+        made = object.__new__(Schema)
+        facts = (self.target, self.data_norm, self.name, self.unit, self.rows, self.dimension, self.units, self.form)
+        made._keep(self.columns, *facts, persons, self.weight)
+        return made
+
+    def of_public_rows(self) -> Schema:
+        """Return the same facts for public rows, which belong to nobody and have no weights."""
+        return self._without("persons", "weight")
+
+    def without_weight(self) -> Schema:
+        """Return the same facts for rows that all count alike."""
+        return self._without("weight")
+
+    def _without(self, *facts: str) -> Schema:
+        made = object.__new__(Schema)
+        vars(made).update({**self.__getstate__(), **dict.fromkeys(facts)})
         return made
 
     def only(self, columns: Iterable[str], target: str | None = None) -> Schema:
@@ -242,17 +237,25 @@ class Schema:
         file.write_text(text, encoding="utf-8")
 
     @staticmethod
-    def draft(source: object, header: bool = False, separator: str | None = None, encoding: str = "utf-8") -> str:
+    def draft(
+        source: object,
+        header: bool = False,
+        separator: str | None = None,
+        encoding: str = "utf-8",
+        persons: str | None = None,
+        rows: str | None = None,
+    ) -> str:
         """Return the text of a TOML schema with "REQUIRED" wherever a public fact is still unknown.
 
         source: the path of a code book (text with the columns name, type, lower, upper, levels, ..., or .sav, .dta, .sas7bdat,
             .xpt by pyreadstat), of a Parquet or Arrow file, or an Arrow schema. Types and labels are read, never a value.
         header: `source` is a text file of data whose first line names the columns; that line alone is read, split at
             `separator` (by default the one of , ; tab | that splits it).
+        persons: the id column, where one person may have several rows; rows: what they are called, such as "visits".
         """
         from sfumato.schema.draft import draft
 
-        return draft(source, header, separator, encoding)
+        return draft(source, header, separator, encoding, persons, rows)
 
     @property
     def digest(self) -> str:
@@ -265,20 +268,23 @@ class Schema:
     # data -------------------------------------------------------------------------------------------------------
 
     @overload
-    def check(self, data: object, y: object = None, *, counts: Literal[False] = False) -> None: ...
+    def check(
+        self, data: object, y: object = None, *, counts: Literal[False] = False, roster: object = None
+    ) -> None: ...
     @overload
-    def check(self, data: object, y: object = None, *, counts: Literal[True]) -> Counts: ...
+    def check(self, data: object, y: object = None, *, counts: Literal[True], roster: object = None) -> Counts: ...
 
-    def check(self, data: object, y: object = None, *, counts: bool = False) -> Counts | None:
+    def check(self, data: object, y: object = None, *, counts: bool = False, roster: object = None) -> Counts | None:
         """Raise if the structure of `data` does not fit; with counts=True also return how many cells would be changed.
 
         Without counts no row is read. The counts depend on the rows and carry no noise: they are for the curator's eyes
-        alone, and are never published, logged or used to choose a bound of a release.
+        alone, and are never published, logged or used to choose a bound of a release. Where one person may have several rows
+        they include whose rows they are; `roster` is a file with all ids, by default the one that the schema names.
         """
         from sfumato.schema.outcome import attempt
         from sfumato.schema.reading import counted
 
-        counted_cells = attempt(counted, data, y, self, counts)
+        counted_cells = attempt(counted, data, y, self, counts, roster)
         del data, y  # an error raised below keeps no rows in its traceback
         return counted_cells.get()
 
@@ -287,6 +293,8 @@ class Schema:
         shown = [repr(self.name), what, f"unit={self.unit!r}"]
         shown += [f"target={self.target!r}"] if self.target else []
         shown += [f"data_norm={self.data_norm:g}"] if self.data_norm is not None else []
+        shown += [f"persons={self.persons.id!r}"] if self.persons is not None else []
+        shown += [f"weight={self.weight.column!r}"] if self.weight is not None else []
         return f"Schema({', '.join(shown)})"
 
     def __str__(self) -> str:

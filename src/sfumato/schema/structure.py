@@ -46,8 +46,10 @@ def wrong_type(name: str, column: Column, given: str) -> ArgumentError:
     )
 
 
-def same_length(lengths: dict[str, int]) -> int:
-    """Return the common length of the columns, or raise."""
+def same_length(lengths: dict[str, int], private: bool = False) -> int:
+    """Return the common length of the columns, or raise; without numbers where that of the rows is `private`."""
+    if len(set(lengths.values())) > 1 and private:
+        raise ArgumentError(f"{', '.join(lengths)} must have the same number of rows.")
     if len(set(lengths.values())) > 1:
         given = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
         raise ArgumentError(f"every column must have the same number of rows; got {given}.")

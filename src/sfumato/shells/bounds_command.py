@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -101,7 +102,7 @@ def _charge(
     if output is not None:
         _validate.one_of("the ending of --output", output.suffix.lower(), (".toml", ".json"))
         check_writable(output)
-    data = spec.dataset()
+    data = replace(spec, schema=spec.schema.without_weight()).dataset()  # a bound is one of all records alike
     account = spec.ledger.get("name") or data.schema.name
     try:
         made = private_bounds(data, columns, epsilon, ledger=ledger, name=account, **options)

@@ -31,6 +31,9 @@ def create(place: Place, witness: WitnessFile = None) -> None:
             f"created {redacted(place)}; keep its witness {ledger.witness} on another disk or account (--witness says where it is)"
         )
     typer.echo(f"next: sfumato ledger register {redacted(place)} NAME --epsilon 2 --delta 1e-6 --unit person")
+    typer.echo(
+        "      (where one person may have several rows, with --persons and the column that says whose row it is)"
+    )
 
 
 @app.command("register")
@@ -40,14 +43,22 @@ def register(
     epsilon: Annotated[float, typer.Option(help="The whole budget of this data set, for ever.")],
     delta: Annotated[float, typer.Option(help="Far below one in the number of records.")],
     unit: Annotated[str, typer.Option(help="What is protected: what one row stands for, as its schema says.")],
+    persons: Annotated[
+        str | None,
+        typer.Option(
+            help="Where one person may have several rows: the column that says whose row it is, as in the schema."
+        ),
+    ] = None,
     witness: WitnessFile = None,
 ) -> None:
     """Promise (epsilon, delta) to every unit of a data set; the promise is fixed for ever.
 
     Example: sfumato ledger register budget.db survey --epsilon 2 --delta 1e-6 --unit person
+
+    Example: sfumato ledger register budget.db visits --epsilon 2 --delta 1e-6 --unit patient --persons patient_id
     """
     with open_existing(place, witness) as ledger:
-        ledger.register(name, epsilon, delta, unit=unit)
+        ledger.register(name, epsilon, delta, unit=unit, id_column=persons)
         typer.echo(str(ledger.spent(name)))
 
 
@@ -80,6 +91,7 @@ def show(
                 "remaining": left,
                 "epsilon": spent.epsilon,
                 "charges": spent.charges,
+                **({} if spent.account.terms.id_column is None else {"persons": spent.account.terms.id_column}),
                 "history": [{"time": row.time, "kind": row.kind, "request": row.request_id} for row in history],
             }
             remaining = (

@@ -12,9 +12,11 @@ from pathlib import Path
 
 from sfumato.errors import ArgumentError, LedgerDamaged
 from sfumato.ledger.account import Account, shown, shown_down
+from sfumato.ledger.terms import Terms
 from sfumato.ledger.url_and_witness import Location
 from sfumato.pictures.axes import given
 from sfumato.pictures.svg import figure
+from sfumato.privacy.neighbours import protected, replaced
 from sfumato.shells import html_page
 from sfumato.shells import ledger_report_html as html
 from sfumato.shells import ledger_report_left as left
@@ -81,7 +83,7 @@ def _overview(view: View) -> str:
     rows = []
     for budget, _ in view.budgets:
         terms = budget.account.terms
-        promised = f"({given(terms.epsilon)}, {given(terms.delta)}) for every {terms.unit}"
+        promised = f"({given(terms.epsilon)}, {given(terms.delta)}) for every {_whom(terms)}"
         rows.append([budget.name, promised, shown(budget.spent), shown_down(budget.account.epsilon_left())])
     return html.table(
         ["data set", "promise (epsilon, delta)", "epsilon spent", "epsilon left"], rows, "The budgets of all data sets"
@@ -138,12 +140,18 @@ def _sections(budget: Budget, releases: Sequence[Sealed], several: bool) -> list
 def promise(account: Account) -> str:
     """The whole promise of a data set in one sentence."""
     terms = account.terms
-    who = f"one {terms.unit} replaced" if terms.adjacency == "replace-one" else f"one entry of a {terms.unit} replaced"
+    who = replaced(terms.adjacency, terms.unit)
+    known = "" if terms.id_column is None else f" Persons are known by the column {terms.id_column!r}."
     return (
         f"Everything that is ever charged to {account.name!r}, whoever asks and however each question follows from earlier "
-        f"answers, is ({given(terms.epsilon)}, {given(terms.delta)})-differentially private together, for every {terms.unit} "
-        f"(neighbours: {who}, n public)."
+        f"answers, is ({given(terms.epsilon)}, {given(terms.delta)})-differentially private together, for every {_whom(terms)} "
+        f"(neighbours: {who}, n public).{known}"
     )
+
+
+def _whom(terms: Terms) -> str:
+    """Who is protected: the unit or, where persons may have several rows, a person with all of them."""
+    return terms.unit if terms.id_column is None else protected(terms.adjacency, terms.unit)
 
 
 def _promised(budget: Budget) -> str:
@@ -201,7 +209,7 @@ def _release(release: Sealed) -> str:
     """One release: its title, who asked, its contents and its checks."""
     charge = release.charge
     delta = charge.after.terms.delta
-    records = f", {release.n:,} records" if release.n is not None else ""
+    records = f", {release.n:,} records{release.record}" if release.n is not None else ""
     lead = (
         f"{release.title}; charge {charge.number} of {minute(charge.time)} UTC{records}, epsilon {shown(charge.alone)} at delta "
         f"{given(delta)}."

@@ -15,6 +15,8 @@ from sfumato.planning import plan
 from sfumato.privacy.curves import Curve
 from sfumato.privacy.sharing import share
 from sfumato.queries.interval_widths import expected_width
+from sfumato.schema import Persons
+from sfumato.schema.persons import FIRST
 from sfumato.shells.ledger_report_state import Charge
 
 # Records of the examples where the ledger holds no release, and so no number of records.
@@ -64,7 +66,9 @@ def examples(account: Account, n: int) -> list[Example]:
 def _half_width(model: Any, n: int, cells: int, target: Curve, account: Account) -> str:
     """The expected half-width of the intervals of a plan for this target; "" where it is useless or not admitted."""
     try:
-        planned = plan(model, n, target=target, mechanism="noisy-statistics")
+        # Of persons with several rows any rule has the same noise.
+        persons = None if account.terms.id_column is None else Persons(account.terms.id_column, rule=FIRST, count=n)
+        planned = plan(model, n, target=target, mechanism="noisy-statistics", persons=persons)
         price = account.price(replace(planned.guarantee, unit=account.terms.unit))
     except SfumatoError:
         return ""

@@ -16,7 +16,7 @@ from sfumato.shells import report
 from sfumato.shells.ledger_report_checks import DAMAGED, Check, attempt, is_release, of_sealed
 from sfumato.shells.ledger_report_state import Charge
 from sfumato.shells.printing import redacted
-from sfumato.wording import notice
+from sfumato.wording import counting_in_words, notice, record_in_words
 
 # The level of `Release.interval` by default.
 _LEVEL = 0.9
@@ -28,13 +28,17 @@ MOST_SHOWN = 30
 
 @dataclass(frozen=True)
 class Sealed:
-    """What a page shows of one sealed release: a title in words, its number of records, its checks and its contents as HTML."""
+    """What a page shows of one sealed release: a title in words, its number of records, its checks and its contents as HTML.
+
+    `record` says what one record is, where it is a person with all of their rows.
+    """
 
     charge: Charge
     title: str
     n: int | None
     checks: tuple[Check, ...]
     contents: str
+    record: str = ""
 
 
 def looked_at(ledger: Any, name: str, charge: Charge, shown: bool) -> Sealed:
@@ -55,7 +59,8 @@ def looked_at(ledger: Any, name: str, charge: Charge, shown: bool) -> Sealed:
     checks = tuple(of_sealed(release, charge.receipt, subject))
     if not checks[0].passed:
         return Sealed(charge, "a release that FAILED its verification", None, checks, "")
-    return Sealed(charge, title_of(release), release.plan["n"], checks, contents(release) if shown else "")
+    record = f" (one for each {record_in_words(release)})" if release.guarantee.id_column else ""
+    return Sealed(charge, title_of(release), release.plan["n"], checks, contents(release) if shown else "", record)
 
 
 def _failed(charge: Charge, check: Check) -> Sealed:
@@ -72,7 +77,8 @@ def contents(release: Release) -> str:
     warned = notice(release)
     first = html.alarm(warned) if warned else ""
     attacked = "" if warned else html.paragraph(release.attacker().sentence)
-    return f"{first}{_picture(release)}{attacked}{html.paragraph(release.promise)}"
+    whose = "".join(html.paragraph(f"{said[:1].upper()}{said[1:]}") for _, said in counting_in_words(release))
+    return f"{first}{_picture(release)}{whose}{attacked}{html.paragraph(release.promise)}"
 
 
 def _picture(release: Release) -> str:

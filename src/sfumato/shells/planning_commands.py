@@ -13,7 +13,10 @@ from sfumato.shells.file_kinds import expect
 from sfumato.shells.printing import Force, Json, emit, write_new
 
 SpecFile = Annotated[Path, typer.Argument(help="The spec file (.toml); sfumato spec writes one.")]
-Records = Annotated[int | None, typer.Option("--n", help="The number of records; read from the data if left out.")]
+Records = Annotated[
+    int | None,
+    typer.Option("--n", help="The number of records; read from the data, or of persons from the schema, if left out."),
+]
 
 
 def spec(
@@ -95,10 +98,7 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
 
     spec = Spec.load(file)
     planned = spec.plan(n)
-    # A plan has no schema; the unit that it protects is known here.
-    unit = spec.schema.unit
-    text = str(planned).replace("one row replaced", f"one {unit} replaced").replace("every row (", f"every {unit} (")
-    text = _with_clipping(text, spec)
+    text = _with_clipping(_with_unit(str(planned), spec, planned), spec)
     text = "\n".join([text, *_left(spec, planned)])
     try:
         widths = spec.expected_widths(planned)
@@ -113,6 +113,19 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
         # The widths say what the noise of a gradient means.
         lines = [line for line in _with_missing(text, spec).split("\n") if not line.startswith("expected ")]
         emit(as_json, {**planned.to_json(), "expected_widths": widths.to_json()}, "\n".join([*lines, "", str(widths)]))
+
+
+def _with_unit(text: str, spec: Any, planned: Any) -> str:
+    """The plan's text with the unit that it protects, which only the schema knows."""
+    from sfumato.models.whose_rows import whose_rows
+    from sfumato.privacy.neighbours import REPLACE_PERSON, protected
+
+    unit, persons = spec.schema.unit, planned.persons
+    if persons is None:
+        return text.replace("one row replaced", f"one {unit} replaced").replace("every row (", f"every {unit} (")
+    text = text.replace(whose_rows(planned.model, persons), whose_rows(planned.model, persons, spec.schema))
+    bare, named = (protected(REPLACE_PERSON, each, persons.rows) for each in (planned.guarantee.unit, unit))
+    return text.replace(bare, named)
 
 
 def _with_clipping(text: str, spec: Any) -> str:
@@ -138,7 +151,7 @@ def _left(spec: Any, planned: Any) -> list[str]:
         if receipt is None:
             after = before.plus(before.price(replace(planned.guarantee, unit=spec.schema.unit)))
     except SfumatoError as error:  # a plan is shown also where the ledger is not there yet, or cannot pay
-        return [f"ledger     {error}"]
+        return [f"ledger     {error}{_registering(spec, error)}"]
     if receipt is None:
         left = f"of {name!r} epsilon {before.epsilon_left():.4g} is left at delta {before.terms.delta:g}"
         return [f"ledger     {left}; {after.epsilon_left():.4g} would be left after this charge"]
@@ -148,6 +161,15 @@ def _left(spec: Any, planned: Any) -> list[str]:
         ]
     another = "a release will be refused. Write another request in [ledger]"
     return [f"ledger     request {request!r} was already used for another plan: {another}"]
+
+
+def _registering(spec: Any, error: SfumatoError) -> str:
+    """With which options a name that is not registered yet is to be, where the schema declares persons."""
+    from sfumato.shells.spec_persons import register_options
+
+    if spec.schema.persons is None or "Register it first" not in str(error):
+        return ""
+    return f" For the persons of this schema: {register_options(spec.schema)}."
 
 
 def rehearse(
@@ -238,7 +260,12 @@ def compare(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
 
     spec = Spec.load(file)
     count = spec.records() if n is None else n
-    allowed = comparison(spec.model, count, spec.price["epsilon"], spec.price["delta"])
+    if spec.schema.weight is not None:
+        raise ArgumentError(
+            "compare is about draws of a posterior; of weighted records only estimates are released: sfumato plan."
+        )
+    price = spec.price["epsilon"], spec.price["delta"]
+    allowed = comparison(spec.model, count, *price, persons=spec.schema.persons)
     emit(as_json, allowed.to_json(), str(allowed))
 
 

@@ -61,12 +61,14 @@ def _by_label(release: Any, columns: dict[str, Any], as_json: bool) -> None:
 
 
 def _say_clipping(release: Any, as_json: bool) -> None:
-    """Print what clipping to the declared bounds does to the answer; of a regression its summary says so."""
+    """Print what the declared bounds and several rows of one person do to the answer; of a regression its summary says so."""
     from sfumato.queries.own_units import regression_of
-    from sfumato.wording import clipping_in_words
+    from sfumato.wording import clipping_in_words, counting_in_words
 
-    if not as_json and regression_of(release.plan) is None and (clipping := clipping_in_words(release)):
-        typer.echo(f"\n{visible(clipping[:1].upper() + clipping[1:])}")
+    if as_json or regression_of(release.plan) is not None:
+        return
+    for note in filter(None, (clipping_in_words(release), *(said for _, said in counting_in_words(release)))):
+        typer.echo(f"\n{visible(note[:1].upper() + note[1:])}")
 
 
 @_question

@@ -20,7 +20,7 @@ from sfumato.pictures.results import quantity_of
 from sfumato.shells import html_page, report_audit, report_learned, report_protection, report_quality, report_results
 from sfumato.shells.html_page import section
 from sfumato.shells.ledger_places import open_existing
-from sfumato.wording import clipping_in_words, columns_read, expected_in_words
+from sfumato.wording import clipping_in_words, columns_read, counting_in_words, expected_in_words, record_in_words
 
 # The level of `Release.interval` by default.
 _LEVEL = 0.9
@@ -113,7 +113,7 @@ def _of(release: Any) -> str:
 def _lead(release: Any) -> str:
     count = release.draws.shape[0] * release.draws.shape[1]
     kind = "an estimate" if release.kind == "estimate" else f"{count} draw{'s' * (count > 1)} from a posterior"
-    return f"A differentially private release: {kind}, from {release.plan['n']:,} records, one for each {release.schema['unit']}."
+    return f"A differentially private release: {kind}, from {release.plan['n']:,} records, one for each {record_in_words(release)}."
 
 
 def _promise(release: Any) -> str:
@@ -186,13 +186,13 @@ def methods(release: Any) -> str:
     shown = {key: value for key, value in plan["parameters"].items() if key not in ("grid", "totals")}
     numbers = ", ".join(f"{key} {value:.4g}" for key, value in shown.items())
     level = f"({given(target[0])}, {given(target[1])})-differential privacy" if target else str(guarantee.curve)
-    clipping = clipping_in_words(release)
-    clipped = f" {clipping[:1].upper()}{clipping[1:]}" if clipping else ""
+    notes = [note for note in (clipping_in_words(release), *(said for _, said in counting_in_words(release))) if note]
+    said = "".join(f" {note[:1].upper()}{note[1:]}" for note in notes)
+    same = "public roster" if guarantee.id_column else "number of records"
     return (
         f"We released the {_what(release)} from {plan['n']:,} records (unit: {release.schema['unit']}) with Sfumato {__version__}, "
-        f"mechanism '{plan['mechanism']}' ({numbers}), under {level}; neighbouring data sets have one {release.schema['unit']} "
-        f"replaced and the same number of records. The guarantee is {guarantee.trust} ({guarantee.theorem}; {guarantee.source})."
-        f"{clipped}"
+        f"mechanism '{plan['mechanism']}' ({numbers}), under {level}; neighbouring data sets have one {record_in_words(release)} "
+        f"replaced and the same {same}. The guarantee is {guarantee.trust} ({guarantee.theorem}; {guarantee.source}).{said}"
     )
 
 

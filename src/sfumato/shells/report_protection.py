@@ -9,13 +9,14 @@ from typing import Any
 from sfumato.pictures import privacy_curve, svg
 from sfumato.privacy.plain_reasons import phrase
 from sfumato.shells.html_page import folded, table
+from sfumato.wording import record_in_words
 
 
 def protection(release: Any) -> str:
     """The privacy curve, and the errors of a test for one record."""
     rows = [[f"{100 * level:.0f} %", f"{_down(100 * miss):.1f} %"] for level, miss in release.attacker().trade_off]
     text = (
-        f"<p>Two data sets that differ in one {escape(release.schema['unit'])} give this release with nearly the same "
+        f"<p>Two data sets that differ in one {escape(record_in_words(release))} give this release with nearly the same "
         "probabilities. The curve shows how nearly: at every epsilon the delta that is left.</p>"
     )
     second = (

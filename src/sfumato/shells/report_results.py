@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from sfumato.models.families import DirichletCategorical
-from sfumato.models.grouped import Grouped
+from sfumato.models.hidden_sizes import HiddenSizes
 from sfumato.models.networks.markov_chain import MarkovChain
 from sfumato.models.reading import model_from_json
 from sfumato.pictures import of_release, svg
@@ -14,7 +14,7 @@ from sfumato.pictures.results import LITTLE, Results, of_family
 from sfumato.queries.own_units import regression_of
 from sfumato.shells import report_cross, report_learned, report_network, report_regression
 from sfumato.shells.html_page import Cell, folded, paragraph, table
-from sfumato.wording import clipping_in_words, missing_in_words
+from sfumato.wording import clipping_in_words, counting_in_words, missing_in_words
 
 # Rows of numbers that a reader takes in under their picture; more are folded away, and all of them are in the picture.
 _MOST_OPEN = 40
@@ -48,13 +48,15 @@ def results(release: Any, level: float) -> str:
 def is_summed(release: Any) -> bool:
     """Whether the numbers are the shares of a whole, of which each is shown with its own median."""
     model: Any = model_from_json(release.plan["model"])
-    return isinstance(model.model if isinstance(model, Grouped) else model, DirichletCategorical | MarkovChain)
+    return isinstance(model.model if isinstance(model, HiddenSizes) else model, DirichletCategorical | MarkovChain)
 
 
 def beside(release: Any, clipping: bool = True) -> str:
-    """What bounds and missing cells do to the numbers, right under their picture."""
+    """What bounds, several rows of one person and missing cells do to the numbers, right under their picture."""
     clipped = paragraph("Bounds", clipping_in_words(release)) if clipping else ""
-    return clipped + paragraph("Missing values", missing_in_words(release))
+    # The summary of a regression has notes on persons and weights, beside that on its bounds.
+    counting = "".join(paragraph(*each) for each in counting_in_words(release)) if clipping else ""
+    return clipped + counting + paragraph("Missing values", missing_in_words(release))
 
 
 def numbers(rows: Results) -> str:

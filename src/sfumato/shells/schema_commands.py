@@ -9,6 +9,7 @@ import typer
 
 from sfumato.errors import ArgumentError
 from sfumato.shells.printing import write_new
+from sfumato.shells.spec_persons import roster_of
 
 app = typer.Typer(help="Write and check schema files: the public facts about one record.", no_args_is_help=True)
 
@@ -33,14 +34,22 @@ def draft(
         str | None, typer.Option(help="With --header: what separates the names, if the line itself leaves it open.")
     ] = None,
     encoding: Annotated[str, typer.Option(help="With --header: the encoding of the file.")] = "utf-8",
+    persons: Annotated[
+        str | None, typer.Option(help="The column that says whose row it is, where one person may have several rows.")
+    ] = None,
+    rows: Annotated[
+        str | None, typer.Option(help="With --persons: what their rows are called, such as visits.")
+    ] = None,
 ) -> None:
     """Draft a schema from a code book, a file's column types or the first line of a text file; values are never read.
 
     Example: sfumato schema draft dictionary.csv -o survey.toml
+
+    Example: sfumato schema draft visits.csv --header --persons patient_id --rows visits -o visits.toml
     """
     from sfumato.schema import Schema
 
-    text = Schema.draft(source, header=header, separator=separator, encoding=encoding)
+    text = Schema.draft(source, header, separator, encoding, persons, rows)
     if output is not None and output.exists() and not force:
         raise ArgumentError(
             f"{output} is there already and may hold bounds you filled in; add --force to write over it."
@@ -53,8 +62,12 @@ def check(
     schema: Annotated[Path, typer.Argument(help="The schema file (.toml or .json).")],
     data: Annotated[Path, typer.Argument(help="The data: .csv, .tsv, .txt, .parquet, .arrow.")],
     counts: Annotated[bool, typer.Option("--counts", help="Also count mapped cells; for the curator alone.")] = False,
+    roster: Annotated[
+        Path | None,
+        typer.Option(help="A file with the ids of all persons, if it is not the one that the schema names."),
+    ] = None,
 ) -> None:
-    """Check that a data file has the declared columns; with --counts, how many cells were mapped or clipped.
+    """Check that a data file has the declared columns; with --counts, how many cells were mapped or clipped, and whose rows count.
 
     Example: sfumato schema check survey.toml survey.parquet --counts
     """
@@ -65,5 +78,6 @@ def check(
         declared.check(data)
         typer.echo("the structure fits the schema; no row was read")
         return
-    typer.echo(str(declared.check(data, counts=True)))
+    listed = roster_of(declared, schema.parent, roster)
+    typer.echo(str(declared.check(data, counts=True, roster=listed)))
     typer.echo("These counts depend on the records: they are for the curator alone, never to be published.", err=True)

@@ -1,6 +1,6 @@
 """A spec file: which data, which model, at what price, charged to which ledger. TOML, read strictly, and nothing else.
 
-    [data]    file, schema, n
+    [data]    file, schema, n, roster
     [model]   family or regression or network, with its columns and public numbers
     [price]   epsilon, delta, draws, mechanism, goal
     [expect]  what is expected of the rows, for the widths that `sfumato plan` prints; optional
@@ -25,6 +25,7 @@ from sfumato.shells.file_kinds import expect
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.spec_keys import known_keys
 from sfumato.shells.spec_models import check_columns, read_model
+from sfumato.shells.spec_persons import check_number, number_of, other_number, register_options, roster_of, whole_record
 from sfumato.shells.toml_files import read_toml
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 # The keys of each table; those of [model] depend on the model (`spec_models`).
 _KEYS = {
-    "data": ("file", "schema", "n"),
+    "data": ("file", "schema", "n", "roster"),
     "price": ("epsilon", "delta", "draws", "mechanism", "goal", "steps", "robust"),
     "ledger": ("file", "url", "name", "request", "witness"),
 }
@@ -79,6 +80,7 @@ class Spec:
     price: Mapping[str, Any]
     ledger: Mapping[str, Any]
     expect: Any = None
+    roster: Path | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> Spec:
@@ -94,7 +96,8 @@ class Spec:
         facts = document["data"]
         if "schema" not in facts:
             raise FormatError(f'{file.name}: [data] needs schema = "<file>.toml", the public facts about a record.')
-        whole = Schema.load(expect(file.parent / _text(facts, "schema", file.name), "schema"))
+        declared = expect(file.parent / _text(facts, "schema", file.name), "schema")
+        whole = Schema.load(declared)
         model, schema = read_model(file.name, dict(document["model"]), whole)
         check_columns(file.name, model, schema)
         data = file.parent / _text(facts, "file", file.name) if "file" in facts else None
@@ -113,10 +116,14 @@ class Spec:
         n = facts.get("n")
         if n is not None:
             n = _records(file.name, n)
+            check_number(whole, n, f"{file.name}: n in [data]")
+        listed = file.parent / _text(facts, "roster", file.name) if "roster" in facts else None
+        roster = roster_of(whole, declared.parent, listed)
         ledger = dict(document.get("ledger", {}))
         for key in ledger:
             _text(ledger, key, file.name)
-        return cls(file, data, n, schema, model, price, ledger, _expected(file, document.get("expect"), data, schema))
+        expected = _expected(file, document.get("expect"), data, schema)
+        return cls(file, data, n, schema, model, price, ledger, expected, roster)
 
     def dataset(self) -> Any:
         """Open the data file under the schema."""
@@ -124,18 +131,27 @@ class Spec:
 
         if self.data is None:
             raise ArgumentError(f'{self.path.name}: [data] needs file = "<data>.csv" for a release.')
-        data = Dataset.from_table(expect(self.data, "table"), schema=self.schema)
+        data = Dataset.from_table(expect(self.data, "table"), schema=self.schema, roster=self.roster)
         if data.n == 0:
-            raise ArgumentError(f"{self.data.name} is empty: it holds no record.")
+            raise ArgumentError(f"{(self.roster or self.data).name} is empty: it holds no record.")
         if self.n is not None and data.n != self.n:
+            if self.roster is not None:
+                raise ArgumentError(other_number(self.schema, self.path.name, self.roster))
             raise ArgumentError(
                 f"{self.path.name} says n = {self.n:,} and {self.data.name} has another number of records."
             )
         return data
 
     def records(self) -> int:
-        """The number of records, which is public: the spec's, or counted in the data."""
-        return self.n if self.n is not None else int(self.dataset().n)
+        """The number of records, which is public: the spec's, that of the declared persons, or counted in the data."""
+        if self.schema.persons is not None and self.roster is not None and self.roster.is_file():
+            count = number_of(self.schema, self.roster)
+            if self.n not in (None, count):
+                raise ArgumentError(other_number(self.schema, self.path.name, self.roster))
+            return count
+        if self.n is not None:
+            return self.n
+        return int(self.dataset().n) if self.schema.persons is None else number_of(self.schema, self.roster)
 
     def plan(self, n: int | None = None, **changed: Any) -> Any:
         """The plan for n records; `changed` replaces numbers of [price]."""
@@ -146,10 +162,11 @@ class Spec:
         if not isinstance(robust, bool):
             raise FormatError(f"{self.path.name}: robust in [price] must be true or false; got {robust!r}.")
         count, delta = self.records() if n is None else _records("--n", n), options["delta"]
+        check_number(self.schema, count, "--n")
         if isinstance(delta, float) and 1 / count < delta < 1:
             raise ArgumentError(
-                f"{self.path.name}: delta = {delta:g} would allow a whole record among {count:,} to be published. Write a delta "
-                "far below one in the number of records, such as 1e-6."
+                f"{self.path.name}: delta = {delta:g} would allow {whole_record(self.schema)} among {count:,} to be published. "
+                "Write a delta far below one in the number of records, such as 1e-6."
             )
         if self.model.summed == LOSSES:
             options.setdefault("goal", "estimate")
@@ -158,7 +175,7 @@ class Spec:
                 options.setdefault("keep", ("transcript", *(("scores",) if robust else ())))
         elif not self.model.drawn:
             options.setdefault("goal", "estimate")  # there is no posterior to draw from
-        return plan(self.model, count, **options)
+        return plan(self.model, count, **options, persons=self.schema.persons, weight=self.schema.weight)
 
     def expected_widths(self, plan: Any, runs: int | None = None, whole: bool = False, most: int | None = None) -> Any:
         """The expected half-widths of a regression's coefficients; None for other models."""
@@ -205,9 +222,10 @@ class Spec:
         folder, witness = self.path.parent, self.ledger.get("witness")
         file = self.ledger.get("file")
         if file is not None and not (folder / file).exists():
+            options = "" if self.schema.persons is None else f" and {register_options(self.schema)}"
             raise ArgumentError(
                 f"there is no ledger {file!r}. Make it with: sfumato ledger create {file}, then register "
-                f"{self.ledger.get('name', self.schema.name)!r} with its whole budget."
+                f"{self.ledger.get('name', self.schema.name)!r} with its whole budget{options}."
             )
         place = self.ledger["url"] if file is None else str(folder / file)
         return open_existing(place, None if witness is None else folder / witness)

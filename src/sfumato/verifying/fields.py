@@ -7,12 +7,17 @@ from sfumato.verifying.record import Record, require
 
 
 def check_names(record: Record) -> None:
-    """Name, unit and digest are those of the embedded schema; the unit is also the guarantee's."""
+    """Name, unit, persons and digest are those of the embedded schema; the unit is also the guarantee's."""
     written, schema = record.release.schema, record.schema
     require(schema.digest == written["digest"], "schema")
     require(written["name"] == schema.name, "name in the schema")
     require(written["unit"] == schema.unit, "unit in the schema")
     require(record.release.guarantee.unit == schema.unit, "unit")
+    declared = None if schema.persons is None else schema.persons.terms
+    require(record.task.persons == declared, "persons")
+    require(record.task.weight == schema.weight, "weight")
+    counted = None if schema.persons is None else schema.persons.count
+    require(counted in (None, record.plan["n"]), "number of persons")
 
 
 def check_labels(record: Record) -> None:

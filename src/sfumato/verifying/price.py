@@ -34,7 +34,8 @@ def check_price(record: Record) -> None:
     for written, where in ((record.release.guarantee, "recorded"), (planned, "planned")):
         if (written.curve, written.slack) != (price.curve, price.slack):
             raise FormatError(f"the {where} guarantee {written.curve!r} is not what the plan costs, {price.curve!r}.")
-        if (written.adjacency, written.draws) != (price.adjacency, price.draws):
+        same = (written.adjacency, written.id_column, written.rows) == (price.adjacency, price.id_column, price.rows)
+        if not same or written.draws != price.draws:
             raise FormatError(f"the {where} neighbours or number of draws are not those of the plan.")
         # The trust of a seeded release is "not private", whatever its plan's; the plan's own never is.
         allowed = (price.trust, "not private") if where == "recorded" else (price.trust,)

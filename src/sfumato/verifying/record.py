@@ -46,7 +46,12 @@ class Record:
         first = release.written_promise is not None  # a file of version 1, which held plans of version 1 alone
         if type(version) is not int or not 1 <= version <= VERSION or (version == 1) != first:
             raise FormatError(f"a plan must say version 1 to {VERSION}; got {version!r}. Update Sfumato.")
-        plan = refuse_unknown(release.plan, _PLAN_KEYS + (("procedure",) if version > 1 else ()), "a plan")
+        keys = (
+            _PLAN_KEYS
+            + (("procedure",) if version > 1 else ())
+            + tuple(name for name in ("persons", "weight") if name in release.plan)
+        )
+        plan = refuse_unknown(release.plan, keys, "a plan")
         if plan["sfumato"] != "plan":
             raise FormatError(f"a plan must say that it is one; got {plan['sfumato']!r}.")
         return cls(release, plan, *task_of(plan), Schema.from_json(release.schema["document"]))

@@ -77,7 +77,12 @@ def from_json(document: Mapping[str, Any]) -> Any:
     if name == "Grouped":
         from sfumato.models.grouped import Grouped
 
-        return Grouped(from_json(document["model"]), document["by"], tuple(document["levels"]))
+        levels = tuple(document["levels"])
+        return Grouped(from_json(document["model"]), document["by"], levels, document.get("weighted", False) is True)
+    if name == "Weighted":
+        from sfumato.models.weighted import Weighted
+
+        return Weighted(from_json(document["model"]))
     from sfumato.models.networks import TABLE as NETWORKS  # they are built on families
 
     table = {**TABLE, **NETWORKS}

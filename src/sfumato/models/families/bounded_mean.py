@@ -39,6 +39,7 @@ class BoundedMean(Family):
     name = "BoundedMean"
     quantity = "mean"
     drawn = False
+    of_person_means = True
 
     def __post_init__(self) -> None:
         low, high = _validate.finite("lower", self.lower), _validate.finite("upper", self.upper)

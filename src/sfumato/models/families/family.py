@@ -51,6 +51,8 @@ class Family:
     releases_totals: bool = False  # whether the noisy totals are released beside the draws made from them
     drawn: bool = True  # whether there is a posterior to draw from
     groupable: ClassVar[bool] = False  # whether `spans` and `reach` are right, so that there may be one for every group
+    # Whether a person's totals are those of the mean of their values, and not the means of their rows' totals.
+    of_person_means: ClassVar[bool] = False
     utility: ClassVar[bool] = False  # whether draws follow a utility and not a likelihood: then power 1 is not special
     highest_power: ClassVar[float] = 1.0  # largest power that is searched; 1 is the posterior itself
 

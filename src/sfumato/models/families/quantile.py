@@ -176,10 +176,14 @@ class Quantile(Counted):
         return 2 * len(self.grid) + 1
 
     def losses(self, totals: Sequence[Fraction | int], n: int) -> tuple[list[int], int]:
-        """Rank error of every candidate as whole numbers over a common denominator: the level is a decimal fraction."""
+        """Rank error of every candidate as whole numbers over a common denominator.
+
+        The level is a decimal fraction; counts of persons with several rows are fractions too.
+        """
         level = Fraction(repr(self.level))
-        rank, scale = level.numerator * n, level.denominator
-        running = list(accumulate(int(total) * scale for total in totals))
+        scale = math.lcm(level.denominator, *(Fraction(total).denominator for total in totals))
+        rank = int(level * n * scale)
+        running = list(accumulate(int(total * scale) for total in totals))
         below, upto = running[0:-1:2], running[1::2]
         return [max(0, low - rank, rank - high) for low, high in zip(below, upto, strict=True)], scale
 

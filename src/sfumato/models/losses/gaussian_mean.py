@@ -14,6 +14,7 @@ from sfumato.models._rounding import product_up, up
 from sfumato.models.constants import Constants
 from sfumato.models.losses import _scalar
 from sfumato.models.losses.protocol import ROW, FloatArray, Loss
+from sfumato.models.row_products import row_products
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,9 @@ class GaussianMean(Loss):
         """Sum over the rows of theta - x at each of (points, d) parameters."""
         return np.asarray(rows.shape[0] * theta - np.asarray(rows.sum(axis=0)).ravel(), dtype=np.float64)
 
-    def row_values(self, rows: Any, points: FloatArray) -> FloatArray:
+    def row_values(self, rows: Any, points: FloatArray, steady: bool = False) -> FloatArray:
         """-<theta, x>, shaped (rows, points): what depends on the record; |theta|^2/2 is public and left out."""
-        return -np.asarray(rows @ points.T)
+        return -row_products(rows, points, steady)
 
     def constants(self, dimension: int | None = None, domain_radius: float = math.inf) -> Constants:
         """L = r + R, G/power = 2 r, m_l = M_l = 1, Delta = 2 r R."""

@@ -20,7 +20,7 @@ import numpy as np
 from sfumato._quadrature import Array
 from sfumato.models import _centred
 from sfumato.models.families.bounded_mean import BoundedMean
-from sfumato.models.grouped import Grouped
+from sfumato.models.hidden_sizes import HiddenSizes
 from sfumato.queries.statistics.protocol import Ends, Released
 
 # Means between the bounds that are tried: an end is then known to within 1/4000 of the range, and refined by bisection.
@@ -88,7 +88,7 @@ def read(model: BoundedMean, prior: BoundedMean, released: Released) -> Ends:
     return _ends(model, [NoisyTotals(n, first - 0.5 * n, second, 0.0, noise)])
 
 
-def read_groups(model: Grouped, released: Released) -> Ends:
+def read_groups(model: HiddenSizes, released: Released) -> Ends:
     """The intervals of the means of groups, whose sizes are noisy too."""
     own = model.model
     if not isinstance(own, BoundedMean) or released.totals is None:
@@ -96,7 +96,7 @@ def read_groups(model: Grouped, released: Released) -> Ends:
     return _ends(own, group_totals(model, released))
 
 
-def group_totals(model: Grouped, released: Released) -> list[NoisyTotals]:
+def group_totals(model: HiddenSizes, released: Released) -> list[NoisyTotals]:
     """The noisy totals of each group."""
     own, rows = model.model, rows_by_group(model, released)
     sizes, size_noise = noisy_sizes(model, released, rows)
@@ -108,16 +108,16 @@ def group_totals(model: Grouped, released: Released) -> list[NoisyTotals]:
     ]
 
 
-def rows_by_group(model: Grouped, released: Released) -> Array:
+def rows_by_group(model: HiddenSizes, released: Released) -> Array:
     """The noisy totals, a row for each group; of fewer groups than there are where a release is only simulated."""
     return np.asarray(released.totals, dtype=np.float64).reshape(-1, 1 + len(model.model.units))
 
 
-def noisy_sizes(model: Grouped, released: Released, rows: Array) -> tuple[Array, float]:
+def noisy_sizes(model: HiddenSizes, released: Released, rows: Array) -> tuple[Array, float]:
     """The noisy sizes of groups and their deviation; those of all groups are made to sum to n, which takes noise away."""
-    noise = released.numbers.noise * model.sensitivity / float(model.model.presence)
-    if len(rows) < len(model.levels):
-        return _centred.sizes(model.model, rows), noise
+    noise = released.numbers.noise * model.sensitivity / float(model.presence)
+    if model.weighted or len(rows) < len(model.levels):
+        return _centred.sizes(model.model, rows, None, model.presence), noise
     return _centred.sizes(model.model, rows, released.n), float(noise * np.sqrt(1 - 1 / len(rows)))
 
 

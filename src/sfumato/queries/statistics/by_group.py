@@ -8,7 +8,7 @@ from sfumato.errors import ArgumentError
 from sfumato.models import families
 from sfumato.models.families._gamma_rate import GammaRate
 from sfumato.models.families._rate import Rate
-from sfumato.models.grouped import Grouped
+from sfumato.models.hidden_sizes import HiddenSizes
 from sfumato.queries.statistics import (
     bounded_means,
     durations,
@@ -32,14 +32,14 @@ STATISTICS: dict[type, Callable[..., Statistic]] = {
 }
 
 
-def refusal(model: Grouped) -> str | None:
+def refusal(model: HiddenSizes) -> str | None:
     """A sentence for the groups of families that have no intervals by group."""
     if model._cells is not None or isinstance(model.model, (families.BoundedMean, *STATISTICS)):
         return None
     return f"no interval by group is worked out for {model.model.name}; release the groups of this family one by one."
 
 
-def read(model: Grouped, prior: Grouped, released: Released) -> Ends:
+def read(model: HiddenSizes, prior: HiddenSizes, released: Released) -> Ends:
     """Intervals of every group: from noisy totals, or of shares also from tempered draws."""
     if model._cells is not None:
         return groups.read(model, prior, released)

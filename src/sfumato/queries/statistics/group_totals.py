@@ -20,7 +20,7 @@ import numpy as np
 from sfumato._quadrature import Array
 from sfumato.models import _centred
 from sfumato.models.families.family import Family
-from sfumato.models.grouped import Grouped
+from sfumato.models.hidden_sizes import HiddenSizes
 from sfumato.queries.statistics.bounded_means import noisy_sizes, rows_by_group
 from sfumato.queries.statistics.groups import log_size
 from sfumato.queries.statistics.posterior import Posterior, Statistic, parameter_posterior, statistic_posterior
@@ -34,12 +34,12 @@ _SIZES, _WINDOW = ((0.02, 3), (0.2, 7), (math.inf, 13)), 7.0
 _WEIGHED = 4_000
 
 
-def read(build: Callable[..., Statistic], model: Grouped, prior: Grouped, released: Released) -> Ends:
+def read(build: Callable[..., Statistic], model: HiddenSizes, prior: HiddenSizes, released: Released) -> Ends:
     """Intervals of every group's parameter."""
-    own, rows = model.model, rows_by_group(model, released)
+    rows = rows_by_group(model, released)
     noisy, noise = noisy_sizes(model, released, rows)
     groups = [
-        _hidden(build, own, prior.model, released, row, likely(float(size), noise, released.n, len(model.levels)))
+        _hidden(build, model, prior.model, released, row, likely(float(size), noise, released.n, model.shared_by))
         for row, size in zip(rows, noisy, strict=True)
     ]
 
@@ -68,12 +68,13 @@ def likely(noisy: float, noise: float, n: int, groups: int) -> Array:
 
 
 def _hidden(
-    build: Callable[..., Statistic], own: Family, prior: Family, released: Released, row: Array, sizes: Array
+    build: Callable[..., Statistic], model: HiddenSizes, prior: Family, released: Released, row: Array, sizes: Array
 ) -> list[Statistic]:
     """The statistic behind a group's noisy total, for each of the sizes that it may have."""
+    own = model.model
     made: dict[float, Statistic] = {}
     # The noise is that of the groups' totals, which is counted in units of their sensitivity.
-    noise = released.numbers.noise * _centred.sensitivity(own) / own.sensitivity
+    noise = released.numbers.noise * model.sensitivity / own.sensitivity
     for size in np.unique(sizes).tolist():
         total = _centred.plain(own, row[None, :], np.array([size]))[0]
         alone = Released(int(size), released.numbers._replace(noise=noise), np.empty((0, 0)), total)

@@ -23,7 +23,7 @@ import numpy as np
 from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
 from sfumato.grids.sticks import StickGrid
-from sfumato.models.grouped import Grouped
+from sfumato.models.hidden_sizes import HiddenSizes
 from sfumato.queries.statistics.cell_masses import beta_below_inside, log_beta_inside
 from sfumato.queries.statistics.posterior import Statistic, likelihood
 from sfumato.queries.statistics.protocol import Ends, Numbers, Released
@@ -79,7 +79,7 @@ class CountLaw:
         return float(means[order[first]]), float(means[order[last]])
 
 
-def read(model: Grouped, prior: Grouped, released: Released) -> Ends:
+def read(model: HiddenSizes, prior: HiddenSizes, released: Released) -> Ends:
     """Intervals of every share of every group whose columns are given."""
     laws = group_laws(model, prior, released)
     return lambda level, sampling: (
@@ -87,7 +87,7 @@ def read(model: Grouped, prior: Grouped, released: Released) -> Ends:
     )
 
 
-def group_laws(model: Grouped, prior: Grouped, released: Released) -> list[CountLaw]:
+def group_laws(model: HiddenSizes, prior: HiddenSizes, released: Released) -> list[CountLaw]:
     """Each group by itself: from its noisy counts, or from its own columns of the draws."""
     noise = released.numbers.noise
     if noise == 0:
@@ -102,7 +102,7 @@ def group_laws(model: Grouped, prior: Grouped, released: Released) -> list[Count
     return [law for part in parts for law in part]
 
 
-def tempered_group(model: Grouped, prior: Grouped, n: int, numbers: Numbers, draws: Array) -> list[CountLaw]:
+def tempered_group(model: HiddenSizes, prior: HiddenSizes, n: int, numbers: Numbers, draws: Array) -> list[CountLaw]:
     """The laws behind tempered draws (N, shares) of one group, whose size is hidden."""
     cells, held, (power, strength, _, size) = model._cells or (), prior._cells or (), numbers
     part = model.public_law(n, power, strength, size).parts[0]
@@ -117,13 +117,13 @@ def tempered_group(model: Grouped, prior: Grouped, n: int, numbers: Numbers, dra
     return laws
 
 
-def _floor(model: Grouped) -> float:
+def _floor(model: HiddenSizes) -> float:
     return getattr(model.model, "floor", 0.0)
 
 
-def noisy_laws(noisy: Array, n: int, model: Grouped, prior: Sequence[float], deviation: float) -> list[CountLaw]:
+def noisy_laws(noisy: Array, n: int, model: HiddenSizes, prior: Sequence[float], deviation: float) -> list[CountLaw]:
     """The laws behind the noisy counts (L,) of one group, one for each released share: of a rate the first alone."""
-    laws, groups, floor = [], len(model.levels), _floor(model)
+    laws, groups, floor = [], model.shared_by, _floor(model)
     for level in range(len(model.model.labels)):
         own, rest = float(noisy[level]), float(noisy.sum() - noisy[level])
         cells = (float(prior[level]), float(sum(prior) - prior[level]))

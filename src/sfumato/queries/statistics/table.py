@@ -6,7 +6,7 @@ from sfumato.errors import ArgumentError
 from sfumato.models import families
 from sfumato.models.families._vectors import Vectors
 from sfumato.models.gibbs import Gibbs
-from sfumato.models.grouped import Grouped
+from sfumato.models.hidden_sizes import HiddenSizes
 from sfumato.models.networks._tables import Tables
 from sfumato.models.networks.learned import LearnedNetwork
 from sfumato.models.reading import FamilyOrGibbs
@@ -29,7 +29,7 @@ METHODS: dict[type, Method | str] = {
     families.DirichletCategorical: Method(shares.read),
     Vectors: Method(vectors.read),
     families.BoundedMean: Method(bounded_means.read),
-    Grouped: Method(by_group.read, by_group.refusal),
+    HiddenSizes: Method(by_group.read, by_group.refusal),
     Gibbs: Method(transcript_posterior.read, transcript_posterior.refusal),
     families.Quantiles: Method(quantiles.read),
     families.Quantile: (

@@ -1,0 +1,115 @@
+"""The rows of a data set as engines see them: blocks of columns, with whose rows they are and what they weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.schema import Schema
+from sfumato.schema.as_read import WEIGHT
+from sfumato.schema.missing_cells import Bits, is_missing_key, read_bits, without_masks
+
+# Message of every refusal to copy private rows: the class, and what was attempted.
+_STAYS = "a {} holds private rows and cannot be {}; publish a release and share that."
+
+
+class Stays:
+    """Base of the objects that hold private rows: pickling, copying and changing them raise."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: object = None) -> NoReturn:
+        raise TypeError(_STAYS.format(type(self).__name__, "pickled"))
+
+    __reduce__ = __getstate__ = __reduce_ex__
+
+    def __deepcopy__(self, memo: object = None) -> NoReturn:
+        raise TypeError(_STAYS.format(type(self).__name__, "copied"))
+
+    __copy__ = __deepcopy__
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise TypeError(_STAYS.format(type(self).__name__, "changed"))
+
+
+@final
+class Block(Stays, Mapping[str, Any]):
+    """One run of consecutive rows: column name -> array, "matrix" -> the vectors; read-only, and its repr shows no value.
+
+    Numbers are float64 within their bounds, categories unsigned positions of levels, booleans uint8; the matrix is a
+    float64 array or a CSR array whose rows have norm at most data_norm. Beside the columns of a table, and not listed with
+    them, are the masks of their missing cells: `block[missing_key("age")]` is a new array of booleans.
+
+    `counts` says how many rows each person has, next to each other, where rows are averaged by person; None where each row is
+    a record. `weights` are whole numbers of 2^-16 of the largest weight, one a row; None without survey weights. `rows` is
+    private where `counts` is there.
+    """
+
+    __slots__ = ("_arrays", "_bits", "counts", "rows", "weights")
+    rows: int
+    counts: NDArray[np.int64] | None
+    weights: NDArray[np.uint32] | None
+    _arrays: dict[str, Any]
+    _bits: dict[str, Bits]
+
+    def __init__(self, arrays: dict[str, Any], rows: int, counts: NDArray[np.int64] | None = None) -> None:
+        columns = {name: array for name, array in without_masks(arrays).items() if name != WEIGHT}
+        bits = {name: array for name, array in arrays.items() if is_missing_key(name)}
+        weights = arrays.get(WEIGHT)
+        for array in (*arrays.values(), *(() if counts is None else (counts,))):
+            for part in (array,) if isinstance(array, np.ndarray) else (array.data, array.indices, array.indptr):
+                part.flags.writeable = False
+        fields = (("_arrays", columns), ("_bits", bits), ("rows", rows), ("counts", counts), ("weights", weights))
+        for name, value in fields:
+            object.__setattr__(self, name, value)
+
+    def __getitem__(self, name: str) -> Any:
+        return read_bits(self._bits[name], self.rows) if name in self._bits else self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __repr__(self) -> str:
+        size = f"rows={self.rows}" if self.counts is None else f"persons={len(self.counts)}"
+        return f"Block({size}, columns={list(self._arrays)})"
+
+
+class Blocks(Protocol):
+    """Blocks in their order: in memory, or read anew from encrypted temporaries on every pass."""
+
+    def __iter__(self) -> Iterator[Block]: ...
+
+
+@final
+class Rows(Stays):
+    """The rows of a data set, for engines only: `n`, `schema`, `kind` and `blocks()`.
+
+    n: how many records there are, persons where the schema declares them; public. kind: "table" (columns), "dense" or "sparse"
+    (a matrix). averaged: the most rows of a person, whose contributions are averaged; None where each record is one row.
+    """
+
+    __slots__ = ("_blocks", "averaged", "kind", "n", "schema")
+    n: int
+    schema: Schema
+    kind: str
+    averaged: int | None
+    _blocks: Blocks
+
+    def __init__(self, schema: Schema, blocks: Blocks, kind: str, n: int) -> None:
+        averaged = None if schema.persons is None else schema.persons.averaged
+        fields = (("schema", schema), ("_blocks", blocks), ("kind", kind), ("n", n), ("averaged", averaged))
+        for name, value in fields:
+            object.__setattr__(self, name, value)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks in the order of the records; all but the last have the same number of them."""
+        return iter(self._blocks)
+
+    def __repr__(self) -> str:
+        return f"Rows({self.schema.name!r}, n={self.n}, kind={self.kind!r})"

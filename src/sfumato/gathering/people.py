@@ -1,0 +1,184 @@
+"""From the chunks of a table to runs of whole persons: every person of the roster once, with at least one row.
+
+A person who has no usable row counts as one row whose cells are all missing, so that the number of persons, and the size of every
+statistic, do not depend on who has rows. Rows without an id, and of ids that are not on the roster, are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ArgumentError
+from sfumato.gathering import bounding, reducing
+from sfumato.gathering.piles import FIRST, SAMPLE, SECOND, SLOT, Piles
+from sfumato.gathering.roster import Roster
+from sfumato.schema.as_read import ID, NO_ID, WEIGHT
+from sfumato.schema.encoding import encode
+from sfumato.schema.missing_cells import missing_key
+from sfumato.schema.persons import AVERAGE, Persons
+from sfumato.schema.schema import Schema
+
+Places = NDArray[np.int64]
+# Names in a pile that are no columns.
+_OWN = (SLOT, FIRST, SECOND, SAMPLE)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The rows of whole persons, each person's next to each other, and how many rows each has."""
+
+    columns: dict[str, Any]
+    counts: Places
+
+
+def gather(
+    chunks: Iterator[dict[str, Any]], schema: Schema, roster: Roster | None, memory: int
+) -> tuple[Piles, Iterator[Run]]:
+    """Read all chunks; return what they were piled up in, and runs of persons in the order of the roster.
+
+    Without a roster persons come in the order in which they first appear, those who do not last.
+    """
+    piles = Piles(None if roster is None else len(roster), memory)
+    for chunk in chunks:
+        words, kept = chunk.pop(ID), ~chunk.pop(NO_ID)
+        slots = np.zeros(len(words), dtype=np.int64) if roster is None else roster.slots(words)
+        kept &= slots >= 0
+        rows = {name: array[kept] for name, array in chunk.items()}
+        rows |= {SLOT: slots[kept], FIRST: words[kept, 0], SECOND: words[kept, 1], SAMPLE: words[kept, 2]}
+        piles.add(rows)
+    return piles, _runs(piles, schema, roster)
+
+
+def _runs(piles: Piles, schema: Schema, roster: Roster | None) -> Iterator[Run]:
+    persons = _declared(schema)
+    found = 0
+    for first, after, rows in piles:
+        slots, people = (rows.get(SLOT, np.empty(0, np.int64)) - first, after - first)
+        if roster is None:
+            slots, people = _appearance(rows)
+            found += people
+        if people:
+            yield _run(rows, slots, people, schema, persons)
+    if roster is not None:
+        return
+    if persons.count is None or found > persons.count:
+        raise ArgumentError(
+            f"the table has ids of more persons than the schema's count = {persons.count:,}. Declare how many there really are; "
+            "nothing was kept."
+        )
+    if found < persons.count:
+        yield _run({}, np.empty(0, np.int64), persons.count - found, schema, persons)
+
+
+def _declared(schema: Schema) -> Persons:
+    if schema.persons is None:
+        raise ArgumentError("rows are gathered by person where the schema declares persons.")
+    return schema.persons
+
+
+def _appearance(rows: dict[str, Any]) -> tuple[Places, int]:
+    """Slots by first appearance, and how many there are."""
+    if not rows or not len(rows[FIRST]):
+        return np.empty(0, np.int64), 0
+    order = np.lexsort((rows[SECOND], rows[FIRST]))
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (rows[FIRST][order[1:]] != rows[FIRST][order[:-1]]) | (
+        rows[SECOND][order[1:]] != rows[SECOND][order[:-1]]
+    )
+    group = np.cumsum(new) - 1
+    # Stable: the first row of a group is its first appearance.
+    rank = np.empty(int(group[-1]) + 1, dtype=np.int64)
+    rank[np.argsort(order[new], kind="stable")] = np.arange(len(rank))
+    slots = np.empty(len(order), dtype=np.int64)
+    slots[order] = rank[group]
+    return slots, len(rank)
+
+
+def _run(rows: dict[str, Any], slots: Places, people: int, schema: Schema, persons: Persons) -> Run:
+    """The persons of one pile: bounded, reduced, and with one missing row for each who has none."""
+    order = np.argsort(slots, kind="stable")
+    owners = slots[order]
+    if persons.rule == AVERAGE and persons.most is not None:
+        kept = _bounded(rows, order, owners, persons.most)
+        order, owners = order[kept], owners[kept]
+    present, starts, counts = np.unique(owners, return_index=True, return_counts=True)
+    columns = {name: array[order] for name, array in rows.items() if name not in _OWN}
+    if persons.rule != AVERAGE:
+        columns = _one_row(columns, starts, counts, schema, persons) if len(present) else {}
+        counts = np.ones(len(present), dtype=np.int64)
+    return _with_absent(columns, present, counts, people, schema)
+
+
+def _bounded(rows: dict[str, Any], order: Places, owners: Places, most: int) -> Places:
+    """Places, among the ordered rows, of those that count."""
+    sizes = np.bincount(owners)
+    many = sizes[owners] > most if len(owners) else np.zeros(0, dtype=bool)
+    if not many.any():
+        return np.arange(len(owners))
+    crowded = np.flatnonzero(many)
+    places = order[crowded]
+    columns = {name: array for name, array in rows.items() if name not in _OWN}
+    contents = bounding.content_of(columns, places)
+    taken = crowded[bounding.chosen(owners[crowded], contents, rows[SAMPLE][places], most)]
+    return np.sort(np.concatenate([np.flatnonzero(~many), taken]))
+
+
+def _one_row(
+    columns: dict[str, Any], starts: Places, counts: Places, schema: Schema, persons: Persons
+) -> dict[str, Any]:
+    if not persons.reduce:
+        return reducing.firsts(columns, starts)
+    made: dict[str, Any] = reducing.reduced(columns, starts, counts, schema.columns, dict(persons.reduce))
+    if WEIGHT in columns:
+        # The mean of whole steps, rounded down: what a person weighs.
+        totals = np.add.reduceat(columns[WEIGHT].astype(np.int64), starts)
+        made[WEIGHT] = (totals // counts).astype(columns[WEIGHT].dtype)
+    return made
+
+
+def _with_absent(columns: dict[str, Any], present: Places, counts: Places, people: int, schema: Schema) -> Run:
+    """Every slot from 0 to `people`; one that is not present gets a row whose cells are all missing."""
+    if len(present) == people:
+        return Run(columns, counts)
+    absent = np.setdiff1d(np.arange(people), present, assume_unique=True)
+    every = np.zeros(people, dtype=np.int64)
+    every[present], every[absent] = counts, 1
+    owners = np.concatenate([np.repeat(present, counts), absent])
+    order = np.argsort(owners, kind="stable")
+    empty = missing_row(schema)
+    filled = {}
+    for name, row in empty.items():
+        filled[name] = _stacked(columns.get(name), row, len(absent))[order]
+    return Run(filled, every)
+
+
+def missing_row(schema: Schema) -> dict[str, Any]:
+    """The row of a person who has none: every cell missing, a vector of zeros, a weight of 0."""
+    row: dict[str, Any] = {}
+    for name, column in schema.columns.items():
+        counted = schema.persons is not None and dict(schema.persons.reduce).get(name) in ("count", "sum")
+        cell = encode(column, [0 if counted else None])
+        row[name], row[missing_key(name)] = cell.values, cell.missing
+    if schema.dimension is not None:
+        row = {name: array for name, array in row.items() if name in schema.columns}
+        row["matrix"] = np.zeros((1, schema.dimension))
+    if schema.weight is not None:
+        row[WEIGHT] = np.zeros(1, dtype=np.uint32)
+    return row
+
+
+def _stacked(rows: Any, row: NDArray[Any], count: int) -> Any:
+    """Rows, and `count` times the missing row below them."""
+    more = np.repeat(row, count, axis=0)
+    if rows is None:
+        return more
+    if isinstance(rows, np.ndarray):
+        return np.concatenate([rows, more.astype(rows.dtype)])
+    from scipy.sparse import csr_array, vstack
+
+    return csr_array(vstack([rows, csr_array(more)], format="csr"))
