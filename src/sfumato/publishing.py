@@ -116,12 +116,15 @@ def _check_persons(plan: Plan, schema: Schema) -> None:
 
 def _check_weight(plan: Plan, schema: Schema) -> None:
     """Refuse a plan that does not know of the weights of its records, and the other way round."""
-    if plan.weight != schema.weight:
-        fault = "and the plan knows of none" if plan.weight is None else "and the plan was made for other weights"
-        declared = f"column {schema.weight.column!r}" if schema.weight is not None else "none"
-        raise PublishError(
-            f"the schema declares {declared} for the weights of records, {fault}. Plan with weight=schema.weight."
-        )
+    if plan.weight == schema.weight:
+        return
+    if schema.weight is None:
+        raise PublishError("the plan is for records with weights, and the schema declares none. Plan without weight=.")
+    fault = "the plan knows of none" if plan.weight is None else "the plan was made for others"
+    raise PublishError(
+        f"the schema declares weights of records, in column {schema.weight.column!r}, and {fault}. Plan with "
+        "weight=schema.weight."
+    )
 
 
 def _stored(sealed: bytes, ledger: Ledger, account: str, request: str, digest: str, schema_digest: str) -> Release:

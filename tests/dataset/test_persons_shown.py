@@ -49,7 +49,8 @@ def test_no_repr_shows_a_row_count_or_a_value():
             assert "0.123" not in text
 
 
-@pytest.mark.parametrize("wrong", ["labels", "groups", "count"])
+@pytest.mark.planted
+@pytest.mark.parametrize("wrong", ["labels", "groups", "count", "two ids", "two labels", "three dimensions"])
 def test_no_error_shows_a_row_count(wrong):
     schema = dataset(40).schema
     rows, labels, who = np.full((ROWS, 2), VALUE), [1] * ROWS, list(np.arange(ROWS) % PEOPLE)
@@ -59,6 +60,14 @@ def test_no_error_shows_a_row_count(wrong):
         who.pop()
     if wrong == "count":
         who = list(range(ROWS))
+    if wrong == "two ids":
+        who = np.array(who)[:, None]
+    if wrong == "two labels":
+        labels = np.array(labels)[:, None]
+    if wrong == "three dimensions":
+        rows = rows[:, :, None]
     with pytest.raises(ArgumentError) as caught:
         sf.Dataset.from_arrays(rows, labels, schema=schema, groups=who)
-    assert not {str(ROWS), f"{ROWS:,}", str(ROWS - 1), f"{ROWS - 1:,}"} & set(re.findall(r"[\d,]+", str(caught.value)))
+    assert not {str(ROWS), f"{ROWS:,}", str(ROWS - 1), f"{ROWS - 1:,}"} & set(
+        re.findall(r"\d[\d,]*\d", str(caught.value))
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import traceback
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +31,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import sfumato as sf
-from sfumato.errors import ArgumentError, ChargeRefused
+from sfumato.errors import ArgumentError, ChargeRefused, LedgerError
 from sfumato.estimators import _fitting
 
 X, Y = visits()
@@ -275,3 +276,41 @@ def test_a_ledger_of_persons_is_charged_and_one_of_rows_is_not(tmp_path):
     assert one.fit(X, Y, groups=IDS).release_.receipt is not None
     with pytest.raises(ChargeRefused, match="adjacency must be 'replace-one'"):
         one.set_params(ledger_name="rows").fit(X, Y, groups=IDS)
+
+
+def test_the_id_column_is_no_feature():
+    X, y = visits()
+    frame = pd.DataFrame(X, columns=["age", "stay", "patient"])
+    with pytest.raises(ArgumentError, match="'patient' is the id of persons and no feature"):
+        logistic().fit(frame, y, groups=IDS)
+
+
+def test_a_fit_is_charged_to_a_ledger_that_calls_its_persons_patients(tmp_path):
+    X, y = visits()
+    ledger = sf.Ledger.open(str(tmp_path / "budget.db"))
+    ledger.register("clinic", epsilon=500.0, delta=1e-4, unit="patient", id_column="patient")
+    fit = logistic(random_state=None, unit="patient", ledger=ledger, ledger_name="clinic").fit(X, y, groups=IDS)
+    assert fit.release_.receipt["ledger"] == "clinic"
+    assert "one patient with all of their visits" in fit.release_.promise
+    with pytest.raises(LedgerError, match="unit must be 'patient'"):
+        logistic(random_state=None, ledger=ledger, ledger_name="clinic").fit(X, y, groups=IDS)
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("wrong", ["no persons", "no ids"])
+def test_an_error_about_declarations_keeps_neither_rows_nor_ids(wrong):
+    X, y = visits()
+    estimator, ids = (logistic(None), IDS) if wrong == "no persons" else (logistic(), None)
+    with pytest.raises(ArgumentError) as caught:
+        estimator.fit(X, y, groups=ids)
+    frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)][1:]
+    assert frames
+    assert not [name for frame in frames for name, value in frame.f_locals.items() if isinstance(value, np.ndarray)]
+
+
+def test_the_words_on_missing_cells_are_those_of_scaled_features():
+    X, y = visits()
+    fit = logistic(data_norm=None, bounds=(-1, 1)).fit(X, y, groups=IDS)
+    said = str(fit.release_)
+    assert "Cells of features that are no finite numbers count as the middle of their bounds." in said
+    assert "Every person without visits counts as one row in the middle of the bounds of every feature" in said

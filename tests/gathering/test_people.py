@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from datetime import date, datetime
+from decimal import Decimal
+from uuid import NAMESPACE_DNS, uuid5
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import sfumato as sf
 from sfumato.dataset import rows_of
 from sfumato.errors import ArgumentError
 from sfumato.schema.missing_cells import missing_key
 
+UUID = uuid5(NAMESPACE_DNS, "somebody")
 COLUMNS = {"x": sf.Number(0, 10), "level": sf.Category(["a", "b", "c"]), "yes": sf.Boolean()}
 LEVELS = ("a", "b", "c")
 
@@ -107,7 +114,9 @@ def test_a_sample_of_a_persons_rows_is_fair():
     assert set(ones) == {0, 1, 2, 3, 4}
 
 
-@pytest.mark.parametrize("who", [None, "", "  ", "NaN", float("nan"), float("inf"), [7], {}, "n/a"])
+@pytest.mark.parametrize(
+    "who", [None, "", "  ", "NaN", float("nan"), float("inf"), [7], {}, "n/a", pd.NaT, np.datetime64("NaT")]
+)
 def test_rows_without_an_id_belong_to_nobody(who):
     """They are dropped one by one, and not pooled as the rows of one person."""
     cells = [(0, 1, "a", True), (who, 9, "b", True), (who, 9, "b", True), (1, 2, "c", False)]
@@ -122,7 +131,17 @@ SPELLINGS = [
     ["É", "é", "E\u0301"],
     ["A 7", "a  7"],
     [12345678901234567890, "12345678901234567890", "12345678901234567890.0"],
-]
+    ["7", "0" * 300 + "7", "7." + "0" * 300, "7\0", Decimal("7.00")],
+    [2**63, float(2**63), str(2**63), repr(float(2**63))],
+    [10**61, str(10**61), Decimal(10**61), 1e61, "1e61"],
+    ["-7", "\u22127", "\u20137", -7, "-7.0"],
+    [0.1, "0.1", ".1", np.float32(0.1), "1e-1", Decimal("0.10")],
+    [True, "True", "TRUE", 1, "1"],
+    ["2020-01-01", date(2020, 1, 1), datetime(2020, 1, 1, 5), pd.Timestamp("2020-01-01"), "2020-01-01 00:00:00",
+     "2020-01-01T05:00:00Z", np.datetime64("2020-01-01T03")],
+    [UUID, str(UUID), str(UUID).upper(), UUID.bytes, UUID.hex],
+    ["17e6145787", "17E6145787", "170e6145786"],
+]  # fmt: skip
 
 
 @pytest.mark.planted
@@ -131,6 +150,64 @@ def test_one_person_is_never_two_by_a_spelling(spellings):
     cells = [(who, 1, "a", True) for who in spellings] + [("somebody else", 1, "a", True)]
     data = sf.Dataset.from_table(table(cells), schema=schema_of(most=40, count=2))
     assert [len(rows) for rows in gathered(data)] == [len(spellings), 1]
+
+
+class Raising(int):
+    """A number that fails when it is read."""
+
+    def __int__(self):
+        raise RuntimeError
+
+
+class Late(date):
+    def __str__(self):
+        raise RuntimeError
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("kind", ["exponent", "hexadecimal", "long", "raising", "date"])
+def test_no_id_raises(kind):
+    """A single id must not decide whether a table can be read; off a roster its row is dropped."""
+    long = type("Long", (int,), {})(10**5000)
+    odd = {
+        "exponent": "1e9999999",
+        "hexadecimal": "17e6145787",
+        "long": long,
+        "raising": Raising(5),
+        "date": Late(2020, 1, 1),
+    }
+    cells = [(1, 1, "a", True), (odd[kind], 9, "b", True)]
+    data = sf.Dataset.from_table(table(cells), schema=schema_of(most=3, count=2), roster=[1, 2])
+    assert gathered(data) == expected([cells[0]], [1, 2])
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("kind", ["binary", "text", "list", "numbers", "decimals"])
+def test_every_reader_knows_the_persons_of_a_roster(kind):
+    ids = {
+        "binary": pa.array([b"7", b"8"]),
+        "text": pa.array(["7", "8"]).dictionary_encode(),
+        "list": [b"7", "8"],
+        "numbers": pa.array([7.0, 8.0]),
+        "decimals": pa.array([Decimal(7), Decimal(8)], pa.decimal256(70, 3)),
+    }[kind]
+    cells = {"who": ids, "x": [1, 2], "level": ["a", "b"], "yes": [True, False]}
+    data = sf.Dataset.from_table(cells, schema=schema_of(most=3, count=3), roster=[8, 7, 9])
+    assert gathered(data) == expected([(7, 1, "a", True), (8, 2, "b", False)], [8, 7, 9])
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("rule", [{"most": 3}, {"rule": "first"}])
+@pytest.mark.parametrize("present", [0, 1, 3])
+def test_sparse_rows_stay_sparse_whoever_is_absent(rule, present):
+    """The kind of a data set chooses its engine, and must not depend on who has rows."""
+    schema = sf.Schema.vector(5, data_norm=1.0, persons=sf.Persons("who", count=3, **rule))
+    rows = csr_array(np.eye(5)[: 2 * present])
+    data = sf.Dataset.from_arrays(rows, schema=schema, groups=[k // 2 for k in range(2 * present)][: rows.shape[0]])
+    assert data.kind == "sparse"
+    (block,) = rows_of(data).blocks()
+    assert block["matrix"].format == "csr"
+    assert (len(block.counts) if block.counts is not None else block.rows) == 3
 
 
 @pytest.mark.planted

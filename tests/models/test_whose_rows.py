@@ -189,3 +189,14 @@ def test_without_persons_nothing_is_said():
         assert "all of their" not in text
     assert "120 of unit 'patient'\n" in str(release)
     assert "replaced and the same number of records." in methods(release)
+
+
+@pytest.mark.planted
+def test_with_weights_of_rows_neither_each_person_once_nor_their_own_mean_is_claimed():
+    weight = sf.Weight("w", upper=2.0, fixed=True)
+    plan = sf.plan(sf.families.BetaBernoulli(1, 1), N, 1.0, 1e-6, persons=AVERAGE, weight=weight)
+    said = str(plan)
+    assert "each of a person's visits counts by its weight, divided by how many of their visits count" in said
+    assert "Every person without visits has weight 0." in said
+    assert "counts once" not in said
+    assert "own mean" not in said

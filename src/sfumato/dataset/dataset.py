@@ -17,6 +17,7 @@ from sfumato.schema.as_read import identity_of
 from sfumato.schema.counts import Tally
 from sfumato.schema.identity import Identity
 from sfumato.schema.outcome import attempt
+from sfumato.schema.read_arrays import is_sparse
 from sfumato.schema.reading import open_matrix, open_table
 
 # Rows of persons take at most this share of the memory that is free before they are written to encrypted temporaries.
@@ -112,7 +113,7 @@ def _from_arrays(
 ) -> Dataset:
     identity, listed = _people(schema, roster)
     chunks = open_matrix(X, y, schema, Tally(), groups, sample_weight, identity)
-    return _made(schema, chunks) if identity is None else _gathered(schema, chunks, listed, None)
+    return _made(schema, chunks) if identity is None else _gathered(schema, chunks, listed, None, is_sparse(X))
 
 
 def _from_table(source: object, schema: Schema, roster: object, memory: int | None) -> Dataset:
@@ -143,10 +144,12 @@ def _made(schema: Schema, chunks: Iterator[dict[str, Any]]) -> Dataset:
     return _holding(schema, blocks, store.sparse, n)
 
 
-def _gathered(schema: Schema, chunks: Iterator[dict[str, Any]], roster: Roster | None, memory: int | None) -> Dataset:
+def _gathered(
+    schema: Schema, chunks: Iterator[dict[str, Any]], roster: Roster | None, memory: int | None, sparse: bool = False
+) -> Dataset:
     """The data set of persons: N is that of the roster, or the declared count, whoever has rows."""
     allowed = int(_SHARE * _free_memory()) if memory is None else _validate.whole("memory", memory)
-    piles, runs = gather(chunks, schema, roster, allowed)
+    piles, runs = gather(chunks, schema, roster, allowed, sparse)
     averaged = schema.persons is not None and schema.persons.averaged is not None
     store = PersonBlocks(averaged, averaged and piles.spilled)
     for run in runs:

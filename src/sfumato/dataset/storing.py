@@ -118,8 +118,7 @@ class PersonBlocks:
             return np.concatenate(parts)
         from scipy.sparse import csr_array, vstack
 
-        # Persons without rows have rows of zeros, which came as a plain array.
-        return csr_array(vstack([csr_array(part) for part in parts], format="csr"))
+        return csr_array(vstack(parts, format="csr"))
 
     def _block(self, arrays: dict[str, Any], counts: NDArray[np.int64]) -> Block:
         return Block(arrays, int(counts.sum()), counts if self._averaged else None)

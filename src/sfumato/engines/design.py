@@ -61,7 +61,9 @@ def _mean_rows(rows: Any, block: Block) -> Any:
 
         shape = (len(block.counts), len(owners))
         averaging = csr_array((weights[owners], (owners, np.arange(len(owners)))), shape=shape)
-        return csr_array(averaging @ rows)
+        averaged = csr_array(averaging @ rows)
+        averaged.sort_indices()  # as the rows themselves are: nobody else's products depend on whether anybody has two
+        return averaged
     starts = np.cumsum(block.counts) - block.counts
     return np.add.reduceat(rows, starts, axis=0) * weights[:, None]
 

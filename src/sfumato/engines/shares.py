@@ -66,8 +66,9 @@ def of_means(block: Block) -> Mapping[str, Any]:
     """One row for every person: the means of their numbers. For models whose statistic is that of a person's mean."""
     if block.counts is None:
         return block
-    starts = np.cumsum(block.counts) - block.counts
-    return {name: np.add.reduceat(block[name], starts) / block.counts for name in block if _numbers(block[name])}
+    starts, sizes = np.cumsum(block.counts) - block.counts, np.repeat(block.counts, block.counts)
+    # Each value is divided first: a sum of a person's values may overflow where none of them does.
+    return {name: np.add.reduceat(block[name] / sizes, starts) for name in block if _numbers(block[name])}
 
 
 def _numbers(array: Any) -> bool:

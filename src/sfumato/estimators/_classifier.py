@@ -36,17 +36,25 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
 
         groups: the ids of the rows, given exactly where `persons` is declared; n is then the declared number of persons.
         """
-        _arguments.check_declared(self)
-        check_persons(self, groups)
-        column, classes = declared_classes(self)
-        loss_of, outputs = self._loss(len(classes))
-        scores = Scores(outputs)
+        given = groups is not None
+        declared = attempt(self._declared, given)
+        if declared.error is not None:
+            del X, y, groups  # an error keeps no rows in its traceback
+        column, classes, loss_of, scores = declared.get()
         read = attempt(self._read, X, y, groups, column, scores, partial(self._counted, column))
         del X, y, groups  # an error raised from here on keeps no rows in its traceback
         data, recipe = read.get()
         self._release(data, recipe, loss_of, scores)
         self.classes_ = classes
         return self
+
+    def _declared(self, groups: bool) -> tuple[Column, NDArray[Any], Any, Scores]:
+        """Check the declarations: the column of the labels, the classes, the loss by radius, and the scores."""
+        _arguments.check_declared(self)
+        check_persons(self, groups)
+        column, classes = declared_classes(self)
+        loss_of, outputs = self._loss(len(classes))
+        return column, classes, loss_of, Scores(outputs)
 
     def _counted(self, column: Column, labels: Any) -> Any:
         """Return the labels unchanged. A fit with a seed is not private: it also refuses more labels than were declared."""

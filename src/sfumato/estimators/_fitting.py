@@ -17,7 +17,7 @@ from sfumato.dataset import Dataset
 from sfumato.errors import ArgumentError, CalibrationError, MechanismRefused
 from sfumato.estimators import _arguments
 from sfumato.estimators._encoded import encoded_rows
-from sfumato.estimators._persons import averages, check_width, declared_persons
+from sfumato.estimators._persons import averages, check_names, check_width, declared_persons
 from sfumato.estimators._rows import Recipe, declared_width
 from sfumato.estimators._tables import read_features, read_groups, read_labels
 from sfumato.mechanisms.plan import Plan
@@ -65,6 +65,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     rows: str = "clip"
     prior: Any = None
     persons: Any = None
+    unit: str | None = None
     ledger: Any = None
     ledger_name: str | None = None
     request_id: str | None = None
@@ -90,8 +91,9 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         recipe = Recipe.of(self, features.shape[1])
         coded = encoded_rows(self)
         names = getattr(self, "feature_names_in_", None if coded is None else coded.names)
+        check_names(persons, names)
         name = _named(self.ledger_name or "data", recipe, scores, "" if coded is None else coded.digest)
-        schema = recipe.schema(column, name, names, scores.offset, scores.factor, persons)
+        schema = recipe.schema(column, name, names, scores.offset, scores.factor, persons, self.unit)
         ids = read_groups(groups) if private else None
         return Dataset.from_arrays(recipe.prepare(features), prepare(labels), schema=schema, groups=ids), recipe
 

@@ -23,12 +23,12 @@ def declared_persons(estimator: Any) -> Persons | None:
     )
 
 
-def check_persons(estimator: Any, groups: Any) -> None:
-    """Refuse ids without persons, persons without ids, and a rule that a matrix cannot follow. No id is looked at."""
+def check_persons(estimator: Any, given: bool) -> None:
+    """Refuse ids without persons, persons without ids (`given`), and a rule that a matrix cannot follow. No id is looked at."""
     persons = declared_persons(estimator)
     kind = type(estimator).__name__
     if persons is None:
-        if groups is None:
+        if not given:
             return
         raise missing(
             estimator,
@@ -47,11 +47,19 @@ def check_persons(estimator: Any, groups: Any) -> None:
             f'    persons=sf.Persons({who}, rule="first"),  # their first row counts\n'
             "or keep the rule and fit sf.regression to sf.Dataset.from_table(table, schema=schema)."
         )
-    if groups is None:
+    if not given:
         raise ArgumentError(
             f"{kind} needs groups, the ids of the rows: one person may have several {persons.rows}. Fit with\n"
             "    fit(X, y, groups=ids)\n"
             f"and as the last step of a pipeline with\n    fit(X, y, {kind.lower()}__groups=ids)"
+        )
+
+
+def check_names(persons: Persons | None, names: Any) -> None:
+    """Refuse the id column as a feature: its coefficient would be released."""
+    if persons is not None and names is not None and persons.id in [str(name) for name in names]:
+        raise ArgumentError(
+            f"column {persons.id!r} is the id of persons and no feature: leave it out of X and give it as groups."
         )
 
 

@@ -62,10 +62,11 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
 
         groups: the ids of the rows, given exactly where `persons` is declared; n is then the declared number of persons.
         """
-        _arguments.check_declared(self)
-        check_persons(self, groups)
-        bounds = _arguments.label_bounds(self)
-        labels = self._labels(bounds)
+        given = groups is not None
+        declared = attempt(self._declared, given)
+        if declared.error is not None:
+            del X, y, groups  # an error keeps no rows in its traceback
+        bounds, labels = declared.get()
         loss_of = self._loss(labels)
         read = attempt(self._read, X, y, groups, labels.column(), labels.scores, labels.scaled)
         del X, y, groups  # an error raised from here on keeps no rows in its traceback
@@ -75,6 +76,13 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         self.intercept_ = float(self.intercept_[0])
         self._bounds = bounds
         return self
+
+    def _declared(self, groups: bool) -> tuple[Number, Labels]:
+        """Check the declarations: the bounds of the labels, and how these are scaled."""
+        _arguments.check_declared(self)
+        check_persons(self, groups)
+        bounds = _arguments.label_bounds(self)
+        return bounds, self._labels(bounds)
 
     def _labels(self, bounds: Number) -> Labels:
         return symmetric(bounds, self.fit_intercept)

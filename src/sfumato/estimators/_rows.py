@@ -111,6 +111,7 @@ class Recipe:
         shift: float = 0.0,
         factor: float = 1.0,
         persons: Persons | None = None,
+        unit: str | None = None,
     ) -> Schema:
         """The schema of the model's rows: a score s of the model means shift + factor s in the user's units."""
         width = self.width + (1 if self.appended else 0)
@@ -126,6 +127,7 @@ class Recipe:
             rows=self.rows,
             units=units,
             persons=persons,
+            unit="row" if unit is None else unit,
         )
 
     def prepare(self, matrix: Any) -> Any:

@@ -29,6 +29,7 @@ class PrivateLinearRegression(PrivateRegressor):
         longest row); or one of sf.priors in the model's own coordinates; or a public guess, `coef_` with `intercept_` last.
     persons: an sf.Persons where one person may have several rows; `fit` then takes their ids as `groups`, and the promise is to a
         person with all of their rows. Where rows are averaged the fit is `robust` too.
+    unit: what a record is called in the promise and in the ledger, such as "patient"; by default "row", or "person" with persons.
     ledger, ledger_name, request_id: where the price is charged before anything is drawn.
     robust: whether the matrix of the scores is released too, for a tenth of the price: release_.interval(include="robust").
     random_state: None for a private fit. A whole number makes a fit that can be repeated and is NOT PRIVATE.

@@ -28,7 +28,7 @@ Places = NDArray[np.int64]
 _OWN = (SLOT, FIRST, SECOND, SAMPLE)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """The rows of whole persons, each person's next to each other, and how many rows each has."""
 
@@ -37,11 +37,12 @@ class Run:
 
 
 def gather(
-    chunks: Iterator[dict[str, Any]], schema: Schema, roster: Roster | None, memory: int
+    chunks: Iterator[dict[str, Any]], schema: Schema, roster: Roster | None, memory: int, sparse: bool = False
 ) -> tuple[Piles, Iterator[Run]]:
     """Read all chunks; return what they were piled up in, and runs of persons in the order of the roster.
 
-    Without a roster persons come in the order in which they first appear, those who do not last.
+    Without a roster persons come in the order in which they first appear, those who do not last. `sparse`: vectors are CSR rows,
+    those of persons without rows too.
     """
     piles = Piles(None if roster is None else len(roster), memory)
     for chunk in chunks:
@@ -51,10 +52,10 @@ def gather(
         rows = {name: array[kept] for name, array in chunk.items()}
         rows |= {SLOT: slots[kept], FIRST: words[kept, 0], SECOND: words[kept, 1], SAMPLE: words[kept, 2]}
         piles.add(rows)
-    return piles, _runs(piles, schema, roster)
+    return piles, _runs(piles, schema, roster, missing_row(schema, sparse))
 
 
-def _runs(piles: Piles, schema: Schema, roster: Roster | None) -> Iterator[Run]:
+def _runs(piles: Piles, schema: Schema, roster: Roster | None, empty: dict[str, Any]) -> Iterator[Run]:
     persons = _declared(schema)
     found = 0
     for first, after, rows in piles:
@@ -63,7 +64,7 @@ def _runs(piles: Piles, schema: Schema, roster: Roster | None) -> Iterator[Run]:
             slots, people = _appearance(rows)
             found += people
         if people:
-            yield _run(rows, slots, people, schema, persons)
+            yield _run(rows, slots, people, schema, persons, empty)
     if roster is not None:
         return
     if persons.count is None or found > persons.count:
@@ -72,7 +73,7 @@ def _runs(piles: Piles, schema: Schema, roster: Roster | None) -> Iterator[Run]:
             "nothing was kept."
         )
     if found < persons.count:
-        yield _run({}, np.empty(0, np.int64), persons.count - found, schema, persons)
+        yield _run({}, np.empty(0, np.int64), persons.count - found, schema, persons, empty)
 
 
 def _declared(schema: Schema) -> Persons:
@@ -99,7 +100,9 @@ def _appearance(rows: dict[str, Any]) -> tuple[Places, int]:
     return slots, len(rank)
 
 
-def _run(rows: dict[str, Any], slots: Places, people: int, schema: Schema, persons: Persons) -> Run:
+def _run(
+    rows: dict[str, Any], slots: Places, people: int, schema: Schema, persons: Persons, empty: dict[str, Any]
+) -> Run:
     """The persons of one pile: bounded, reduced, and with one missing row for each who has none."""
     order = np.argsort(slots, kind="stable")
     owners = slots[order]
@@ -111,7 +114,7 @@ def _run(rows: dict[str, Any], slots: Places, people: int, schema: Schema, perso
     if persons.rule != AVERAGE:
         columns = _one_row(columns, starts, counts, schema, persons) if len(present) else {}
         counts = np.ones(len(present), dtype=np.int64)
-    return _with_absent(columns, present, counts, people, schema)
+    return _with_absent(columns, present, counts, people, empty)
 
 
 def _bounded(rows: dict[str, Any], order: Places, owners: Places, most: int) -> Places:
@@ -141,8 +144,8 @@ def _one_row(
     return made
 
 
-def _with_absent(columns: dict[str, Any], present: Places, counts: Places, people: int, schema: Schema) -> Run:
-    """Every slot from 0 to `people`; one that is not present gets a row whose cells are all missing."""
+def _with_absent(columns: dict[str, Any], present: Places, counts: Places, people: int, empty: dict[str, Any]) -> Run:
+    """Every slot from 0 to `people`; one that is not present gets the row `empty`, whose cells are all missing."""
     if len(present) == people:
         return Run(columns, counts)
     absent = np.setdiff1d(np.arange(people), present, assume_unique=True)
@@ -150,15 +153,14 @@ def _with_absent(columns: dict[str, Any], present: Places, counts: Places, peopl
     every[present], every[absent] = counts, 1
     owners = np.concatenate([np.repeat(present, counts), absent])
     order = np.argsort(owners, kind="stable")
-    empty = missing_row(schema)
     filled = {}
     for name, row in empty.items():
         filled[name] = _stacked(columns.get(name), row, len(absent))[order]
     return Run(filled, every)
 
 
-def missing_row(schema: Schema) -> dict[str, Any]:
-    """The row of a person who has none: every cell missing, a vector of zeros, a weight of 0."""
+def missing_row(schema: Schema, sparse: bool = False) -> dict[str, Any]:
+    """The row of a person who has none: every cell missing, a vector of zeros (CSR if `sparse`), a weight of 0."""
     row: dict[str, Any] = {}
     for name, column in schema.columns.items():
         counted = schema.persons is not None and dict(schema.persons.reduce).get(name) in ("count", "sum")
@@ -166,19 +168,24 @@ def missing_row(schema: Schema) -> dict[str, Any]:
         row[name], row[missing_key(name)] = cell.values, cell.missing
     if schema.dimension is not None:
         row = {name: array for name, array in row.items() if name in schema.columns}
-        row["matrix"] = np.zeros((1, schema.dimension))
+        row["matrix"] = _no_entries(1, schema.dimension) if sparse else np.zeros((1, schema.dimension))
     if schema.weight is not None:
         row[WEIGHT] = np.zeros(1, dtype=np.uint32)
     return row
 
 
-def _stacked(rows: Any, row: NDArray[Any], count: int) -> Any:
+def _no_entries(rows: int, dimension: int) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array((rows, dimension), dtype=np.float64)
+
+
+def _stacked(rows: Any, row: Any, count: int) -> Any:
     """Rows, and `count` times the missing row below them."""
-    more = np.repeat(row, count, axis=0)
-    if rows is None:
-        return more
-    if isinstance(rows, np.ndarray):
-        return np.concatenate([rows, more.astype(rows.dtype)])
+    if isinstance(row, np.ndarray):
+        more = np.repeat(row, count, axis=0)
+        return more if rows is None else np.concatenate([rows, more.astype(rows.dtype)])
     from scipy.sparse import csr_array, vstack
 
-    return csr_array(vstack([rows, csr_array(more)], format="csr"))
+    below = _no_entries(count, row.shape[1])
+    return below if rows is None else csr_array(vstack([rows, below], format="csr"))

@@ -62,6 +62,8 @@ def read_roster(source: Any, schema: Schema, identity: Identity) -> Roster:
     """Read a roster: a file with a column called as the id column, or a list, an array or a series of ids."""
     read = attempt(_digests, source, schema, identity)
     del source
+    if isinstance(read.error, ArgumentError):
+        raise ArgumentError(f"the roster cannot be read: {read.error}")
     words, empty = read.get()
     if empty:
         raise ArgumentError("the roster has a row without an id: list every person once, by an id.")

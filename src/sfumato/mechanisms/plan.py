@@ -136,7 +136,7 @@ class Plan(Shown):
             )
             rows.insert(1, ("weights", f"{by_weight(self.weight)} {expected}"))
         if self.persons is not None:
-            rows.insert(1, ("persons", whose_rows(self.model, self.persons)))
+            rows.insert(1, ("persons", whose_rows(self.model, self.persons, None, self.weight is not None)))
         if clipping := clipping_of(self.model):
             rows.insert(1, ("clipping", clipping))
         return rows

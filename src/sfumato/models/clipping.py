@@ -14,6 +14,7 @@ from sfumato.models.families._vectors import Vectors
 from sfumato.models.hidden_sizes import HiddenSizes
 from sfumato.models.model import LOSSES
 from sfumato.models.networks.learned import LearnedNetwork
+from sfumato.models.regression import columns_read
 from sfumato.models.whose_rows import of_model, without_rows
 from sfumato.schema import Boolean, Date, Number, Schema
 
@@ -26,7 +27,7 @@ _LISTED = 8
 def clipping_of(model: Any, schema: Schema | None = None) -> str:
     """The sentence for a model, with the column's name and declared bounds where its schema is given; "" where none is clipped."""
     if model.summed == LOSSES:
-        return "" if schema is None else _of_columns(schema)
+        return "" if schema is None else _of_columns(_read(model, schema))
     if isinstance(model, LearnedNetwork):
         return "" if schema is None else _of_columns(schema.only(model.names), days=False)
     own = model.model if isinstance(model, HiddenSizes) else model
@@ -69,21 +70,38 @@ def missing_of(model: Any, schema: Schema) -> str:
 
 def _missing_cells(model: Any, schema: Schema) -> str:
     try:
-        names = list(schema.columns) if model.summed == LOSSES else list(model.columns(schema))
+        names = list(_read(model, schema).columns) if model.summed == LOSSES else list(model.columns(schema))
     except ArgumentError:  # a schema that the model does not fit
         return ""
     kept = model.missing if isinstance(model, LearnedNetwork) else ()
     names = [name for name in names if name not in kept]
     if schema.dimension is not None:  # the numbers of a vector have no names
         names = [name for name in names if name in schema.columns]
+    beside = _of_features(schema) if schema.dimension is not None and model.summed == LOSSES else ""
     listed = ", ".join(f"{name} as {_missing(schema.columns[name])}" for name in names[:_LISTED])
     more = f" and {len(names) - _LISTED} more columns as the schema declares" if len(names) > _LISTED else ""
     own = ", ".join(kept[:_LISTED]) + (f" and {len(kept) - _LISTED} more columns" if len(kept) > _LISTED else "")
     level = f"empty cells and missing codes are a level of their own in {own}" if kept else ""
     if not names:
-        return f"{level}." if level else ""
+        return f"{level}." if level else beside.strip()
     elsewhere = f"{level}; elsewhere they" if level else "empty cells and missing codes"
-    return f"{elsewhere} count as declared: {listed}{more}."
+    return f"{elsewhere} count as declared: {listed}{more}.{beside}"
+
+
+def _of_features(schema: Schema) -> str:
+    """What a cell of a vector's features counts as that is no finite number: 0, which is the middle where they were scaled."""
+    scaled = schema.units is not None and any(span != 1.0 for span in schema.units.span)
+    return f" Cells of features that are no finite numbers count as {'the middle of their bounds' if scaled else '0'}."
+
+
+def _read(model: Any, schema: Schema) -> Schema:
+    """The facts about the columns that a regression reads; all of them where its terms do not fit the schema."""
+    if schema.dimension is not None or model.terms is None:
+        return schema
+    try:
+        return schema.only(columns_read(model, schema))
+    except ArgumentError:
+        return schema
 
 
 def _missing(column: Any) -> str:

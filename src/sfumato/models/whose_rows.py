@@ -16,7 +16,7 @@ from sfumato.models.networks.learned import LearnedNetwork
 from sfumato.models.weighted import Weighted
 from sfumato.schema import Schema, Weight
 from sfumato.schema.encoding import encode
-from sfumato.schema.persons import AVERAGE, FIRST, PersonTerms
+from sfumato.schema.persons import AVERAGE, FIRST, REDUCE, PersonTerms
 
 # Columns whose rules are listed; the schema has the others.
 _LISTED = 8
@@ -35,15 +35,32 @@ _MEANS = (
 _SHARES = (families.CrossTable, families.DirichletCategorical, families.Histogram)
 
 
-def whose_rows(model: Any, terms: PersonTerms, schema: Schema | None = None) -> str:
+def whose_rows(model: Any, terms: PersonTerms, schema: Schema | None = None, weighted: bool = False) -> str:
     """How often a person counts, what is estimated and which rows are left out; the schema knows what a person is called.
 
-    Without a schema it also says what a person without rows counts as; with one `without_rows` does, with the values.
+    Without a schema it also says what a person without rows counts as; with one `without_rows` does, with the values. `weighted`:
+    rows have survey weights, as where the schema declares them.
     """
     unit = "person" if schema is None else schema.unit
+    weighted = weighted or (schema is not None and schema.weight is not None)
     schema = None if schema is None else of_model(model, schema)
-    said = f"each {unit} counts once{_counted(model, terms, unit, schema)}"
-    return said if schema is not None else f"{said} {without_rows(terms, unit)}"
+    if weighted and terms.rule == AVERAGE and terms.most != 1:
+        said = f"{_weighted(unit, terms.rows)} {_limit(terms, unit)}"
+    else:
+        often = (
+            "by the mean weight of their" if weighted and terms.rule == REDUCE else "by the weight of that one of their"
+        )
+        times = f"counts once, {often} {terms.rows}" if weighted else "counts once"
+        said = f"each {unit} {times}{_counted(model, terms, unit, schema)}"
+    return said if schema is not None else f"{said} {without_rows(terms, unit, weighted=weighted)}"
+
+
+def _weighted(unit: str, rows: str) -> str:
+    """What an average of rows with weights of their own estimates."""
+    return (
+        f"each of a {unit}'s {rows} counts by its weight, divided by how many of their {rows} count. So what is estimated is about "
+        f"the population that the weights stand for, in which a {unit} with many {rows} counts no more than one with few."
+    )
 
 
 def of_model(model: Any, schema: Schema) -> Schema:
@@ -61,13 +78,16 @@ def a_record(terms: PersonTerms, unit: str = "person") -> str:
     return f"a record is one {unit} with all of their {terms.rows}; how many {terms.rows} there are is private"
 
 
-def without_rows(terms: PersonTerms, unit: str, schema: Schema | None = None) -> str:
+def without_rows(terms: PersonTerms, unit: str, schema: Schema | None = None, weighted: bool = False) -> str:
     """What a person of the roster counts as who has no usable row."""
     whom = f"Every {unit} without {terms.rows}"
-    if schema is not None and schema.weight is not None:
+    if weighted or (schema is not None and schema.weight is not None):
         return f"{whom} has weight 0."
     if schema is not None and schema.dimension is not None:
-        return f"{whom} counts as one row of zeros{', with a missing target' if schema.columns else ''}."
+        # Of features that were scaled to their bounds, 0 is the middle.
+        scaled = schema.units is not None and any(span != 1.0 for span in schema.units.span)
+        what = "in the middle of the bounds of every feature" if scaled else "of zeros"
+        return f"{whom} counts as one row {what}{', with a missing target' if schema.columns else ''}."
     return f"{whom} counts as one row whose cells are all missing{_but_zeros(schema)}."
 
 

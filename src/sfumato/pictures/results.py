@@ -86,6 +86,12 @@ class Results:
         return "" if row.lower is None or row.upper is None else interval(row.lower, row.upper, self.shown)
 
 
+def _counted(release: Any) -> str:
+    """What the sizes of groups count: records or, where the rows of a person share one record, the persons' shares."""
+    unit, most = str(release.schema["unit"]), (release.plan.get("persons") or {}).get("most", 1)
+    return f"{unit}; one in several groups counts in part in each" if most > 1 else unit
+
+
 def of_family(release: Any, level: float = 0.9) -> Results:
     """The results of a release of a family, by group or not."""
     model: Any = model_from_json(release.plan["model"])
@@ -109,9 +115,7 @@ def of_family(release: Any, level: float = 0.9) -> Results:
     date = date_of_release(release)
     write = date.shown if date is not None else even_writer(rows)
     listed = by_estimate(rows) if _sortable(model, own) else rows
-    return Results(
-        quantity_of(model, names), level, tuple(listed), reason, write, str(release.schema["unit"]), _of(model, names)
-    )
+    return Results(quantity_of(model, names), level, tuple(listed), reason, write, _counted(release), _of(model, names))
 
 
 def quantity_of(model: Any, names: Sequence[str]) -> str:

@@ -30,6 +30,7 @@ from sfumato.randomness import Randomness
 from sfumato.samplers import laws as exact_laws
 from sfumato.samplers import support
 from sfumato.samplers.langevin import Report, silent
+from sfumato.schema.persons import MOST_ROWS
 from sfumato.theorems import conjugate, finite_family, location, networks, persons, quantile, truncated
 
 NAME = "law"
@@ -147,7 +148,7 @@ def refuses_averages(model: Family, most: int) -> str | None:
     if claim == "beta-bernoulli" and most > persons.MOST_DRAWN:
         return (
             f"draws of a rate are priced for averages of at most {persons.MOST_DRAWN} rows of a person; use 'noisy-statistics', "
-            "which serves any number"
+            f"which serves up to {MOST_ROWS:,}"
         )
     return None
 

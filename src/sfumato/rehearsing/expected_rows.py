@@ -105,6 +105,9 @@ class ExpectedRows:
         target = schema.target
         label = [] if target is None else [label_sentence(schema, self._label, self._effects, model)]
         each = [] if schema.persons is None else [f"one row for each {schema.unit}"]
+        each += (
+            [] if schema.weight is None else ["the largest weight for every record; with others intervals are wider"]
+        )
         if public is not None:
             used = target is not None and target in public
             said = f"as in {_length(public):,} public rows, {'labels included' if used else 'without labels'}"

@@ -2,7 +2,8 @@
 
 With the ids of the neighbours kept, taking two people for one is safe (together they contribute no more than one person) and
 taking one person for two is not. So spellings are joined generously: space around a text, capitals, composed and decomposed
-letters, and the ways to write a number ("7", "7.0", 7, "007") make no difference.
+letters, signs that are not shown, kinds of dashes, and the ways to write a number ("7", "7.0", 7, "007"), a truth value, a UUID
+or a date (whose time of day is left out) make no difference. No cell raises: one that is no id belongs to nobody.
 
 The digest is BLAKE2b of 128 bits under a key that is drawn for one reading and forgotten afterwards, so that digests which were
 left in memory lead back to no id. Two people of N share a digest with a probability below N^2/2^129; they are then taken for
@@ -12,10 +13,12 @@ are too many; it is the same in every reading.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
-import math
 import os
+import re
 import unicodedata
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -31,8 +34,11 @@ from sfumato.schema.missing_codes import Code
 _SAMPLING = b"sfumato rows of one person"
 # A text that is longer is replaced by its digest at once, so that a chunk of long ids takes no memory.
 _LETTERS = 200
-# A number of more digits is taken for a text.
-_DIGITS = 60
+# Exponents beyond this are kept as exponents: no number is written out with a million digits. A longer text is no number.
+_DIGITS, _LONGEST = 400, 10_000
+# Whole numbers of 16 to 309 digits: smaller ones are floats exactly, and larger ones are none.
+_FEWEST, _MOST = 15, 308
+_SMALL = 10**_FEWEST
 # Bytes of the two digests.
 _WHO, _SAMPLE = 16, 8
 # What the columns of an encoded id hold: the digest in two words, and the digest that decides which rows are taken.
@@ -95,60 +101,117 @@ class Identity:
 
 def canonical(cell: object) -> str | None:
     """The one spelling of an id; None for a cell that is no id (empty, NaN, an object that is no text and no number)."""
+    try:
+        return _canonical(cell)
+    except Exception:  # an object of a class of its own may raise anything
+        return None
+
+
+def _canonical(cell: object) -> str | None:
     kind = type(cell)
-    if kind is int:
-        return str(cell) if abs(cell) < 10**_DIGITS else _shortened(hex(cell))  # type: ignore[arg-type]
-    if kind is float:
-        return _of_number(repr(cell)) if math.isfinite(cell) else None  # type: ignore[arg-type]
+    if kind is int and -_SMALL < cell < _SMALL:
+        return str(cell)
     if issubclass(kind, bool | np.bool_):
         return "1" if cell else "0"
-    if issubclass(kind, np.integer):
-        return str(int(cell))  # type: ignore[call-overload]
-    if issubclass(kind, np.floating | Decimal | int | float):
-        return _of_number(str(cell))
+    if issubclass(kind, int | np.integer):
+        return _of_decimal(Decimal(int(cell)))  # type: ignore[call-overload]
+    if issubclass(kind, float | np.floating):
+        value = float(cell)  # type: ignore[arg-type]
+        # The shortest spelling is that of the cell's own type: 0.1 as a float of 32 bits is 0.1 too.
+        return _of_decimal(Decimal(value) if value.is_integer() else Decimal(str(cell)))
+    if issubclass(kind, Decimal):
+        return _of_decimal(cell)  # type: ignore[arg-type]
+    if issubclass(kind, datetime.date | np.datetime64):
+        day = str(np.datetime64(cell, "D"))  # type: ignore[call-overload]
+        return None if day == "NaT" else day
+    if issubclass(kind, uuid.UUID):
+        return _of_text(cell.hex)  # type: ignore[attr-defined]
+    if issubclass(kind, bytes):
+        return _of_bytes(cell)  # type: ignore[arg-type]
     word = rules.text(cell)
-    if word is None:
-        return str(cell) if _is_date(cell) else None
-    return _of_text(word)
+    return None if word is None else _of_text(word)
+
+
+def _of_bytes(raw: bytes) -> str | None:
+    """Bytes that are a text as that text; others, such as those of a UUID, by their hexadecimal digits."""
+    word = rules.text(raw)
+    return _of_text(raw.hex() if word is None or not word.isprintable() else word)
 
 
 def _of_text(word: str) -> str | None:
-    if word.isascii() and word.isdigit() and len(word) <= _DIGITS:
+    if len(word) <= _FEWEST and word.isascii() and word.isdigit():
         return word.lstrip("0") or "0"
-    small = word.lower() if word.isascii() else _folded(word)
+    small = word.lower() if word.isascii() and word.isprintable() else _folded(word)
     joined = " ".join(small.split())
     if not joined or joined in _NOTHING:
         return None
+    if joined in _TRUTH:
+        return _TRUTH[joined]
+    if day := _DAY.fullmatch(joined):
+        return day[1]
+    if _UUID.fullmatch(joined):
+        joined = joined.replace("-", "")
     number = _of_number(joined)
     return _shortened(joined) if number is None else number
 
 
 def _folded(word: str) -> str:
     """Letters without capitals, in one of the forms that Unicode calls equivalent, and without those that are not shown."""
-    visible = "".join(letter for letter in word if unicodedata.category(letter) != "Cf")
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
+    visible = "".join(letter for letter in word if unicodedata.category(letter) not in _UNSEEN or letter.isspace())
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold()).translate(_DASHES)
 
 
 # Texts by which programs write that there is no value.
 _NOTHING = frozenset(("nan", "none", "null", "nat", "<na>"))
+_TRUTH = {"true": "1", "false": "0"}
+# Categories of signs that are not shown: formats and controls.
+_UNSEEN = ("Cf", "Cc")
+_DASHES = dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0x2E3A, 0x2E3B), "-")
+# A date with a time of day, as programs write it.
+_DAY = re.compile(r"(\d{4}-\d\d-\d\d)[ t]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(z|utc|[+-]\d\d:?\d\d))?")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def _of_number(text: str) -> str | None:
     """The one spelling of a number, "7" for "7.0" and "+7"; None for a text that spells none, and for one that is not finite."""
-    if len(text) > _DIGITS or not (text[-1:].isdigit() or text[-1:] == "."):
+    last = text[-1:]
+    if not ((last.isdigit() or last == ".") and text.isascii() and len(text) <= _LONGEST):
         return None
     try:
-        value = Decimal(text)
+        return _of_decimal(Decimal(text))
     except InvalidOperation:
         return None
+
+
+def _of_decimal(value: Decimal) -> str | None:
+    """A finite number without needless zeros.
+
+    A whole number beyond 2^53 that is the shortest spelling of a float counts as the exact value of that float, since a program
+    that reads ids as floats may have written it.
+    """
     if not value.is_finite():
         return None
-    if abs(value.adjusted()) > _DIGITS:
-        return f"{value.normalize():e}"
-    plain = format(value, "f")
-    if "." in plain:
-        plain = plain.rstrip("0").rstrip(".")
-    return "0" if plain in ("-0", "") else plain
+    value = _as_float(value)
+    sign, digits, exponent = value.as_tuple()
+    text = "".join(map(str, digits)).lstrip("0")
+    stripped = text.rstrip("0")
+    if not stripped:
+        return "0"
+    places, minus = int(exponent) + len(text) - len(stripped), "-" if sign else ""
+    if abs(places) > _DIGITS:
+        return _shortened(f"{minus}{stripped}e{places}")
+    if places >= 0:
+        return _shortened(minus + stripped + "0" * places)
+    padded = stripped.rjust(1 - places, "0")
+    return _shortened(f"{minus}{padded[:places]}.{padded[places:]}")
+
+
+def _as_float(value: Decimal) -> Decimal:
+    """The exact value of the float of which a large whole number is the shortest spelling; any other number as it is."""
+    if not _FEWEST <= value.adjusted() <= _MOST or int(value.as_tuple().exponent) < 0:
+        return value
+    near = float(value)
+    return Decimal(near) if Decimal(repr(near)).compare(value) == 0 else value
 
 
 def _shortened(text: str) -> str:
@@ -156,9 +219,3 @@ def _shortened(text: str) -> str:
     if len(text) <= _LETTERS:
         return text
     return "\0" + hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).hexdigest()
-
-
-def _is_date(cell: object) -> bool:
-    import datetime
-
-    return isinstance(cell, datetime.date)

@@ -20,7 +20,7 @@ from sfumato.schema.norms import bound_rows, bound_sparse_rows
 from sfumato.schema.read_columns import Reader, check_dtype, numpy_cells, open_column
 from sfumato.schema.read_rows import Entries, floats, open_grid, open_labels, open_rows, whole_row
 from sfumato.schema.schema import Schema
-from sfumato.schema.structure import BLOCK_ROWS, CHUNK_CELLS, CHUNK_ROWS, same_length
+from sfumato.schema.structure import BLOCK_ROWS, CHUNK_CELLS, CHUNK_ROWS, same_length, shown_shape
 
 Chunk = dict[str, Any]
 # The column type by which entries of a matrix are checked: any entry is a number.
@@ -29,7 +29,7 @@ _ENTRY = Number(-1, 1)
 
 def is_matrix(data: object) -> bool:
     """Whether this is a numpy array, a SciPy sparse matrix or a list, rather than a table."""
-    return isinstance(data, np.ndarray | list | tuple) or _is_sparse(data)
+    return isinstance(data, np.ndarray | list | tuple) or is_sparse(data)
 
 
 def open_arrays(
@@ -43,14 +43,14 @@ def open_arrays(
 ) -> Iterator[Chunk]:
     """Check shapes and dtypes; return the encoded rows, to be read in chunks."""
     width = schema.dimension if schema.dimension is not None else len(schema.features)
-    sparse = _is_sparse(X)
-    count = _check_sparse(X, width, schema) if sparse else _check_dense(X, width)
+    sparse = is_sparse(X)
+    count = _check_sparse(X, width, schema) if sparse else _check_dense(X, width, schema.persons is not None)
     if (y is None) != (schema.target is None):
         fault = "none was given" if y is None else "the schema declares none"
         raise ArgumentError(f"y is the target of the schema {schema.name!r}, and {fault}; give both or neither.")
     target: Reader | None = None
     if schema.target is not None:
-        target = open_labels(schema.target, schema.columns[schema.target], y)
+        target = open_labels(schema.target, schema.columns[schema.target], y, schema.persons is not None)
         same_length({"X": count, "y": target[0]}, schema.persons is not None)
     beside = _open_beside(groups, sample_weight, schema, count, identity)
     return _with_beside(_open_rows(X, sparse, count, width, target, schema, tally), beside, tally)
@@ -87,7 +87,7 @@ def _open_beside(
             raise ArgumentError(f"{argument} belongs to {of}, and {fault}; give both or neither.")
         if stated is not None:
             name, column = stated
-            length, read = open_column(name, column, given)
+            length, read = open_column(name, column, given, persons is not None)
             same_length({"X": count, argument: length}, persons is not None)
             opened.append((name, column, read))
     return opened
@@ -200,7 +200,8 @@ def _norm(schema: Schema) -> float:
     return schema.data_norm
 
 
-def _is_sparse(X: object) -> bool:
+def is_sparse(X: object) -> bool:
+    """Whether this is a SciPy sparse matrix."""
     return hasattr(X, "format") and hasattr(X, "nnz") and hasattr(X, "shape")
 
 
@@ -223,7 +224,7 @@ def check_sparse(X: Any) -> None:
         raise ArgumentError("a sparse X must be a sound CSR matrix: indptr rises from 0 to the number of entries.")
 
 
-def _check_dense(X: Any, width: int) -> int:
+def _check_dense(X: Any, width: int, private: bool) -> int:
     if isinstance(X, list | tuple):
         return len(X)
     if isinstance(X, Entries):
@@ -235,7 +236,7 @@ def _check_dense(X: Any, width: int) -> int:
             f"got {type(X).__name__}. A table is read by Dataset.from_table."
         )
     if X.ndim not in (1, 2):
-        raise ArgumentError(f"X must have one row per record, so two dimensions; got shape {X.shape}.")
+        raise ArgumentError(f"X must have one row per record, so two dimensions; got {shown_shape(X, private)}.")
     if X.ndim == 1 and X.dtype == object:  # a list of rows
         return len(X)
     _check_width(X.shape if X.ndim == 2 else (len(X), 1), width)

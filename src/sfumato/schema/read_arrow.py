@@ -110,12 +110,8 @@ def _ids(array: Any) -> Cells:
         pa.types.is_decimal(array.type) and array.type.bit_width < 128
     ):  # Arrow has no dictionaries of the narrow decimals
         array = array.cast(pa.decimal128(array.type.precision, array.type.scale))
-    if _holds_bytes(array.type):
-        encoded = array.cast(pa.large_binary()).dictionary_encode()
-        named = _repeated(encoded.dictionary, encoded.indices)
-        # As texts of hexadecimal digits: bytes need not be UTF-8.
-        return Repeated([cell.hex() if isinstance(cell, bytes) else cell for cell in named.distinct], named.index)
-    encoded = (array.cast(pa.large_binary()) if is_text(array.type) else array).dictionary_encode()
+    raw = is_text(array.type) or _holds_bytes(array.type)
+    encoded = (array.cast(pa.large_binary()) if raw else array).dictionary_encode()
     return _repeated(encoded.dictionary, encoded.indices)
 
 

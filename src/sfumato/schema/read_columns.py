@@ -18,7 +18,7 @@ from sfumato.schema.encoding import Cells, Plain
 from sfumato.schema.identity import Identity
 from sfumato.schema.read_arrow import check_type, column_cells
 from sfumato.schema.schema import Schema
-from sfumato.schema.structure import CHUNK_ROWS, places, same_length, wrong_type
+from sfumato.schema.structure import CHUNK_ROWS, places, same_length, shown_shape, wrong_type
 
 # (number of rows, cells from start to stop)
 Reader = tuple[int, Callable[[int, int], Cells]]
@@ -45,17 +45,22 @@ def open_dataframe(frame: Any, schema: Schema) -> Iterator[Mapping[str, Cells]]:
 def open_columns(source: Mapping[Any, Any], schema: Schema) -> Iterator[Mapping[str, Cells]]:
     """Check names, types and lengths; return the rows."""
     places(list(source), schema)
-    return _rows({name: open_column(name, column, source[name]) for name, column in schema.columns.items()}, schema)
+    private = _by_person(schema)
+    columns = {name: open_column(name, column, source[name], private) for name, column in schema.columns.items()}
+    return _rows(columns, schema)
 
 
-def open_column(name: str, column: Column, values: Any) -> Reader:
-    """Check one column: a list, a numpy array, an Arrow array, or a series of a data frame library."""
+def open_column(name: str, column: Column, values: Any, private: bool = False) -> Reader:
+    """Check one column: a list, a numpy array, an Arrow array, or a series of a data frame library.
+
+    `private`: an error must not say how many rows there are.
+    """
     from narwhals.dependencies import is_pandas_like_series
 
     if isinstance(values, list | tuple):
         return len(values), lambda start, stop: values[start:stop]
     if isinstance(values, np.ndarray):
-        return _array(name, column, values)
+        return _array(name, column, values, private)
     if is_pandas_like_series(values):
         return _series(name, column, values)
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
@@ -89,9 +94,9 @@ def _cells_of(column: Column, array: NDArray[Any]) -> Plain:
     return numpy_cells(array)
 
 
-def _array(name: str, column: Column, values: NDArray[Any]) -> Reader:
+def _array(name: str, column: Column, values: NDArray[Any], private: bool) -> Reader:
     if values.ndim != 1 or isinstance(values, np.ma.MaskedArray):
-        what = "a masked array" if values.ndim == 1 else f"an array of shape {values.shape}"
+        what = "a masked array" if values.ndim == 1 else shown_shape(values, private)
         raise ArgumentError(f"column {name!r} must be a plain one-dimensional array; got {what}.")
     check_dtype(name, column, values.dtype)
     return len(values), lambda start, stop: _cells_of(column, values[start:stop])
@@ -138,9 +143,13 @@ def _check_series(name: str, column: Column, dtype: Any) -> None:
 
 
 def _rows(readers: dict[str, Reader], schema: Schema) -> Iterator[Mapping[str, Cells]]:
-    private = any(isinstance(column, Identity) for column in schema.columns.values())
-    count = same_length({name: length for name, (length, _) in readers.items()}, private)
+    count = same_length({name: length for name, (length, _) in readers.items()}, _by_person(schema))
     return _chunks(readers, count)
+
+
+def _by_person(schema: Schema) -> bool:
+    """Whether rows are gathered by their ids, so that their number is private."""
+    return any(isinstance(column, Identity) for column in schema.columns.values())
 
 
 def _chunks(readers: dict[str, Reader], count: int) -> Iterator[Mapping[str, Cells]]:

@@ -140,9 +140,9 @@ def floats(entries: NDArray[Any] | Cells) -> Floats:
         return np.array(to_floats(cells), dtype=np.float64)
 
 
-def open_labels(name: str, column: Column, values: Any) -> Reader:
+def open_labels(name: str, column: Column, values: Any, private: bool = False) -> Reader:
     """Open the target beside a matrix: a column whose labels are cells or, each by itself, rows of one cell."""
-    count, read = open_column(name, column, values)
+    count, read = open_column(name, column, values, private)
 
     def single(start: int, stop: int) -> Cells:
         cells = read(start, stop)

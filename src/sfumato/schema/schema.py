@@ -180,7 +180,10 @@ class Schema:
         return made
 
     def only(self, columns: Iterable[str], target: str | None = None) -> Schema:
-        """Return the facts about some of the columns of a table, in the declared order; `target` is one of them."""
+        """Return the facts about some of the columns of a table, in the declared order.
+
+        `target` is one of them; by default the schema's own, if it is among them.
+        """
         if self.dimension is not None:
             raise ArgumentError("only() chooses columns of a table; this schema is a vector.")
         wanted = [columns] if isinstance(columns, str) else list(columns)
@@ -188,7 +191,7 @@ class Schema:
             if name not in self.columns:
                 raise ArgumentError(f"schema {self.name!r} has the columns {', '.join(self.columns)}; got {name!r}.")
         kept = {name: column for name, column in self._columns if name in wanted}
-        return self.with_columns(kept, target)
+        return self.with_columns(kept, self.target if target is None and self.target in kept else target)
 
     def design(self, terms: Sequence[str] | None = None) -> Design:
         """Return the public recipe that turns rows into the feature matrix of a regression, of all columns or of some terms."""
@@ -285,7 +288,7 @@ class Schema:
         from sfumato.schema.reading import counted
 
         counted_cells = attempt(counted, data, y, self, counts, roster)
-        del data, y  # an error raised below keeps no rows in its traceback
+        del data, y, roster  # an error raised below keeps no rows in its traceback
         return counted_cells.get()
 
     def __repr__(self) -> str:

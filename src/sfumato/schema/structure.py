@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from sfumato.errors import ArgumentError
 from sfumato.schema.columns import Column
@@ -44,6 +45,11 @@ def wrong_type(name: str, column: Column, given: str) -> ArgumentError:
         f"column {name!r}: a {column.kind} is declared, and the source's column is of type {given}. It must hold {cells}; "
         "convert it before reading."
     )
+
+
+def shown_shape(array: Any, private: bool) -> str:
+    """The shape of an array for an error; its number of dimensions alone where the number of rows is `private`."""
+    return f"{array.ndim} dimensions" if private else f"an array of shape {array.shape}"
 
 
 def same_length(lengths: dict[str, int], private: bool = False) -> int:

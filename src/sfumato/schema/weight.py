@@ -29,7 +29,7 @@ class Weight:
     """
 
     column: str
-    upper: float
+    upper: float = None  # type: ignore[assignment]  # refused below, with what to do
     fixed: bool = False
 
     def __post_init__(self) -> None:

@@ -123,7 +123,8 @@ def _with_unit(text: str, spec: Any, planned: Any) -> str:
     unit, persons = spec.schema.unit, planned.persons
     if persons is None:
         return text.replace("one row replaced", f"one {unit} replaced").replace("every row (", f"every {unit} (")
-    text = text.replace(whose_rows(planned.model, persons), whose_rows(planned.model, persons, spec.schema))
+    bare = whose_rows(planned.model, persons, None, planned.weight is not None)
+    text = text.replace(bare, whose_rows(planned.model, persons, spec.schema))
     bare, named = (protected(REPLACE_PERSON, each, persons.rows) for each in (planned.guarantee.unit, unit))
     return text.replace(bare, named)
 

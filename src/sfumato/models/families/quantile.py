@@ -181,9 +181,9 @@ class Quantile(Counted):
         The level is a decimal fraction; counts of persons with several rows are fractions too.
         """
         level = Fraction(repr(self.level))
-        scale = math.lcm(level.denominator, *(Fraction(total).denominator for total in totals))
-        rank = int(level * n * scale)
-        running = list(accumulate(int(total * scale) for total in totals))
+        scale = math.lcm(level.denominator, *{total.denominator for total in totals})
+        rank = level.numerator * n * (scale // level.denominator)
+        running = list(accumulate(total.numerator * (scale // total.denominator) for total in totals))
         below, upto = running[0:-1:2], running[1::2]
         return [max(0, low - rank, rank - high) for low, high in zip(below, upto, strict=True)], scale
 
