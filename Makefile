@@ -96,7 +96,8 @@ audit-quick: $(STAMP)
 	@$(BIN)/python -m audits.mutation --quick
 
 # Files of which the suite runs a sample: here in full.
-SHOWN = tests/test_pages.py tests/test_examples.py tests/test_gallery.py tests/pages tests/shells/test_report_in_a_browser.py
+SHOWN = tests/test_pages.py tests/test_examples.py tests/test_gallery.py tests/pages tests/walks tests/plots/test_notebook_in_a_browser.py \
+  tests/shells/test_report_in_a_browser.py tests/shells/test_persons_commands.py
 shown: export OPENBLAS_NUM_THREADS = 1
 shown: $(STAMP)
 	@SFUMATO_LONG=1 $(PYTEST) -q $(SHOWN)

@@ -13,7 +13,7 @@ import plant
 import pytest
 from hypothesis import settings
 
-from effort import LONG, THINNED
+from effort import LONG, LONG_ONLY, THINNED
 
 # JAX spends most of its time compiling chains that are run a few times: the quick form compiles them with less care.
 if not LONG:
@@ -31,17 +31,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.nodeid.partition("[")[0] in named:
             item.add_marker(pytest.mark.planted)
-    whole = [item for item in items if item.nodeid.partition("[")[0] not in THINNED]
+    whole = [item for item in items if item.nodeid.partition("[")[0] not in LONG_ONLY | THINNED.keys()]
     if LONG or len(whole) < len(items) / 2:  # a single test, asked for by name, runs all its cases
         return
     seen: dict[str, int] = {}
+    cases: dict[str, list[str]] = {}
+    for test in faults:
+        if "[" in test:
+            cases.setdefault(test.partition("[")[0], []).append(test)
     kept, left = [], []
     for item in items:
         name = item.nodeid.partition("[")[0]
         seen[name] = seen.get(name, -1) + 1
-        keep = seen[name] % THINNED.get(name, 1) == 0 or any(
-            item.nodeid.startswith(test) for test in faults if "[" in test
-        )
+        keep = name not in LONG_ONLY and seen[name] % THINNED.get(name, 1) == 0
+        keep = keep or any(item.nodeid.startswith(test) for test in cases.get(name, ()))
         (kept if keep else left).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=left)
