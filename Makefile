@@ -97,7 +97,8 @@ audit-quick: $(STAMP)
 
 # Files of which the suite runs a sample: here in full.
 SHOWN = tests/test_pages.py tests/test_examples.py tests/test_gallery.py tests/pages tests/walks tests/plots/test_notebook_in_a_browser.py \
-  tests/shells/test_report_in_a_browser.py tests/shells/test_persons_commands.py
+  tests/shells/test_report_in_a_browser.py tests/shells/test_ledger_report_in_a_browser.py tests/shells/test_persons_commands.py \
+  tests/shells/test_regression_commands.py
 shown: export OPENBLAS_NUM_THREADS = 1
 shown: $(STAMP)
 	@SFUMATO_LONG=1 $(PYTEST) -q $(SHOWN)

@@ -16,6 +16,7 @@ from sfumato.auditing import neighbours as nb
 from sfumato.auditing.odd_records import ODD_CELLS
 from sfumato.dataset import rows_of
 from sfumato.errors import ArgumentError
+from sfumato.mechanisms import serving
 from sfumato.models.families.family import Family
 
 # Rounding of the sums by which a distance is compared with its declared bound.
@@ -76,7 +77,14 @@ def families() -> list[AuditCase]:
 def chosen(*procedures: str) -> list[AuditCase]:
     """Families and Gibbs models by one of these procedures; in the quick form some of them."""
     gibbs = sized([CASES[name] for name in QUICK], [c for c in CASES.values() if not isinstance(c.model, Family)])
-    return [case for case in [*families(), *gibbs] if case.plan.procedure in procedures]
+    return [case for case in [*families(), *gibbs] if procedure_of(case) in procedures]
+
+
+def procedure_of(case: AuditCase) -> str:
+    """What draws the case, without a plan: every worker of a test run collects this file, and one runs it."""
+    goal = case.options.get("goal") or case.model.goal
+    serves = serving(case.options["mechanism"], case.model, goal, case.options.get("trust", "proved"))
+    return serves if isinstance(serves, str) else serves.NAME
 
 
 @functools.cache

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.person_coverage import CASES, CORRELATIONS, SIZES, held
 from effort import sized
 
-SETS = sized(60, 1_000)
+SETS = sized(40, 1_000)
 ROOM = 4 * math.sqrt(0.09 / SETS)  # four standard errors of a coverage of .90
 QUICK = [("rate", SIZES[0], 0.0), ("rate", SIZES[0], 0.9), ("rates by group", SIZES[0], 0.3)]
 FULL = [(name, size, each) for name in CASES if name != "mean" for size in SIZES for each in CORRELATIONS]
