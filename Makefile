@@ -11,7 +11,7 @@ WORKERS ?= auto
 
 help:
 	@echo "make demo         set up .venv, publish three things about a made-up survey under one budget, and write a report"
-	@echo "make test         set up .venv and run the whole test suite with the pinned versions"
+	@echo "make test         set up .venv and run the test suite with the pinned versions (but for what make shown and make audit-quick run)"
 	@echo "make test-long    the suite with races and kills repeated 30 and 200 times"
 	@echo "make test-newest  the same suite against the newest releases of every dependency (.venv-newest)"
 	@echo "make planted      plant known faults in the source, one at a time, and see that the test named for each fails"
@@ -19,7 +19,7 @@ help:
 	@echo "make papers       every figure, table and claim of the three papers (an hour; RUNS=50 repeats experiments on data more often)"
 	@echo "make papers-quick the same with little simulation (minutes)"
 	@echo "make audit        attack every procedure with every model, and planted faults to show that the attacks see (an hour)"
-	@echo "make audit-quick  the same with fewer runs and models (minutes)"
+	@echo "make audit-quick  the same with fewer runs and models, and the tests of the auditor (minutes)"
 	@echo "make lint         ruff and the strict type check"
 	@echo "make bench-quick  import cost and planning times"
 	@echo "make docs         the documentation as a site in build/site, links checked"
@@ -55,9 +55,17 @@ PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(WORKERS) --
 # Workers fill the cores: the threads of a BLAS in each would only fight over them.
 test test-long test-newest: export OPENBLAS_NUM_THREADS = 1
 
+# Three steps share the suite: what users see (`make shown`), the auditor (`make audit-quick`), and everything else here.
+PAGES = tests/test_examples.py tests/test_gallery.py tests/pages tests/walks tests/plots/test_notebook_in_a_browser.py \
+  tests/shells/test_report_in_a_browser.py tests/shells/test_ledger_report_in_a_browser.py
+AUDITOR = tests/auditing/test_audit.py tests/auditing/test_battery.py tests/auditing/test_mutation.py \
+  tests/auditing/test_neighbours.py tests/auditing/test_one_run.py
+# Of these the suite runs a sample, and `make shown` all.
+SAMPLED = tests/test_pages.py tests/shells/test_persons_commands.py tests/shells/test_regression_commands.py
+
 test: $(STAMP)
 	@$(BIN)/python tests/warm.py
-	@$(PYTEST) tests
+	@$(PYTEST) tests $(PAGES:%=--ignore=%) $(AUDITOR:%=--ignore=%)
 
 test-long: $(STAMP)
 	@SFUMATO_LONG=1 $(PYTEST) tests
@@ -92,16 +100,13 @@ audit: $(STAMP)
 	@$(BIN)/python -m audits.mutation -j 2
 
 audit-quick: $(STAMP)
+	@$(PYTEST) -q $(AUDITOR)
 	@$(BIN)/python -m audits.battery --quick
 	@$(BIN)/python -m audits.mutation --quick
 
-# Files of which the suite runs a sample: here in full.
-SHOWN = tests/test_pages.py tests/test_examples.py tests/test_gallery.py tests/pages tests/walks tests/plots/test_notebook_in_a_browser.py \
-  tests/shells/test_report_in_a_browser.py tests/shells/test_ledger_report_in_a_browser.py tests/shells/test_persons_commands.py \
-  tests/shells/test_regression_commands.py
 shown: export OPENBLAS_NUM_THREADS = 1
 shown: $(STAMP)
-	@SFUMATO_LONG=1 $(PYTEST) -q $(SHOWN)
+	@SFUMATO_LONG=1 $(PYTEST) -q $(PAGES) $(SAMPLED)
 
 # Each script in a folder of its own: it writes a table, a ledger and a release there. Reports stand beside them.
 GALLERY = $(notdir $(basename $(wildcard gallery/*.py)))

@@ -135,6 +135,8 @@ def main() -> None:
     for name in [chosen.case] if chosen.case else CASES:
         for people, epsilon in SIZES:
             print_line(name, people, epsilon, chosen.sets)
+    if chosen.case not in (None, "rate"):
+        return
     print("\nRows as records, the wrong way (rate, 300 persons, epsilon 3):")
     for correlation in CORRELATIONS:
         shares, _ = held(CASES["rate"], *SIZES[0], correlation, chosen.sets, by_row=True)
