@@ -193,6 +193,8 @@ def page() -> str:
         "`persons` says whether [a person may have several rows](rows.md) that are averaged, at the price of one row or at a",
         "Renyi price (\"Renyi\"); the rules `first` and `reduce` serve every row of this table but those about one entry.",
         "`weights` says whether records may have survey weights.", "",
+        "`engines` are those of rows in memory. Rows of a table may also stay in [their file or on a Dask cluster](scale.md):",
+        "every row of this table is served there too, by the same engines on the rows of a pass, or of a partition.", "",
         "## Served", "",
         "| model | mechanism | goal | procedure | engines | neighbours | interval | persons | weights |",
         "|---|---|---|---|---|---|---|---|---|",

@@ -14,6 +14,8 @@ Report = Callable[[int, int], None]
 _BUSY: ContextVar[bool] = ContextVar("a line of progress is being kept", default=False)
 # Seconds without a line, since most plans take less, and between two of its states.
 _QUIET, _EVERY = 1.0, 0.5
+# Seconds below which nothing is said about the rest of a run; and those of a minute.
+_SOON, _MINUTE = 2.0, 60.0
 
 
 @contextmanager
@@ -27,10 +29,20 @@ def shown(name: str = "") -> Iterator[Report]:
         yield lambda done, steps: _plain(done, steps, start)
         sys.stderr.write("\n")
         return
-    text = TextColumn(f"{start}step {{task.completed:.0f}} of {{task.total:.0f}}")
+    text = TextColumn(f"{start}step {{task.completed:.0f}} of {{task.total:.0f}}{{task.fields[left]}}")
     with Progress(BarColumn(), text, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=1)
-        yield lambda done, steps: bar.update(task, completed=done, total=steps)
+        task, begun = bar.add_task("", total=1, left=""), time.monotonic()
+        yield lambda done, steps: bar.update(
+            task, completed=done, total=steps, left=remaining(done, steps, time.monotonic() - begun)
+        )
+
+
+def remaining(done: int, steps: int, seconds: float) -> str:
+    """Words such as ", about 3 min left", from the mean of the steps so far: every step reads the same rows."""
+    left = seconds / done * (steps - done) if done else 0.0
+    if left < _SOON:
+        return ""
+    return f", about {left:.0f} s left" if left < 2 * _MINUTE else f", about {left / _MINUTE:.0f} min left"
 
 
 def _plain(done: int, steps: int, start: str = "") -> None:

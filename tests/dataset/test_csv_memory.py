@@ -168,10 +168,10 @@ def test_columns_of_an_arrow_file_that_are_not_declared_are_not_unpacked(tmp_pat
         writer.write_table(table)
     seen, batches = [], read_arrow._batches
 
-    def spy(source, names):
+    def spy(source, names, rows):
         listed = list(source)
         seen.extend(batch.schema.names for batch in listed)
-        return batches(listed, names)
+        return batches(listed, names, rows)
 
     monkeypatch.setattr(read_arrow, "_batches", spy)
     from table_readers import content

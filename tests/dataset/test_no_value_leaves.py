@@ -242,16 +242,23 @@ def test_what_is_printed_is_public():
         assert data.schema.name in repr(data)
         assert f"n={data.n}" in repr(data)
         assert "unit='row'" in repr(data)
-        assert set(dir(data)) == {"from_arrays", "from_table", "n", "schema"}
+        assert set(dir(data)) == {"engine", "from_arrays", "from_dask", "from_table", "n", "schema"}
     assert "columns: x, k, b" in repr(Dataset.from_table(ROWS, schema=SCHEMA))
 
 
 def test_public_attributes_are_the_schema_and_n():
     data = Dataset.from_table(ROWS, schema=SCHEMA)
     found = {name for name in Dataset.__dict__ if not name.startswith("_")}
-    assert found == {"from_arrays", "from_table", "kind", "n", "schema"}
+    assert found == {"engine", "from_arrays", "from_dask", "from_table", "kind", "n", "schema"}
     assert data.kind == "table"
-    assert {name for name in Rows.__dict__ if not name.startswith("_")} == {"averaged", "blocks", "kind", "n", "schema"}
+    assert {name for name in Rows.__dict__ if not name.startswith("_")} == {
+        "averaged",
+        "blocks",
+        "held",
+        "kind",
+        "n",
+        "schema",
+    }
     assert data.n == 2
     assert data.schema is SCHEMA
     assert np.asarray(data).shape == ()  # numpy sees one opaque object

@@ -374,7 +374,7 @@ def test_no_record_takes_part_in_more_additions_than_are_charged(n, d):
     )
     for part in (dense.part_rows(d), sparse_engine._PART):
         assert part % 32 == 0
-        assert additions(n, part, threads._RUN) <= charged * (1 + 1e-9)
+        assert additions(n, part, threads.RUN) <= charged * (1 + 1e-9)
     if n > 10**9 and dense.part_rows(d) < 8_192:
         assert additions(n, dense.part_rows(d), 10**12) > charged, "the planted fault: small parts in one long run"
 

@@ -33,9 +33,9 @@ def small_parts(monkeypatch):
 
 def in_two_blocks(engine):
     """The same engine with its rows in two blocks instead of one."""
-    (block,) = engine._blocks
+    (block,) = engine._passes
     cut = (slice(None, 20), slice(20, None))
-    engine._blocks = [replace(block, rows=block.rows[each], labels=block.labels[each]) for each in cut]
+    engine._passes._blocks = [replace(block, rows=block.rows[each], labels=block.labels[each]) for each in cut]
     return engine
 
 
@@ -139,9 +139,9 @@ def test_whole_totals_are_added_over_all_blocks_and_never_overflow(rng):
         counts = weights = None
 
     class Blocks:
-        n = N
+        n, held = N, True
 
-        def blocks(self):
+        def blocks(self, columns):
             return iter([Counted({"y": count}) for count in (1, 2, 3)])
 
     engine._rows = Blocks()

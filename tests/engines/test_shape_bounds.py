@@ -143,7 +143,7 @@ def test_odd_rows_have_finite_sums_and_no_word_is_said(kind):
         assert moments[2, 2] == pytest.approx(3 * 0.25)
         for size in (1e-200, 1.0, 1e160, 1e300):
             weighed = engine.weighed(size * np.eye(3), 1.0)
-            assert all(((v >= 0) & (v <= 1)).all() for part in weighed._weights for v in part)
+            assert all(((v >= 0) & (v <= 1)).all() for part in weighed._kept for v, _ in part)
             for far in (0.0, 1e300, math.inf, math.nan):
                 assert np.isfinite(weighed.gradient(np.full((2, 3), far))).all()
                 curvature, scores, scale = weighed.second_sums(np.full(3, far), scores=True)
@@ -151,7 +151,7 @@ def test_odd_rows_have_finite_sums_and_no_word_is_said(kind):
                 assert np.isfinite(scores).all()
                 assert 0 <= scale <= 5 * CLIP**2 * (1 + 1e-13)
     # A map so large that no length is finite leaves no record but the ones that it sends to zero.
-    assert sum(v.sum() for (v,) in engine.weighed(np.full((3, 3), 1e308), 1.0)._weights) == 0
+    assert sum(v.sum() for ((v, _),) in engine.weighed(np.full((3, 3), 1e308), 1.0)._kept) == 0
 
 
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
@@ -160,7 +160,7 @@ def test_a_row_that_is_not_finite_adds_nothing(store):
     rows, labels = np.array([[0.5, 0.2], [math.inf, 0.1], [math.nan, 0.3], [-math.inf, math.inf]]), np.ones(4)
     engine = opened("reference", np.zeros((4, 2)), labels, intercept=0.5)
     alone = opened("reference", rows[:1], labels[:1], intercept=0.5)
-    engine._blocks = [Features(store(rows), labels)]
+    engine._passes._blocks = [Features(store(rows), labels)]
     np.testing.assert_array_equal(engine.moments(0.6), alone.moments(0.6))
     point, few = np.ones(3), (engine.weighed(np.eye(3), 1.0), alone.weighed(np.eye(3), 1.0))
     for mine, wanted in zip(*(weighed.second_sums(point, scores=True) for weighed in few), strict=True):
@@ -212,7 +212,7 @@ def test_parts_count_each_record_once_at_its_own_label_and_weight(kind, monkeypa
     monkeypatch.setattr(reference, "_ROWS", 7)
     monkeypatch.setattr(sparse_engine, "_PART", 7)
     monkeypatch.setattr(dense, "part_rows", lambda dimension: 7)
-    assert 2 * threads._RUN < 143
+    assert 2 * threads.RUN < 143
     for mine, wanted in zip(sums(143), whole, strict=True):
         np.testing.assert_allclose(mine, wanted, rtol=1e-12, atol=1e-11)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NoReturn, Protocol, final
 
 import numpy as np
@@ -81,9 +81,25 @@ class Block(Stays, Mapping[str, Any]):
 
 
 class Blocks(Protocol):
-    """Blocks in their order: in memory, or read anew from encrypted temporaries on every pass."""
+    """Blocks in their order: in memory (`held`), or read anew on every pass from encrypted temporaries or from the table's file."""
 
-    def __iter__(self) -> Iterator[Block]: ...
+    held: bool
+
+    def read(self, columns: Collection[str] | None, records: int | None) -> Iterator[Block]:
+        """The blocks; where they are read anew with these columns alone, and cut further after every so many records."""
+
+
+class HeldBlocks:
+    """Blocks that lie in memory."""
+
+    held = True
+
+    def __init__(self, blocks: tuple[Block, ...]) -> None:
+        self._blocks = blocks
+
+    def read(self, columns: Collection[str] | None = None, records: int | None = None) -> Iterator[Block]:
+        """All of them, as they lie."""
+        return iter(self._blocks)
 
 
 @final
@@ -91,25 +107,30 @@ class Rows(Stays):
     """The rows of a data set, for engines only: `n`, `schema`, `kind` and `blocks()`.
 
     n: how many records there are, persons where the schema declares them; public. kind: "table" (columns), "dense" or "sparse"
-    (a matrix). averaged: the most rows of a person, whose contributions are averaged; None where each record is one row.
+    (a matrix). averaged: the most rows of a person, whose contributions are averaged; None where each record is one row. held:
+    whether the rows lie in memory; otherwise every call of `blocks` reads them anew.
     """
 
-    __slots__ = ("_blocks", "averaged", "kind", "n", "schema")
+    __slots__ = ("_blocks", "averaged", "held", "kind", "n", "schema")
     n: int
     schema: Schema
     kind: str
     averaged: int | None
+    held: bool
     _blocks: Blocks
 
     def __init__(self, schema: Schema, blocks: Blocks, kind: str, n: int) -> None:
         averaged = None if schema.persons is None else schema.persons.averaged
-        fields = (("schema", schema), ("_blocks", blocks), ("kind", kind), ("n", n), ("averaged", averaged))
-        for name, value in fields:
+        fields = {"schema": schema, "_blocks": blocks, "kind": kind, "n": n, "averaged": averaged, "held": blocks.held}
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield the blocks in the order of the records; all but the last have the same number of them."""
-        return iter(self._blocks)
+    def blocks(self, columns: Collection[str] | None = None, records: int | None = None) -> Iterator[Block]:
+        """Yield the blocks in the order of the records; all but the last have `BLOCK_ROWS` of them.
+
+        Rows that are not held are read with these `columns` alone, and each block is cut after every so many `records`.
+        """
+        return self._blocks.read(columns, records)
 
     def __repr__(self) -> str:
         return f"Rows({self.schema.name!r}, n={self.n}, kind={self.kind!r})"

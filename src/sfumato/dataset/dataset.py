@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, final
 
 from sfumato import _validate
 from sfumato.dataset.blocks import Blocks, Rows, Stays
 from sfumato.dataset.storing import PersonBlocks, RowStore
+from sfumato.dataset.streaming import FileBlocks, encoded_bytes, readable_again
 from sfumato.errors import ArgumentError
 from sfumato.gathering.people import gather
 from sfumato.gathering.roster import Roster, read_roster
@@ -20,8 +23,11 @@ from sfumato.schema.outcome import attempt
 from sfumato.schema.read_arrays import is_sparse
 from sfumato.schema.reading import open_matrix, open_table
 
-# Rows of persons take at most this share of the memory that is free before they are written to encrypted temporaries.
+# Rows take at most this share of the memory that is free: a regression holds its encoded features beside them.
 _SHARE = 0.5
+# Where rows are while they are used. "auto" keeps them in memory as long as they fit into it.
+AUTO, MEMORY, STREAMED, DASK = "auto", "memory", "streamed", "dask"
+ENGINES = (AUTO, MEMORY, STREAMED)
 # Assumed to be free where the system does not say: 4 GB.
 _FREE = 4 << 30
 
@@ -30,14 +36,16 @@ _FREE = 4 << 30
 class Dataset(Stays):
     """Private records under a public schema.
 
-    It has `schema`, the public facts about one record, `n`, the public number of records, and `kind`, "table", "dense" or
-    "sparse"; it cannot be indexed, iterated, turned into an array, copied or pickled, and its repr shows no value. Every cell
-    was mapped into the declared bounds when it was made, so that a record, whatever it held, moves a statistic by no more
-    than the schema allows. n is public: neighbouring data sets replace one record. Where the schema declares persons a record is
-    a person with all of their rows, n their public number, and the number of rows is private; ids are not kept.
+    It has `schema`, the public facts about one record, `n`, the public number of records, `kind`, the form of the rows, and
+    `engine`, where they are: "memory", "streamed" or "dask". It cannot be indexed, iterated, turned into an array, copied or
+    pickled, and its repr shows no value. Every cell was mapped into the declared bounds when it was made, so that a record,
+    whatever it held, moves a statistic by no more than the schema allows. n is public: neighbouring data sets replace one
+    record. Where the schema declares persons a record is a person with all of their rows, n their public number, and the number
+    of rows is private; ids are not kept.
     """
 
-    __slots__ = ("__rows", "__weakref__", "kind", "n", "schema")
+    __slots__ = ("__rows", "__weakref__", "engine", "kind", "n", "schema")
+    engine: str
     kind: str
     n: int
     schema: Schema
@@ -71,7 +79,15 @@ class Dataset(Stays):
         return made.get()
 
     @classmethod
-    def from_table(cls, source: object, *, schema: Schema, roster: object = None, memory: int | None = None) -> Dataset:
+    def from_table(
+        cls,
+        source: object,
+        *,
+        schema: Schema,
+        roster: object = None,
+        memory: int | None = None,
+        engine: str = AUTO,
+    ) -> Dataset:
         """Read the declared columns of a table, in chunks; all other columns are left out.
 
         source: the path of a .csv, .parquet, .arrow or .feather file; a pandas-like data frame; anything with
@@ -79,19 +95,35 @@ class Dataset(Stays):
             row per line, whatever the line holds.
         roster: where the schema declares persons, the ids of all of them: a file with the id column, or a list or array; by
             default the file that the schema names, or none where it declares their number. The table may be in any order.
-        memory: bytes that the rows of persons may take before they go to encrypted temporary files; half of what is free.
+        memory: bytes that the rows may take in memory; by default half of what is free.
+        engine: "memory", "streamed", or "auto": in memory as long as they fit. Streamed rows are read from their .parquet, .arrow
+            or .feather file on every pass; those of persons are gathered in encrypted temporary files.
         """
-        made = attempt(_from_table, source, schema, roster, memory)
+        made = attempt(_from_table, source, schema, roster, memory, engine)
         del source, roster  # an error raised below keeps no rows in its traceback
         return made.get()
 
+    @classmethod
+    def from_dask(cls, source: object, *, schema: Schema, client: object = None, roster: object = None) -> Dataset:
+        """Let the workers of a Dask cluster read a table, each its own partitions, and hold the rows.
+
+        source: a Dask data frame that is read from files, the path of files with wildcards, or a list of paths that every worker
+            can read. client: a distributed.Client or the address of a scheduler; by default the current client. The cluster must
+            speak TLS or be this machine alone, and its workers must not spill to disk.
+        roster: as for `from_table`. The rows of one person must lie in one partition.
+        """
+        made = attempt(_from_dask, source, schema, client, roster)
+        del source, roster
+        return made.get()
+
     def __dir__(self) -> list[str]:
-        return ["from_arrays", "from_table", "n", "schema"]
+        return ["engine", "from_arrays", "from_dask", "from_table", "n", "schema"]
 
     def __repr__(self) -> str:
         schema = self.schema
         what = ", ".join(schema.columns) if schema.dimension is None else f"vectors of {schema.dimension}"
-        return f"Dataset({schema.name!r}, n={self.n}, unit={schema.unit!r}, columns: {what})"
+        where = "" if self.engine == MEMORY else f", {self.engine}"
+        return f"Dataset({schema.name!r}, n={self.n}, unit={schema.unit!r}, columns: {what}{where})"
 
 
 def rows_of(dataset: Dataset) -> Rows:
@@ -113,13 +145,51 @@ def _from_arrays(
 ) -> Dataset:
     identity, listed = _people(schema, roster)
     chunks = open_matrix(X, y, schema, Tally(), groups, sample_weight, identity)
-    return _made(schema, chunks) if identity is None else _gathered(schema, chunks, listed, None, is_sparse(X))
+    if identity is None:
+        return _made(schema, chunks)
+    return _gathered(schema, chunks, listed, int(_SHARE * _free_memory()), is_sparse(X))
 
 
-def _from_table(source: object, schema: Schema, roster: object, memory: int | None) -> Dataset:
+def _from_table(source: object, schema: Schema, roster: object, memory: int | None, engine: str) -> Dataset:
+    _validate.one_of("engine", engine, ENGINES)
     identity, listed = _people(schema, roster)
-    chunks = open_table(source, schema, Tally(), identity)
-    return _made(schema, chunks) if identity is None else _gathered(schema, chunks, listed, memory)
+    allowed = int(_SHARE * _free_memory()) if memory is None else _validate.whole("memory", memory)
+    if identity is not None:
+        limit = {MEMORY: sys.maxsize, STREAMED: 0}.get(engine, allowed)
+        return _gathered(schema, open_table(source, schema, Tally(), identity), listed, limit)
+    if _streams(source, schema, engine, allowed):
+        blocks = FileBlocks(Path(str(source)), schema)
+        return _holding(schema, blocks, False, blocks.n)
+    return _made(schema, open_table(source, schema, Tally()))
+
+
+def _from_dask(source: object, schema: Schema, client: object, roster: object) -> Dataset:
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise ArgumentError("a cluster needs Dask: install sfumato[dask].") from None
+    from sfumato.dataset.on_dask import opened
+
+    blocks, n = opened(source, _schema(schema), client, roster)
+    return _holding(schema, blocks, False, n, DASK)
+
+
+def part_of(partition: Any, schema: Schema) -> Dataset:
+    """The records of one partition as a data set of their own, on the worker that holds them."""
+    return _holding(schema, partition.blocks, partition.sparse, partition.records)
+
+
+def _streams(source: object, schema: Schema, engine: str, allowed: int) -> bool:
+    """Whether rows are read anew on every pass; a source that cannot be is refused where that was asked for."""
+    path = None if _schema(schema).dimension is not None else readable_again(source)
+    if engine == STREAMED and path is None:
+        raise ArgumentError(
+            'engine="streamed" reads a .parquet, .arrow or .feather file on every pass; save the table as one of them, or use '
+            'engine="memory".'
+        )
+    if engine != AUTO or path is None:
+        return engine == STREAMED
+    return encoded_bytes(path, schema) > allowed
 
 
 def _people(schema: Schema, roster: object) -> tuple[Identity | None, Roster | None]:
@@ -145,24 +215,24 @@ def _made(schema: Schema, chunks: Iterator[dict[str, Any]]) -> Dataset:
 
 
 def _gathered(
-    schema: Schema, chunks: Iterator[dict[str, Any]], roster: Roster | None, memory: int | None, sparse: bool = False
+    schema: Schema, chunks: Iterator[dict[str, Any]], roster: Roster | None, memory: int, sparse: bool = False
 ) -> Dataset:
     """The data set of persons: N is that of the roster, or the declared count, whoever has rows."""
-    allowed = int(_SHARE * _free_memory()) if memory is None else _validate.whole("memory", memory)
-    piles, runs = gather(chunks, schema, roster, allowed, sparse)
+    piles, runs = gather(chunks, schema, roster, memory, sparse)
     averaged = schema.persons is not None and schema.persons.averaged is not None
-    store = PersonBlocks(averaged, averaged and piles.spilled)
+    store = PersonBlocks(averaged, piles.spilled)
     for run in runs:
         store.add(run)
     store.close()
     return _holding(schema, store, store.sparse, store.people)
 
 
-def _holding(schema: Schema, blocks: Blocks, sparse: bool, n: int) -> Dataset:
-    kind = "table" if schema.dimension is None else "sparse" if sparse else "dense"
+def _holding(schema: Schema, blocks: Blocks, sparse: bool, n: int, engine: str | None = None) -> Dataset:
+    kind = "cluster" if engine == DASK else "table" if schema.dimension is None else "sparse" if sparse else "dense"
     made = object.__new__(Dataset)
     rows = Rows(schema, blocks, kind, n)
-    for name, value in (("_Dataset__rows", rows), ("schema", schema), ("n", n), ("kind", kind)):
+    facts = {"schema": schema, "n": n, "kind": kind, "engine": engine or (MEMORY if rows.held else STREAMED)}
+    for name, value in {"_Dataset__rows": rows, **facts}.items():
         object.__setattr__(made, name, value)
     return made
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.dataset.blocks import Block
+from sfumato.dataset.blocks import Block, HeldBlocks
 from sfumato.errors import ArgumentError
 from sfumato.gathering.people import Run
 from sfumato.gathering.secret_file import SecretFile
@@ -60,7 +60,7 @@ class RowStore:
             self._arrays.append({})
         return self._arrays[row // BLOCK_ROWS]
 
-    def blocks(self) -> tuple[tuple[Block, ...], int]:
+    def blocks(self) -> tuple[HeldBlocks, int]:
         """Close the last block; return all of them and the number of rows."""
         n = max(self._filled.values(), default=0)
         if any(filled != n for filled in self._filled.values()):
@@ -71,7 +71,7 @@ class RowStore:
                 length = size_of(last) if is_missing_key(name) else last
                 array.resize((length, *array.shape[1:]), refcheck=False)  # gives the rest of the memory back in place
         sizes = [min(BLOCK_ROWS, n - at) for at in range(0, n, BLOCK_ROWS)]
-        return tuple(Block(arrays, size) for arrays, size in zip(self._arrays, sizes, strict=True)), n
+        return HeldBlocks(tuple(Block(arrays, size) for arrays, size in zip(self._arrays, sizes, strict=True))), n
 
 
 class PersonBlocks:
@@ -83,6 +83,7 @@ class PersonBlocks:
         self.people = 0
         self._averaged = averaged
         self._file = SecretFile() if temporary else None
+        self.held = not temporary
         self._held: list[Block] = []
         self._left: list[Run] = []
         self._waiting = 0
@@ -123,7 +124,8 @@ class PersonBlocks:
     def _block(self, arrays: dict[str, Any], counts: NDArray[np.int64]) -> Block:
         return Block(arrays, int(counts.sum()), counts if self._averaged else None)
 
-    def __iter__(self) -> Iterator[Block]:
+    def read(self, columns: Collection[str] | None = None, records: int | None = None) -> Iterator[Block]:
+        """The blocks as they lie in memory, or decrypted one after the other."""
         if self._file is None:
             yield from self._held
             return

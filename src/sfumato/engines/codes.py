@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from sfumato.dataset import Dataset, rows_of
 from sfumato.engines.protocol import Tally
+from sfumato.engines.reading_ahead import ahead
 from sfumato.engines.shares import shared
 from sfumato.schema import Schema
 
@@ -36,11 +37,11 @@ class CodesEngine:
 
         Whole numbers; fractions where a record is the average of a person's rows, or has a weight.
         """
-        blocks = self._rows.blocks()
         columns = self._columns(self._rows.schema) if callable(self._columns) else self._columns
+        blocks = self._rows.blocks(columns)
         # Whole numbers for each share, multiplied by it once at the end.
         sums: dict[Fraction, list[int]] = {}
-        for block in blocks:
+        for block in blocks if self._rows.held else ahead(blocks):
             whole = block.counts is None and block.weights is None
             for share, rows in [(_ALL, block)] if whole else shared(block, self._means):
                 part, before = tally(rows, columns).tolist(), sums.get(share)

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from sfumato.dataset import Dataset
 from sfumato.engines import kernels
-from sfumato.engines.design import coordinates, feature_blocks, kernel_arguments, most_rows
-from sfumato.engines.parts import Part, Piece, part_additions
+from sfumato.engines.design import coordinates, kernel_arguments
+from sfumato.engines.parts import Part
+from sfumato.engines.passes import Passes
 from sfumato.engines.protocol import PART_ROWS
-from sfumato.engines.shapes import Shaped
-from sfumato.engines.threads import add_up, additions, sum_in_order
+from sfumato.engines.shapes import Shaped, Weigh
+from sfumato.engines.threads import add_up, additions, sum_in_order, sums_few_at_a_time
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.protocol import Loss
 
@@ -30,37 +31,52 @@ _ENTRIES, _FEWEST, _TILE = 1 << 19, 256, 32
 
 
 class DenseEngine(Shaped):
-    """Sums over dense rows for the losses that have a compiled slope."""
+    """Sums over dense rows for the losses that have a compiled slope. Rows that are not in memory are read on every pass."""
 
     def __init__(self, dataset: Dataset, model: Gibbs) -> None:
-        """Hold views of the rows, cut into parts; nothing is copied."""
+        """Hold views of the rows in memory, cut into parts; nothing is copied."""
         self._model = model
         self.n: int = dataset.n
         self.labels, self.dimension = coordinates(dataset, model)
-        step, most = part_rows(self.dimension), most_rows(dataset)
-        self._parts = [part for block in feature_blocks(dataset, model) for part in block.parts(step, most)]
-        self._ones = np.ones(max((len(piece.rows) for part in self._parts for piece in part), default=0))
-        self.additions = additions(part_additions(step, most), len(self._parts))
+        step = part_rows(self.dimension)
+        self._passes = Passes(dataset, model, step, self.dimension)
+        self._parts = list(self._passes.parts()) if self._passes.held else None
+        # Rows of persons have shares; of others no piece is longer than a part.
+        self._ones = np.ones(step)
+        self.additions = additions(self._passes.additions, self._passes.count)
         # One thread per core, and none for a table that fits in one part; made on first use, so that a fork is harmless.
-        self._threads = min(len(self._parts), os.cpu_count() or 1)
+        self._threads = min(self._passes.count, os.cpu_count() or 1)
+
+    @property
+    def held(self) -> bool:
+        """Whether the rows are in memory."""
+        return self._passes.held
 
     def gradient(self, theta: Array) -> Array:
         """Sum over the records of the loss's gradient at each of (chains, d) parameters."""
         return self.weighted_gradient(theta, self._model.loss, None)
 
-    def weighted_gradient(self, theta: Array, loss: Loss, weights: Sequence[Sequence[Array]] | None) -> Array:
+    def weighted_gradient(self, theta: Array, loss: Loss, weigh: Weigh | None) -> Array:
         """The same sum of another loss with compiled slopes; with weights for the rows of each piece, their shares included."""
         points, slope = np.ascontiguousarray(theta, dtype=np.float64), kernel_arguments(loss)
-        held = [[self._shares(piece) for piece in part] for part in self._parts] if weights is None else weights
-        parts = list(zip(self._parts, held, strict=True))
-        return sum_in_order(lambda part: self._sum(*part, points, slope), parts, self._threads, points.shape)
+        weights = self._shares if weigh is None else weigh
 
-    def _shares(self, piece: Piece) -> Array:
-        return self._ones if piece.shares is None else piece.shares
+        def work(numbered: tuple[int, Part]) -> Array:
+            """The sum over one part."""
+            place, part = numbered
+            return self._sum(part, weights(place, part), points, slope)
+
+        if self._parts is not None:
+            return sum_in_order(work, list(enumerate(self._parts)), self._threads, points.shape)
+        # The same additions in the same order, a few parts in memory at a time.
+        return sums_few_at_a_time(lambda part: [work(part)], enumerate(self.parts()), [points.shape])[0]
+
+    def _shares(self, place: int, part: Part) -> list[Array]:
+        return [self._ones if piece.shares is None else piece.shares for piece in part]
 
     def parts(self) -> Iterator[Part]:
         """The rows and labels of each part."""
-        return iter(self._parts)
+        return self._passes.parts() if self._parts is None else iter(self._parts)
 
     def _sum(
         self, part: Part, weights: Sequence[Array], points: Array, slope: tuple[int, float, float] | None

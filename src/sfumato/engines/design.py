@@ -13,27 +13,31 @@ from numpy.typing import NDArray
 
 from sfumato.dataset import Block, Dataset, rows_of
 from sfumato.engines.parts import Features
+from sfumato.engines.reading_ahead import ahead
 from sfumato.engines.shares import row_shares
 from sfumato.errors import ArgumentError
 from sfumato.models import regression
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.protocol import LABEL, ROW, Loss
-from sfumato.models.regression import label_values
+from sfumato.models.regression import columns_read, label_values
 from sfumato.schema.design import Design
 
 Array = NDArray[np.float64]
 
 
-def feature_blocks(dataset: Dataset, model: Gibbs) -> Iterator[Features]:
+def feature_blocks(dataset: Dataset, model: Gibbs, records: int | None = None) -> Iterator[Features]:
     """Yield features and labels of every block of rows, in their order; labels are numbers in the loss's own coding.
 
-    Where a record is a row alone there are no labels; where it is a label alone its only feature is the constant 1.
+    Where a record is a row alone there are no labels; where it is a label alone its only feature is the constant 1. Rows that are
+    not in memory are read in runs of so many `records`.
     """
     record = model.loss.record
     rows = rows_of(dataset)
     design = Design.of(rows.schema, model.terms)
     steady = rows.schema.persons is not None
-    for block in rows.blocks():
+    columns = None if rows.schema.dimension is not None else columns_read(model, rows.schema)
+    blocks = rows.blocks(columns, records)
+    for block in blocks if rows.held else ahead(blocks):
         labels = (np.empty(0) if record == ROW else label_values(model, rows.schema, block)).view()
         labels.setflags(write=False)  # for labels that may be written numba would compile kernels of their own
         if record == ROW:

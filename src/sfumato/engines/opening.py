@@ -25,7 +25,7 @@ from sfumato.models.reading import FamilyOrGibbs
 class Offer:
     """An entry of the table: an engine's name, the sums that it computes, how it is opened, and what it serves.
 
-    `open` takes the data set and the model; `serves` takes the kind of the rows ("table", "dense" or "sparse") and the model.
+    `open` takes the data set and the model; `serves` takes the kind of the rows ("table", "dense", "sparse") and the model.
     """
 
     name: str
@@ -39,6 +39,8 @@ def open_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str], 
 
     An engine whose gradient sums may be rounded more often than prices assume is refused.
     """
+    if dataset.kind == "cluster":
+        return _checked("dask", _on_cluster(dataset, model, tuple(needs)), dataset.n)
     kind, summed = dataset.kind, {TOTALS} if model.summed == TOTALS else {GRADIENTS, VALUES, SHAPES}
     possible = ENGINES if set(needs) <= summed and (SHAPES not in needs or has_shapes(model)) else []
     fitting = [offer for offer in possible if set(needs) <= offer.answers and offer.serves(kind, model)]
@@ -48,11 +50,22 @@ def open_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str], 
             f"no engine{f' named {name!r}' if name else ''} answers {', '.join(sorted(needs))} for {model!r} on {kind} rows; "
             f"those that do: {', '.join(offer.name for offer in fitting) or 'none'}."
         )
-    engine = chosen.open(dataset, model)
-    if engine.additions and not engine.additions <= most_additions(dataset.n):
+    return _checked(chosen.name, chosen.open(dataset, model), dataset.n)
+
+
+def _on_cluster(dataset: Dataset, model: FamilyOrGibbs, needs: tuple[str, ...]) -> Engine:
+    """The engine of a data set whose rows are on a cluster: each partition is opened on its worker, by this same table."""
+    from sfumato.engines.cluster import ClusterEngine
+
+    return ClusterEngine(dataset, model, needs, open_engine)
+
+
+def _checked(name: str, engine: Any, n: int) -> Any:
+    """The engine, unless it states more additions than prices assume."""
+    if engine.additions and not engine.additions <= most_additions(n):
         raise ArgumentError(
-            f"engine {chosen.name!r} adds a term up to {engine.additions:,.0f} times and prices assume at most "
-            f"{most_additions(dataset.n):,.0f}: its rounding errors are not paid for. Let it start a new sum after fewer rows."
+            f"engine {name!r} adds a term up to {engine.additions:,.0f} times and prices assume at most "
+            f"{most_additions(n):,.0f}: its rounding errors are not paid for. Let it start a new sum after fewer rows."
         )
     return engine
 

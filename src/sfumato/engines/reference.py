@@ -5,18 +5,18 @@ With scores s_i = Theta x_i and slopes g_i = dl/ds at them, the gradient sum is 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.dataset import Dataset
-from sfumato.engines.design import coordinates, feature_blocks, most_rows
-from sfumato.engines.parts import Part, Piece, part_additions
-from sfumato.engines.protocol import IN_A_PART, PART_ROWS
-from sfumato.engines.shapes import Shaped
-from sfumato.engines.threads import add_up, additions
+from sfumato.engines.design import coordinates
+from sfumato.engines.parts import Part, Piece
+from sfumato.engines.passes import Passes
+from sfumato.engines.protocol import PART_ROWS
+from sfumato.engines.shapes import Shaped, Weigh
+from sfumato.engines.threads import add_up, added_in_runs, additions
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.gaussian_mean import GaussianMean
 from sfumato.models.losses.protocol import Loss
@@ -31,39 +31,38 @@ class ReferenceEngine(Shaped):
     """Sums of a loss over the rows; losses without a compiled slope run here."""
 
     def __init__(self, dataset: Dataset, model: Gibbs) -> None:
-        """Keep the blocks; their rows are read when a gradient is computed."""
+        """Keep views of the rows in memory; others are read on every pass."""
         self._model = model
-        self._blocks, self._most = list(feature_blocks(dataset, model)), most_rows(dataset)
         self.n: int = dataset.n
         self.labels, self.dimension = coordinates(dataset, model)
-        sizes = [block.rows.shape[0] if block.counts is None else len(block.counts) for block in self._blocks]
-        counts = [math.ceil(size / _ROWS) for size in sizes]
-        # Gradients are summed within each block, then over the blocks; matrices in runs of parts.
-        within = part_additions(_ROWS, self._most)
-        gradients = float(within + IN_A_PART + max(counts, default=0) + len(self._blocks))
-        self.additions = max(gradients, additions(within, sum(counts)))
+        self._passes = Passes(dataset, model, _ROWS, self.dimension)
+        self.additions = additions(self._passes.additions, self._passes.count)
+
+    @property
+    def held(self) -> bool:
+        """Whether the rows are in memory."""
+        return self._passes.held
 
     def gradient(self, theta: Array) -> Array:
         """Sum over the records of the loss's gradient at each of (chains, d) parameters."""
         return self.weighted_gradient(theta, self._model.loss, None)
 
-    def weighted_gradient(self, theta: Array, loss: Loss, weights: Sequence[Sequence[Array]] | None) -> Array:
+    def weighted_gradient(self, theta: Array, loss: Loss, weigh: Weigh | None) -> Array:
         """The same sum of another loss; with weights for the rows of each piece, their shares included."""
-        total, held = np.zeros_like(theta), None if weights is None else iter(weights)
+
+        def part_sum(place: int, part: Part) -> Array:
+            """The sum over one part."""
+            weights = [piece.shares for piece in part] if weigh is None else weigh(place, part)
+            return add_up([self._part(each, theta, loss, w) for each, w in zip(part, weights, strict=True)])
+
         # A warning would reveal that some record overflowed.
         with np.errstate(all="ignore"):
-            for block in self._blocks:
-                inside = np.zeros_like(theta)
-                for part in block.parts(_ROWS, self._most):
-                    given = [piece.shares for piece in part] if held is None else next(held)
-                    inside += add_up([self._part(each, theta, loss, w) for each, w in zip(part, given, strict=True)])
-                total += inside
-        return total
+            sums = (part_sum(place, part) for place, part in enumerate(self.parts()))
+            return added_in_runs(sums, np.zeros_like(theta))
 
     def parts(self) -> Iterator[Part]:
         """The rows and labels of each part."""
-        for block in self._blocks:
-            yield from block.parts(_ROWS, self._most)
+        return self._passes.parts()
 
     def _part(self, piece: Piece, theta: Array, loss: Loss, weights: Array | None) -> Array:
         rows, labels, intercept = piece.rows, piece.labels, self._model.intercept

@@ -31,10 +31,16 @@ from sfumato.models.losses.protocol import Loss, ScalarLinkLoss
 from sfumato.models.row_products import row_products
 
 Array = NDArray[np.float64]
+# From the number of a part and the part itself to the weights of the rows of each of its pieces.
+Weigh = Callable[[int, Part], Sequence[Array]]
 # Twice the unit roundoff of float64: lengths are lengthened by multiples of it, so that no weight is rounded up.
 _ULP = 2.0**-52
 # Shares are shortened by eight of them, which covers the roundings of their products.
 _SHORTER = 1.0 - 8 * _ULP
+
+
+# Weights and lengths of the rows of each piece of a part.
+_Weighed = list[tuple[Array, Array]]
 
 
 class Shaped:
@@ -53,9 +59,14 @@ class Shaped:
         """Rows (dense or CSR) and labels of each part, in their order."""
         raise NotImplementedError
 
-    def weighted_gradient(self, theta: Array, loss: Loss, weights: Sequence[Sequence[Array]]) -> Array:
-        """Sum over the records of v phi' z at each of (chains, d) parameters; for each part, weights for each of its pieces."""
+    def weighted_gradient(self, theta: Array, loss: Loss, weigh: Weigh | None) -> Array:
+        """Sum over the records of v phi' z at each of (chains, d) parameters; `weigh` gives the weights of a part's pieces."""
         raise NotImplementedError
+
+    @property
+    def held(self) -> bool:
+        """Whether the rows are in memory, so that a weight may be kept for each of them."""
+        return True
 
     def moments(self, radius: float, label: LabelScale | None = None) -> Array:
         """Sum over the records of min(1, R^2/|z|^2) z z', z with the label's column last where `label` is given."""
@@ -75,22 +86,34 @@ class Shaped:
 
 
 class WeighedRows:
-    """The records of an engine with a weight each, computed once from the rows and a public map."""
+    """The records of an engine with a weight each, computed from the rows and a public map: once, or on every pass.
+
+    In memory one weight and one length a row are kept. Where rows are read anew on every pass, so are these computed anew: memory
+    then does not grow with the number of rows.
+    """
 
     def __init__(self, engine: Shaped, model: Gibbs, matrix: Array, bend: float, loss: Loss) -> None:
-        """Compute the weights of all rows, part by part; one number and one length a row are kept."""
+        """Compute the weights of all rows in memory, part by part."""
         self.n, self.additions = engine.n, engine.additions
         self.labels, self.dimension = engine.labels, engine.dimension
         self._engine, self._intercept, self._loss = engine, float(model.intercept), _smooth(loss, model.loss)
-        self._map, bent = _checked_map(matrix, self.dimension), _checked_bend(bend)
-        work = _silent(lambda part: [_weigh(piece, self._intercept, self._map, bent) for piece in part])
-        weighed = list(few_at_a_time(work, engine.parts()))
-        self._weights = [[weights for weights, _ in part] for part in weighed]
-        self._lengths = [[lengths for _, lengths in part] for part in weighed]
+        self._map, self._bend = _checked_map(matrix, self.dimension), _checked_bend(bend)
+        self._kept = list(few_at_a_time(self._computed, engine.parts())) if engine.held else None
+
+    def _computed(self, part: Part) -> _Weighed:
+        """Weights and lengths of the rows of each piece of a part."""
+        work = _silent(lambda pieces: [_weigh(piece, self._intercept, self._map, self._bend) for piece in pieces])
+        return list(work(part))
+
+    def _weighed(self, place: int, part: Part) -> _Weighed:
+        return self._computed(part) if self._kept is None else self._kept[place]
 
     def gradient(self, theta: Array) -> Array:
         """Sum over the records of v phi'(z.theta, y) z at each of (chains, d) parameters."""
         return self._engine.weighted_gradient(theta, self._loss, self._weights)
+
+    def _weights(self, place: int, part: Part) -> list[Array]:
+        return [weights for weights, _ in self._weighed(place, part)]
 
     def second_sums(self, theta: Array, scores: bool) -> tuple[Array, Array | None, float]:
         """Curvature sum, score matrix (if `scores`) and score scale at one parameter (d,), in mapped coordinates."""
@@ -113,13 +136,13 @@ class WeighedRows:
             scale = np.asarray(np.sum(np.square(steep * lengths)))
             return [bent, *([_gram(mapped, none, steep)] if scores else []), scale]
 
-        def part(given: tuple[Part, Sequence[Array], Sequence[Array]]) -> list[Array]:
+        def part(numbered: tuple[int, Part]) -> list[Array]:
             """The sums over one part."""
-            sums = [piece_sums(*each) for each in zip(*given, strict=True)]
+            weighed = self._weighed(*numbered)
+            sums = [piece_sums(piece, *each) for piece, each in zip(numbered[1], weighed, strict=True)]
             return [add_up(same) for same in zip(*sums, strict=True)]
 
-        parts = zip(self._engine.parts(), self._weights, self._lengths, strict=True)
-        sums = sums_few_at_a_time(_silent(part), parts, shapes)
+        sums = sums_few_at_a_time(_silent(part), enumerate(self._engine.parts()), shapes)
         return _symmetric(sums[0]), _symmetric(sums[1]) if scores else None, float(sums[-1])
 
     def __repr__(self) -> str:

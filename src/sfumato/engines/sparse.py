@@ -14,7 +14,7 @@ from sfumato.engines import kernels
 from sfumato.engines.design import coordinates, feature_blocks, kernel_arguments, most_rows
 from sfumato.engines.parts import Features, Part, part_additions, ranges
 from sfumato.engines.protocol import PART_ROWS
-from sfumato.engines.shapes import Shaped
+from sfumato.engines.shapes import Shaped, Weigh
 from sfumato.engines.threads import add_up, additions, sum_in_order
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.protocol import Loss
@@ -51,12 +51,15 @@ class SparseEngine(Shaped):
         """Sum over the records of the loss's gradient at each of (chains, d) parameters."""
         return self.weighted_gradient(theta, self._model.loss, None)
 
-    def weighted_gradient(self, theta: Array, loss: Loss, weights: Sequence[Sequence[Array]] | None) -> Array:
+    def weighted_gradient(self, theta: Array, loss: Loss, weigh: Weigh | None) -> Array:
         """The same sum of another loss with compiled slopes; with weights for the rows of each piece, their shares included."""
         points = np.ascontiguousarray(theta[0] if len(theta) == 1 else theta.T, dtype=np.float64)
         slope = kernel_arguments(loss)
-        held = [[self._ones if piece[4] is None else piece[4] for piece in part] for part in self._parts]
-        parts = list(zip(self._parts, held if weights is None else weights, strict=True))
+        weights = [
+            [self._ones if piece[4] is None else piece[4] for piece in part] if weigh is None else weigh(place, ())
+            for place, part in enumerate(self._parts)
+        ]
+        parts = list(zip(self._parts, weights, strict=True))
         total = sum_in_order(lambda part: self._sum(*part, points, slope), parts, self._threads, points.shape)
         return np.ascontiguousarray(total.T).reshape(theta.shape)
 

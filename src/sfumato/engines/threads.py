@@ -21,7 +21,7 @@ Part = TypeVar("Part")
 _POOLS: dict[int, ThreadPoolExecutor] = {}
 # Parts whose sums are held at a time. It bounds the memory, and with it a term takes part in far fewer additions than in
 # one sum over all parts (`additions`).
-_RUN = 64
+RUN = 64
 
 
 def in_order(work: Callable[[Part], Any], parts: Iterable[Part], threads: int) -> list[Any]:
@@ -40,11 +40,17 @@ def sum_in_order(
     work: Callable[[Part], NDArray[np.float64]], parts: Sequence[Part], threads: int, shape: tuple[int, ...]
 ) -> NDArray[np.float64]:
     """Sum of `work` over the parts: first within fixed runs of parts, then over the runs, each in its order."""
-    total = np.zeros(shape)
-    for first in range(0, len(parts), _RUN):
-        inside = np.zeros(shape)
-        for part in in_order(work, parts[first : first + _RUN], threads):
-            inside += part
+    runs = (in_order(work, parts[first : first + RUN], threads) for first in range(0, len(parts), RUN))
+    return added_in_runs((part for run in runs for part in run), np.zeros(shape))
+
+
+def added_in_runs(sums: Iterable[NDArray[np.float64]], total: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of arrays, in their order: within runs of so many, then over the runs. `total` is zero, and is written to."""
+    remaining = iter(sums)
+    while run := list(islice(remaining, RUN)):
+        inside = np.zeros_like(total)
+        for each in run:
+            inside += each
         total += inside
     return total
 
@@ -85,7 +91,7 @@ def sums_few_at_a_time(
     for place, terms in enumerate(few_at_a_time(work, parts), 1):
         for k, term in enumerate(terms):
             inside[k] += term
-        if place % _RUN == 0:
+        if place % RUN == 0:
             for k, run in enumerate(inside):
                 totals[k] += run
                 run[...] = 0.0
@@ -94,4 +100,4 @@ def sums_few_at_a_time(
 
 def additions(rows: int, parts: int) -> float:
     """Most additions that a term of `sum_in_order` takes part in: of the rows of its part, of its run, and of the runs."""
-    return rows + IN_A_PART + min(parts, _RUN) + math.ceil(parts / _RUN)
+    return rows + IN_A_PART + min(parts, RUN) + math.ceil(parts / RUN)

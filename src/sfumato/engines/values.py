@@ -35,8 +35,8 @@ class ValuesEngine(ReferenceEngine):
         farthest = float(np.linalg.norm(points, axis=1).max(initial=0.0)) if reach is None else reach
         totals, limit = [0] * len(points), self._label_limit(farthest)
         with np.errstate(all="ignore"):
-            for block in self._blocks:
-                for piece in (piece for part in block.parts(_ROWS, self._most) for piece in part):
+            for block in self._passes:
+                for piece in (piece for part in block.parts(_ROWS, self._passes.most) for piece in part):
                     self._add(totals, replace(piece, labels=np.clip(piece.labels, -limit, limit)), points, unit, bound)
         return totals
 

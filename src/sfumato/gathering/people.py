@@ -46,13 +46,37 @@ def gather(
     """
     piles = Piles(None if roster is None else len(roster), memory)
     for chunk in chunks:
-        words, kept = chunk.pop(ID), ~chunk.pop(NO_ID)
-        slots = np.zeros(len(words), dtype=np.int64) if roster is None else roster.slots(words)
-        kept &= slots >= 0
-        rows = {name: array[kept] for name, array in chunk.items()}
-        rows |= {SLOT: slots[kept], FIRST: words[kept, 0], SECOND: words[kept, 1], SAMPLE: words[kept, 2]}
-        piles.add(rows)
+        piles.add(_known(chunk, roster))
     return piles, _runs(piles, schema, roster, missing_row(schema, sparse))
+
+
+def gather_present(
+    chunks: Iterator[dict[str, Any]], schema: Schema, roster: Roster | None, memory: int
+) -> Iterator[tuple[Run, NDArray[np.uint64]]]:
+    """Runs of the persons who are in a part of a table, with the digests of their ids; others of the roster are left out."""
+    piles, persons, empty = Piles(None, memory), _declared(schema), missing_row(schema)
+    for chunk in chunks:
+        piles.add(_known(chunk, roster))
+    for _, _, rows in piles:
+        slots, people = _appearance(rows)
+        if people:
+            first = np.unique(slots, return_index=True)[1]
+            words = np.stack([rows[FIRST][first], rows[SECOND][first]], axis=1)
+            yield _run(rows, slots, people, schema, persons, empty), words
+
+
+def absent_run(schema: Schema, people: int) -> Run:
+    """So many persons without rows."""
+    return _run({}, np.empty(0, np.int64), people, schema, _declared(schema), missing_row(schema))
+
+
+def _known(chunk: dict[str, Any], roster: Roster | None) -> dict[str, Any]:
+    """The rows of a chunk whose ids are known, with their slots and words."""
+    words, kept = chunk.pop(ID), ~chunk.pop(NO_ID)
+    slots = np.zeros(len(words), dtype=np.int64) if roster is None else roster.slots(words)
+    kept &= slots >= 0
+    rows = {name: array[kept] for name, array in chunk.items()}
+    return rows | {SLOT: slots[kept], FIRST: words[kept, 0], SECOND: words[kept, 1], SAMPLE: words[kept, 2]}
 
 
 def _runs(piles: Piles, schema: Schema, roster: Roster | None, empty: dict[str, Any]) -> Iterator[Run]:

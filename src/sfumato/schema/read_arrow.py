@@ -23,18 +23,24 @@ _COLUMNS = 8
 _BUFFER = 1 << 16
 
 
-def open_parquet(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[str, Cells]]:
-    """Check the types in the footer; return the rows."""
+def open_parquet(
+    path: Path, schema: Schema, tally: Tally, together: bool = False, rows: int | None = None
+) -> Iterator[Mapping[str, Cells]]:
+    """Check the types in the footer; return the cells, of a few columns after the other, or `together` those of all.
+
+    `rows` is how many are read at a time.
+    """
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
     check_types(file.schema_arrow, schema)
-    names = list(schema.columns)
+    names, size = list(schema.columns), rows or CHUNK_ROWS
     # Where rows are gathered by their ids, all columns of a row must come together.
-    step = len(names) if any(isinstance(each, Identity) for each in schema.columns.values()) else _COLUMNS
+    whole = together or any(isinstance(each, Identity) for each in schema.columns.values())
+    step = max(1, len(names)) if whole else _COLUMNS
     groups = [names[at : at + step] for at in range(0, len(names), step)]
     return chain.from_iterable(
-        _batches(file.iter_batches(batch_size=CHUNK_ROWS, columns=group), _chosen(schema, group)) for group in groups
+        _batches(file.iter_batches(batch_size=size, columns=group), _chosen(schema, group), size) for group in groups
     )
 
 
@@ -42,15 +48,32 @@ def _chosen(schema: Schema, names: Iterable[str]) -> dict[str, Column]:
     return {name: schema.columns[name] for name in names}
 
 
-def open_arrow_file(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[str, Cells]]:
-    """Check the types of an Arrow (Feather) file or stream; return the rows."""
+def open_arrow_file(
+    path: Path, schema: Schema, tally: Tally, together: bool = True, rows: int | None = None
+) -> Iterator[Mapping[str, Cells]]:
+    """Check the types of an Arrow (Feather) file or stream; return the rows, `rows` at a time. All columns come together."""
     types = arrow_reader(path).schema
     check_types(types, schema)
     # Other columns are skipped while reading: those of a compressed file would be unpacked.
     reader = arrow_reader(path, sorted(places(types.names, schema).values()))
-    if hasattr(reader, "num_record_batches"):
-        return _batches((reader.get_batch(i) for i in range(reader.num_record_batches)), schema.columns)
-    return _batches(reader, schema.columns)
+    return _batches(_each_batch(reader), schema.columns, rows or CHUNK_ROWS)
+
+
+def _each_batch(reader: Any) -> Iterable[Any]:
+    """The batches of an Arrow file, or of a stream, which is iterated as it is."""
+    if not hasattr(reader, "num_record_batches"):
+        return reader  # type: ignore[no-any-return]
+    return (reader.get_batch(place) for place in range(reader.num_record_batches))
+
+
+def rows_in(path: Path) -> int:
+    """How many rows a Parquet or Arrow file has; no cell is read."""
+    if path.suffix.lower() == ".parquet":
+        import pyarrow.parquet as pq
+
+        return int(pq.read_metadata(path).num_rows)
+    # One column: those of a compressed file are unpacked.
+    return sum(batch.num_rows for batch in _each_batch(arrow_reader(path, [0])))
 
 
 def arrow_reader(path: Path, columns: list[int] | None = None) -> Any:
@@ -70,7 +93,7 @@ def open_stream(source: Any, schema: Schema) -> Iterator[Mapping[str, Cells]]:
 
     reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
     check_types(reader.schema, schema)
-    return _batches(reader, schema.columns)
+    return _batches(reader, schema.columns, CHUNK_ROWS)
 
 
 def check_types(types: Any, schema: Schema) -> None:
@@ -172,10 +195,10 @@ def _repeated(dictionary: Any, indices: Any) -> Repeated:
     return Repeated(distinct.to_pylist(), np.where(inside, index, -1).astype(np.intp))
 
 
-def _batches(batches: Iterable[Any], columns: Mapping[str, Column]) -> Iterator[Mapping[str, Cells]]:
+def _batches(batches: Iterable[Any], columns: Mapping[str, Column], rows: int) -> Iterator[Mapping[str, Cells]]:
     for batch in batches:
-        for start in range(0, batch.num_rows, CHUNK_ROWS):
-            part = batch.slice(start, CHUNK_ROWS)
+        for start in range(0, batch.num_rows, rows):
+            part = batch.slice(start, rows)
             yield {name: column_cells(column, part.column(name)) for name, column in columns.items()}
 
 

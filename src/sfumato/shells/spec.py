@@ -5,6 +5,7 @@
     [price]   epsilon, delta, draws, mechanism, goal
     [expect]  what is expected of the rows, for the widths that `sfumato plan` prints; optional
     [ledger]  file, name, request
+    [engine]  rows, memory, or dask with its certificate: where the rows are while they are summed; optional
 
 File names are relative to the spec's own folder. An unknown key is an error that names the known ones.
 """
@@ -12,7 +13,7 @@ File names are relative to the spec's own folder. An unknown key is an error tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from sfumato.errors import ArgumentError, FormatError
 from sfumato.models.model import LOSSES
 from sfumato.schema import Schema
 from sfumato.schema.documents import toml_key
+from sfumato.shells import spec_engine as engines
 from sfumato.shells.file_kinds import expect
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.spec_keys import known_keys
@@ -36,6 +38,7 @@ _KEYS = {
     "data": ("file", "schema", "n", "roster"),
     "price": ("epsilon", "delta", "draws", "mechanism", "goal", "steps", "robust"),
     "ledger": ("file", "url", "name", "request", "witness"),
+    "engine": engines.KEYS,
 }
 # Runs behind all widths of a price list, and behind those of one price: of up to 100 coefficients a run takes about 0.15 s, and a
 # list should take no more than 20 s. Its time grows with the square of the number of coefficients.
@@ -81,13 +84,14 @@ class Spec:
     ledger: Mapping[str, Any]
     expect: Any = None
     roster: Path | None = None
+    engine: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | Path) -> Spec:
         """Read a spec file; errors name the key and the file."""
         file = expect(Path(path), "spec")
         document = read_toml(file)
-        known_keys(file.name, document, ("data", "model", "price", "expect", "ledger"), "a spec")
+        known_keys(file.name, document, ("data", "model", "price", "expect", "ledger", "engine"), "a spec")
         for part in ("data", "model", "price"):
             if not isinstance(document.get(part), Mapping):
                 raise FormatError(f"{file.name} has no table [{part}]. Write one: see sfumato spec --help.")
@@ -123,15 +127,14 @@ class Spec:
         for key in ledger:
             _text(ledger, key, file.name)
         expected = _expected(file, document.get("expect"), data, schema)
-        return cls(file, data, n, schema, model, price, ledger, expected, roster)
+        where = engines.checked(file, document.get("engine", {}))
+        return cls(file, data, n, schema, model, price, ledger, expected, roster, where)
 
     def dataset(self) -> Any:
         """Open the data file under the schema."""
-        from sfumato.dataset import Dataset
-
         if self.data is None:
             raise ArgumentError(f'{self.path.name}: [data] needs file = "<data>.csv" for a release.')
-        data = Dataset.from_table(expect(self.data, "table"), schema=self.schema, roster=self.roster)
+        data = engines.opened(self.data, self.schema, self.roster, self.engine)
         if data.n == 0:
             raise ArgumentError(f"{(self.roster or self.data).name} is empty: it holds no record.")
         if self.n is not None and data.n != self.n:

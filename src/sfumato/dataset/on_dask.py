@@ -1,0 +1,228 @@
+"""`Dataset.from_dask`: which partitions there are, who may read them, and how one worker reads one of them."""
+
+from __future__ import annotations
+
+import glob
+import os
+import pickle
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.dataset.blocks import Block
+from sfumato.dataset.cluster import Cluster, checked_addresses
+from sfumato.dataset.storing import PersonBlocks, RowStore
+from sfumato.errors import ArgumentError, PublishError
+from sfumato.gathering.people import absent_run, gather_present
+from sfumato.gathering.roster import Roster, read_roster
+from sfumato.schema import Schema
+from sfumato.schema.as_read import identity_of
+from sfumato.schema.counts import Tally
+from sfumato.schema.identity import Identity
+from sfumato.schema.outcome import attempt
+from sfumato.schema.reading import open_table
+
+# Rows of persons stay in a worker's memory: spilling is off, and a worker has as much as it needs for its share.
+_MEMORY = 1 << 60
+# A recipe is a few names and numbers; one that is larger has rows in it.
+_LARGEST_RECIPE = 1 << 20
+
+
+class ClusterBlocks:
+    """The blocks of a data set whose rows are on a cluster: they cannot be read here."""
+
+    held = False
+
+    def __init__(self, cluster: Cluster, absent: Any) -> None:
+        """`absent` are the blocks of persons of the roster who are in no partition; None where there are none."""
+        self.cluster, self.absent = cluster, absent
+
+    def read(self, columns: object = None, records: object = None) -> Iterator[Block]:
+        """Refuse: rows do not leave the workers."""
+        raise PublishError("the rows of this data set are on a cluster and do not come here.")
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One partition on its worker: the blocks of its records and, where these are persons, the digests of their ids."""
+
+    blocks: Any
+    records: int
+    sparse: bool
+    ids: NDArray[np.uint64] | None = None
+
+
+def opened(source: Any, schema: Schema, client: Any, roster: object) -> tuple[ClusterBlocks, int]:
+    """Let the workers read a source: a Dask data frame, a path with wildcards, or a list of paths; the blocks, and n."""
+    persons = schema.persons
+    identity = None if persons is None else identity_of(schema)
+    listed = None
+    if identity is not None and persons is not None:
+        given = persons.roster if roster is None else roster
+        listed = None if given is None else read_roster(given, schema, identity)
+    elif roster is not None:
+        raise ArgumentError(
+            "roster lists persons, and the schema declares none: sf.Schema(..., persons=sf.Persons(...))."
+        )
+    recipes = recipes_of(source, schema)
+    cluster = Cluster(connected(client), recipes, ReadPartition(schema, identity, listed))
+    found = sum(cluster.facts(_records))
+    if persons is None:
+        return ClusterBlocks(cluster, None), found
+    _refuse_split(cluster.facts(_ids))
+    people = persons.count if listed is None else len(listed)
+    if people is None or found > people:
+        raise ArgumentError(
+            f"the table has ids of more persons than the schema's count = {people:,}. Declare how many there really are."
+        )
+    absent = None
+    if found < people:
+        absent = PersonBlocks(persons.averaged is not None, False)
+        absent.add(absent_run(schema, people - found))
+        absent.close()
+    return ClusterBlocks(cluster, absent), people
+
+
+def _records(partition: Partition) -> int:
+    return partition.records
+
+
+def _ids(partition: Partition) -> NDArray[np.uint64]:
+    return np.empty((0, 2), np.uint64) if partition.ids is None else partition.ids
+
+
+def _refuse_split(parts: list[NDArray[np.uint64]]) -> None:
+    """Refuse rows of one person in two partitions: workers would count that person twice. Nobody is named."""
+    together = np.concatenate([np.empty((0, 2), np.uint64), *parts])
+    if len(np.unique(together, axis=0)) < len(together):
+        raise ArgumentError(
+            "the rows of one person lie in several partitions, and every worker averages the persons of its own. Bring them "
+            "together first, such as by ddf.shuffle(on=...) with the id column, or write one file a group of persons."
+        )
+
+
+@dataclass(frozen=True)
+class ReadPartition:
+    """How a worker reads a partition: the schema, and under which key ids are read. It holds no row."""
+
+    schema: Schema
+    identity: Identity | None
+    roster: Roster | None
+
+    def __call__(self, recipe: bytes) -> Partition:
+        read = attempt(self._read, recipe)
+        return read.get()
+
+    def _read(self, recipe: bytes) -> Partition:
+        chunks = open_table(_source(recipe), self.schema, Tally(), self.identity)
+        if self.identity is None:
+            store = RowStore()
+            for chunk in chunks:
+                store.add(chunk)
+            blocks, rows = store.blocks()
+            return Partition(blocks, rows, store.sparse)
+        persons = PersonBlocks(self.schema.persons is not None and self.schema.persons.averaged is not None, False)
+        ids = [np.empty((0, 2), np.uint64)]
+        for run, words in gather_present(chunks, self.schema, self.roster, _MEMORY):
+            persons.add(run)
+            ids.append(words)
+        persons.close()
+        return Partition(persons, persons.people, persons.sparse, np.concatenate(ids))
+
+
+def _source(recipe: bytes) -> Any:
+    """The path or the table of a recipe; a Dask partition is computed here, on its worker and nowhere else."""
+    given = pickle.loads(recipe)  # made by `recipes_of` in the client that this worker serves
+    return given if isinstance(given, str) else given.compute(scheduler="synchronous")
+
+
+def recipes_of(source: Any, schema: Schema) -> list[bytes]:
+    """A recipe for every partition, in the order of the source."""
+    if isinstance(source, str | os.PathLike):
+        found = sorted(glob.glob(os.fspath(source)))
+        if not found:
+            raise ArgumentError(f"no file is called {os.fspath(source)!r}.")
+        source = found
+    if isinstance(source, list | tuple) and source and all(isinstance(each, str | os.PathLike) for each in source):
+        return [pickle.dumps(os.path.abspath(each)) for each in source]
+    if not hasattr(source, "to_delayed"):
+        raise ArgumentError(
+            f"from_dask takes a Dask data frame, a path with wildcards or a list of paths; got {type(source).__name__}."
+        )
+    import cloudpickle
+
+    wanted = [
+        *schema.columns,
+        *([schema.persons.id] if schema.persons else []),
+        *([schema.weight.column] if schema.weight else []),
+    ]
+    there = [name for name in wanted if name in list(source.columns)]
+    recipes = []
+    for partition in source[there].to_delayed():
+        if _holds_rows(partition.__dask_graph__()):
+            raise ArgumentError(
+                "the rows of this Dask data frame are in its task graph (as dask.dataframe.from_pandas puts them there), and would "
+                "pass through the scheduler. Write them to files and give dask.dataframe.read_parquet(...), or the paths."
+            )
+        recipe = cloudpickle.dumps(partition)
+        if len(recipe) > _LARGEST_RECIPE:
+            raise ArgumentError(
+                "the task graph of this Dask data frame is larger than a recipe can be: give the paths of files."
+            )
+        recipes.append(recipe)
+    return recipes
+
+
+def _holds_rows(graph: Any) -> bool:
+    """Whether something in a task graph is a table or an array."""
+    import pandas as pd  # type: ignore[import-untyped]
+    import pyarrow as pa
+
+    tables = (pd.DataFrame, pd.Series, np.ndarray, pa.Table, pa.RecordBatch, pa.ChunkedArray, pa.Array)
+    waiting, seen = [dict(graph)], set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, tables):
+            if len(one):
+                return True
+        elif isinstance(one, Mapping):
+            waiting += one.values()
+        elif isinstance(one, list | tuple | set | frozenset):
+            waiting += one
+        elif type(one).__module__.split(".")[0] in ("dask", "distributed", "dask_expr"):
+            slots = [name for kind in type(one).__mro__ for name in getattr(kind, "__slots__", ())]
+            waiting += [getattr(one, name, None) for name in slots] + list(getattr(one, "__dict__", {}).values())
+    return False
+
+
+def connected(client: Any) -> Any:
+    """A client that speaks to the workers directly; clusters that others could listen to, or that spill, are refused."""
+    from distributed import Client, get_client
+
+    kind: Any = Client
+    if isinstance(client, str):
+        checked_addresses([client])
+        client = kind(client, set_as_default=False)
+    given: Any = get_client() if client is None else client
+    address = str(given.scheduler.address)
+    checked_addresses([address])
+    # Results then come from the workers themselves and not through the scheduler.
+    direct = kind(address, security=given.security, direct_to_workers=True, set_as_default=False)
+    checked_addresses(sorted(direct.scheduler_info(n_workers=-1)["workers"]))
+    if any(direct.run(_spills).values()):
+        raise ArgumentError(
+            "workers of the cluster may write rows to their disks. Turn spilling off where they are started: "
+            "DASK_DISTRIBUTED__WORKER__MEMORY__TARGET=False DASK_DISTRIBUTED__WORKER__MEMORY__SPILL=False"
+        )
+    return direct
+
+
+def _spills(dask_worker: Any) -> bool:
+    memory = dask_worker.memory_manager
+    return bool(memory.memory_target_fraction or memory.memory_spill_fraction)

@@ -1,0 +1,51 @@
+"""Passes over the rows as a loss takes them: over blocks in memory, or over a file that is decoded ahead of the sums.
+
+Engines cut the same parts either way, so that a sum over streamed rows has the same bits as one over rows in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sfumato.dataset import Dataset, rows_of
+from sfumato.engines.design import feature_blocks
+from sfumato.engines.parts import Features, Part, part_additions
+from sfumato.models.gibbs import Gibbs
+from sfumato.schema.structure import BLOCK_ROWS
+
+# Entries of features that are decoded at a time from rows that are not in memory: 4 MB.
+_ENTRIES = 1 << 19
+
+
+class Passes:
+    """The features of a data set for any number of passes, in parts of so many records."""
+
+    def __init__(self, dataset: Dataset, model: Gibbs, records: int, dimension: int) -> None:
+        """Hold views of the rows where they are in memory; otherwise they are read by every pass."""
+        rows = rows_of(dataset)
+        self.held, self.records, self.most = rows.held, records, rows.averaged
+        self.count = part_count(rows.n, records)
+        # Additions of a term within its part: a part has no more rows than there are.
+        several = self.most is not None and self.most > 1
+        self.additions = part_additions(records if several else min(records, rows.n), self.most)
+        self._dataset, self._model = dataset, model
+        # Whole parts, so that the cut of a run is one between parts.
+        self._run = max(1, _ENTRIES // max(1, dimension) // records) * records
+        self._blocks = list(feature_blocks(dataset, model)) if rows.held else None
+
+    def __iter__(self) -> Iterator[Features]:
+        """The features of one pass, block by block."""
+        if self._blocks is not None:
+            return iter(self._blocks)
+        return feature_blocks(self._dataset, self._model, self._run)
+
+    def parts(self) -> Iterator[Part]:
+        """The parts of one pass, in their order."""
+        for block in self:
+            yield from block.parts(self.records, self.most)
+
+
+def part_count(n: int, records: int) -> int:
+    """Parts of n records: every block of rows is cut by itself."""
+    blocks, rest = divmod(n, BLOCK_ROWS)
+    return blocks * -(-BLOCK_ROWS // records) + -(-rest // records)

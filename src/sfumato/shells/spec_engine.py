@@ -1,0 +1,68 @@
+"""[engine] of a spec: where the rows are while they are summed. Nothing of it changes a price or a promise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import ArgumentError, FormatError
+from sfumato.schema import Schema
+from sfumato.shells.file_kinds import expect
+
+# rows: "auto", "memory" or "streamed"; memory: the most bytes of rows in memory; dask: the address of a scheduler, with the files
+# of its certificate.
+KEYS = ("rows", "memory", "dask", "ca", "cert", "key")
+_FILES = ("ca", "cert", "key")
+
+
+def checked(file: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The table as it is used; files are relative to the spec."""
+    made = dict(given)
+    for name in ("rows", "dask", *_FILES):
+        if name in made and not isinstance(made[name], str):
+            raise FormatError(f"{file.name}: {name} in [engine] must be a text; got {made[name]!r}.")
+    if "dask" in made and ("rows" in made or "memory" in made):
+        raise FormatError(
+            f"{file.name}: [engine] takes dask, or rows and memory; the rows of a cluster are on its workers."
+        )
+    if "dask" not in made and any(name in made for name in _FILES):
+        raise FormatError(f'{file.name}: ca, cert and key in [engine] belong to dask = "tls://<host>:8786".')
+    return {name: str(file.parent / value) if name in _FILES else value for name, value in made.items()}
+
+
+def opened(data: Path, schema: Schema, roster: Path | None, engine: Mapping[str, Any]) -> Any:
+    """The data set, in the place that [engine] names."""
+    from sfumato.dataset import Dataset
+
+    if "dask" not in engine:
+        options = {"engine": engine.get("rows", "auto"), "memory": engine.get("memory")}
+        return Dataset.from_table(expect(data, "table"), schema=schema, roster=roster, **options)
+    return Dataset.from_dask(str(data), schema=schema, client=_client(engine), roster=roster)
+
+
+def _client(engine: Mapping[str, Any]) -> Any:
+    """Connect to the scheduler; the same certificate serves as that of the client and of whoever signed it."""
+    from sfumato.dataset.cluster import checked_addresses
+
+    address = str(engine["dask"])
+    checked_addresses([address])
+    try:
+        from distributed import Client, Security
+    except ImportError:
+        raise ArgumentError("a cluster needs Dask: install sfumato[dask].") from None
+    kind: Any = Client
+    secure: Any = Security
+    files = {
+        "tls_client_cert": engine.get("cert"),
+        "tls_client_key": engine.get("key"),
+        "tls_ca_file": engine.get("ca"),
+    }
+    given = {name: path for name, path in files.items() if path is not None}
+    security = secure(require_encryption=True, **given) if given else None
+    try:
+        return kind(address, security=security, set_as_default=False, timeout="20s")
+    except OSError:
+        raise ArgumentError(
+            f"no scheduler answers at {address}. Is it started, and are ca, cert and key its own?"
+        ) from None

@@ -1,0 +1,74 @@
+"""[engine] of a spec: where rows are while they are summed, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.errors import ArgumentError, FormatError
+from sfumato.progress import remaining
+from sfumato.shells.spec import Spec
+
+SPEC = """
+[data]
+file = "t.parquet"
+schema = "s.toml"
+
+[model]
+family = "BetaBernoulli"
+column = "y"
+
+[price]
+epsilon = 1.0
+delta = 1e-6
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    pq.write_table(pa.table({"y": np.arange(300) % 3 == 0}), tmp_path / "t.parquet")
+    (tmp_path / "s.toml").write_text(sf.Schema({"y": sf.Boolean()}, name="survey").to_toml())
+    return tmp_path
+
+
+def spec(folder: Path, engine: str) -> Spec:
+    (folder / "spec.toml").write_text(SPEC + engine)
+    return Spec.load(folder / "spec.toml")
+
+
+@pytest.mark.parametrize(
+    ("engine", "where"),
+    [("", "memory"), ('[engine]\nrows = "streamed"', "streamed"), ("[engine]\nmemory = 10", "streamed")],
+)
+def test_a_spec_says_where_rows_are(folder, engine, where):
+    data = spec(folder, engine).dataset()
+    assert (data.engine, data.n) == (where, 300)
+
+
+@pytest.mark.parametrize(
+    ("engine", "said"),
+    [
+        ('[engine]\nrows = "cloud"', "engine must be one of"),
+        ("[engine]\nrows = 3", "rows in .engine. must be a text"),
+        ('[engine]\nplace = "x"', "place"),
+        ('[engine]\ndask = "tcp://10.0.0.1:8786"', "TLS"),
+        ('[engine]\ndask = "tls://10.0.0.1:8786"\nrows = "streamed"', "takes dask, or rows and memory"),
+        ('[engine]\ncert = "c.pem"', "belong to dask"),
+    ],
+)
+def test_a_wrong_engine_is_refused_in_one_line(folder, engine, said):
+    with pytest.raises((ArgumentError, FormatError), match=said) as caught:
+        spec(folder, engine).dataset()
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_left_of_a_run_is_said_from_its_pace():
+    assert remaining(0, 100, 0.0) == ""
+    assert remaining(1, 101, 0.5) == ", about 50 s left"
+    assert remaining(50, 100, 600.0) == ", about 10 min left"
+    assert remaining(99, 100, 50.0) == ""
