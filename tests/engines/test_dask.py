@@ -15,6 +15,7 @@ import sfumato as sf
 from dask_cluster import cluster, kill_one
 from effort import sized
 from sfumato.dataset.cluster import Partitions, checked_addresses
+from sfumato.dataset.on_dask import _records
 from sfumato.errors import ArgumentError
 
 N, PARTS = 6_000, 5
@@ -73,9 +74,10 @@ def test_a_killed_worker_is_replaced_and_the_release_has_the_same_bits(place, pa
     rng, struck = np.random.default_rng(place), 0
     with cluster(2) as client:
         data = sf.Dataset.from_dask(paths, schema=SCHEMA, client=client)
-        start = time.monotonic()
-        assert bits(sf.publish(plan, data, randomness=sf.seeded(3))) == expected
-        took = time.monotonic() - start
+        for _ in range(2):  # the first compiles and imports on the workers; kills are timed by the second
+            start = time.monotonic()
+            assert bits(sf.publish(plan, data, randomness=sf.seeded(3))) == expected
+            took = time.monotonic() - start
         for run in range(3):
             client.wait_for_workers(1)
             before = {held.worker for held in data_cluster(data)._actors.values()}
@@ -97,6 +99,16 @@ def data_cluster(data: sf.Dataset):
 def client():
     with cluster(2) as made:
         yield made
+
+
+@pytest.mark.planted
+def test_results_come_in_the_order_of_the_partitions_whoever_holds_them(client, tmp_path):
+    made, sizes = pa.table(table()), [10, 20, 30, 40, 50]
+    for place, size in enumerate(sizes):
+        pq.write_table(made.slice(0, size), tmp_path / f"{place}.parquet")
+    data = sf.Dataset.from_dask(str(tmp_path / "*.parquet"), schema=SCHEMA, client=client)
+    assert len(data_cluster(data)._actors) == 2
+    assert data_cluster(data).facts(_records) == sizes
 
 
 def test_a_dask_data_frame_of_files_is_read_by_the_workers(client, paths, plan):
