@@ -25,7 +25,9 @@ import pyarrow.parquet as pq
 
 import sfumato as sf
 from sfumato.dataset import rows_of
+from sfumato.engines.dense import part_rows
 from sfumato.engines.opening import open_engine
+from sfumato.engines.passes import run_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 COLUMNS = 20
@@ -67,9 +69,10 @@ def streamed(folder: Path, rows: int) -> None:
     schema = schema_of(COLUMNS)
     model = sf.regression("logistic", schema, [f"x{k}" for k in range(COLUMNS)])
     data = sf.Dataset.from_table(folder / "t.parquet", schema=schema, engine="streamed")
-    decoding = seconds(lambda: sum(block.rows for block in rows_of(data).blocks()))
-    print(f"{rows:,} rows of {COLUMNS} columns: decoding takes {decoding:.2f} s")
     engine = open_engine(data, model, ("gradients", "shapes"))
+    run = run_of(part_rows(engine.dimension), engine.dimension)
+    decoding = seconds(lambda: sum(block.rows for block in rows_of(data).blocks(None, run, masks=False)))
+    print(f"{rows:,} rows of {COLUMNS} columns: decoding takes {decoding:.2f} s")
     theta = np.zeros((1, engine.dimension))
     weighed = engine.weighed(np.eye(engine.dimension), 1.0)
     passes = {
@@ -80,6 +83,13 @@ def streamed(folder: Path, rows: int) -> None:
     }
     for name, work in passes.items():
         print(f"{name}: {seconds(work) / decoding:.2f} times that")
+    plan = sf.plan(model, data.n, 1.0, 1e-8, goal="estimate")
+    start = time.perf_counter()
+    sf.publish(plan, data)
+    taken = time.perf_counter() - start
+    print(
+        f"a default fit, {plan.cost.passes} passes: {taken:.1f} s, {taken / plan.cost.passes / decoding:.2f} times that a pass"
+    )
 
 
 def dask(folder: Path, rows: int, passes: int = 200) -> None:

@@ -41,7 +41,7 @@ def publish(
     is drawn. The same id with the same plan returns the release that was sealed, whatever rows are given now; with another
     plan it is an error. An id that was charged but never sealed (a crash) is drawn and sealed under the same charge.
     `randomness` is for tests: a seeded stream makes a release that is stamped "not private", and ledgers refuse it.
-    `progress` shows on the terminal how many of a chain's steps are done.
+    `progress` shows on the terminal where the rows are, how many of a chain's steps are done and how long the rest will take.
     """
     if not isinstance(plan, Plan):
         raise ArgumentError(f"plan must come from sf.plan(...); got {type(plan).__name__}.")
@@ -77,7 +77,7 @@ def publish(
         # An id that was charged before gets its first receipt here and pays nothing more.
         receipt = ledger.charge(account, guarantee, request_id=request, plan_digest=digest).to_json()
     engine = open_engine(data, plan.model, procedure.NEEDS)  # no row is read before the charge
-    with shown() if progress else nullcontext(silent) as report:
+    with shown(data.engine) if progress else nullcontext(silent) as report:
         draws = procedure.carry_out(task, engine, stream, report)
     about = {
         "name": schema.name,

@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.progress import remaining
+from sfumato.shells.cli import app
 from sfumato.shells.spec import Spec
 
 SPEC = """
@@ -48,6 +50,21 @@ def spec(folder: Path, engine: str) -> Spec:
 def test_a_spec_says_where_rows_are(folder, engine, where):
     data = spec(folder, engine).dataset()
     assert (data.engine, data.n) == (where, 300)
+
+
+@pytest.mark.parametrize(
+    ("engine", "said"),
+    [
+        ("", "engine     memory: the rows are read once"),
+        ('[engine]\nrows = "streamed"', "engine     streamed: t.parquet is read on every pass"),
+        ('[engine]\ndask = "tls://host:8786"', "engine     dask: the workers of tls://host:8786 read and sum the rows"),
+    ],
+)
+def test_a_plan_says_where_rows_will_be(folder, engine, said):
+    spec(folder, engine)
+    shown = CliRunner().invoke(app, ["plan", str(folder / "spec.toml"), "--n", "300"])
+    assert shown.exit_code == 0
+    assert said in shown.output
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,8 @@ from sfumato.schema.reading import open_matrix, open_table
 
 # Rows take at most this share of the memory that is free: a regression holds its encoded features beside them.
 _SHARE = 0.5
+# The share of that which engines may keep of streamed rows: a weight for each, say.
+_BESIDE = 0.25
 # Where rows are while they are used. "auto" keeps them in memory as long as they fit into it.
 AUTO, MEMORY, STREAMED, DASK = "auto", "memory", "streamed", "dask"
 ENGINES = (AUTO, MEMORY, STREAMED)
@@ -158,7 +160,7 @@ def _from_table(source: object, schema: Schema, roster: object, memory: int | No
         limit = {MEMORY: sys.maxsize, STREAMED: 0}.get(engine, allowed)
         return _gathered(schema, open_table(source, schema, Tally(), identity), listed, limit)
     if _streams(source, schema, engine, allowed):
-        blocks = FileBlocks(Path(str(source)), schema)
+        blocks = FileBlocks(Path(str(source)), schema, int(_BESIDE * allowed))
         return _holding(schema, blocks, False, blocks.n)
     return _made(schema, open_table(source, schema, Tally()))
 
@@ -177,6 +179,12 @@ def _from_dask(source: object, schema: Schema, client: object, roster: object) -
 def part_of(partition: Any, schema: Schema) -> Dataset:
     """The records of one partition as a data set of their own, on the worker that holds them."""
     return _holding(schema, partition.blocks, partition.sparse, partition.records)
+
+
+def engine_of(source: object, schema: Schema, engine: str = AUTO, memory: int | None = None) -> str:
+    """Where `Dataset.from_table` would keep the rows of a source, from public facts alone: no row is read."""
+    allowed = int(_SHARE * _free_memory()) if memory is None else _validate.whole("memory", memory)
+    return STREAMED if _streams(source, schema, _validate.one_of("engine", engine, ENGINES), allowed) else MEMORY
 
 
 def _streams(source: object, schema: Schema, engine: str, allowed: int) -> bool:

@@ -35,12 +35,13 @@ class ClusterBlocks:
     """The blocks of a data set whose rows are on a cluster: they cannot be read here."""
 
     held = False
+    room = 0
 
     def __init__(self, cluster: Cluster, absent: Any) -> None:
         """`absent` are the blocks of persons of the roster who are in no partition; None where there are none."""
         self.cluster, self.absent = cluster, absent
 
-    def read(self, columns: object = None, records: object = None) -> Iterator[Block]:
+    def read(self, columns: object = None, records: object = None, masks: bool = True) -> Iterator[Block]:
         """Refuse: rows do not leave the workers."""
         raise PublishError("the rows of this data set are on a cluster and do not come here.")
 

@@ -83,7 +83,7 @@ class PersonBlocks:
         self.people = 0
         self._averaged = averaged
         self._file = SecretFile() if temporary else None
-        self.held = not temporary
+        self.held, self.room = not temporary, 0
         self._held: list[Block] = []
         self._left: list[Run] = []
         self._waiting = 0
@@ -124,7 +124,9 @@ class PersonBlocks:
     def _block(self, arrays: dict[str, Any], counts: NDArray[np.int64]) -> Block:
         return Block(arrays, int(counts.sum()), counts if self._averaged else None)
 
-    def read(self, columns: Collection[str] | None = None, records: int | None = None) -> Iterator[Block]:
+    def read(
+        self, columns: Collection[str] | None = None, records: int | None = None, masks: bool = True
+    ) -> Iterator[Block]:
         """The blocks as they lie in memory, or decrypted one after the other."""
         if self._file is None:
             yield from self._held

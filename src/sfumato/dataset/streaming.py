@@ -49,18 +49,22 @@ class FileBlocks:
 
     held = False
 
-    def __init__(self, path: Path, schema: Schema) -> None:
-        """Check the structure of the file and count its rows."""
+    def __init__(self, path: Path, schema: Schema, room: int = 0) -> None:
+        """Check the structure of the file and count its rows. `room`: bytes that engines may keep beside them."""
+        self.room = room
         self._path, self._schema = path.resolve(), schema
         self._state = _state(self._path)
         open_table(self._path, schema, Tally())  # refuses absent columns and wrong types; no row is read
         self.n = rows_in(self._path)
 
-    def read(self, columns: Collection[str] | None = None, records: int | None = None) -> Iterator[Block]:
+    def read(
+        self, columns: Collection[str] | None = None, records: int | None = None, masks: bool = True
+    ) -> Iterator[Block]:
         """One pass over the rows."""
         self._check()
         rows = 0
-        for block in assembled(open_again(self._path, self._narrowed(columns)), records or BLOCK_ROWS):
+        chunks = open_again(self._path, self._narrowed(columns), records, masks)
+        for block in assembled(chunks, records or BLOCK_ROWS):
             rows += block.rows
             yield block
         self._check()
@@ -98,7 +102,12 @@ def assembled(chunks: Iterator[Chunk], records: int) -> Iterator[Block]:
         rows, start = len(next(iter(chunk.values()))), 0
         while start < rows:
             if part is None:
-                part, place = _Filling(min(records, BLOCK_ROWS - inside)), 0
+                size = min(records, BLOCK_ROWS - inside)
+                if start == 0 and size == rows:  # a block as it was decoded: nothing is copied
+                    yield Block({n: np.packbits(a) if is_missing_key(n) else a for n, a in chunk.items()}, rows)
+                    start, inside = rows, (inside + rows) % BLOCK_ROWS
+                    continue
+                part, place = _Filling(size), 0
             step = min(rows - start, part.size - place)
             part.write(chunk, start, place, step)
             start, place = start + step, place + step

@@ -52,6 +52,10 @@ class DenseEngine(Shaped):
         """Whether the rows are in memory."""
         return self._passes.held
 
+    def kept_parts(self) -> int:
+        """Parts whose weights are kept, of rows that are read on every pass."""
+        return self._passes.count if self._passes.keeps else 0
+
     def gradient(self, theta: Array) -> Array:
         """Sum over the records of the loss's gradient at each of (chains, d) parameters."""
         return self.weighted_gradient(theta, self._model.loss, None)

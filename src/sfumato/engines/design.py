@@ -36,7 +36,7 @@ def feature_blocks(dataset: Dataset, model: Gibbs, records: int | None = None) -
     design = Design.of(rows.schema, model.terms)
     steady = rows.schema.persons is not None
     columns = None if rows.schema.dimension is not None else columns_read(model, rows.schema)
-    blocks = rows.blocks(columns, records)
+    blocks = rows.blocks(columns, records, masks=False)
     for block in blocks if rows.held else ahead(blocks):
         labels = (np.empty(0) if record == ROW else label_values(model, rows.schema, block)).view()
         labels.setflags(write=False)  # for labels that may be written numba would compile kernels of their own

@@ -5,6 +5,7 @@ Engines cut the same parts either way, so that a sum over streamed rows has the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from sfumato.dataset import Dataset, rows_of
@@ -13,7 +14,7 @@ from sfumato.engines.parts import Features, Part, part_additions
 from sfumato.models.gibbs import Gibbs
 from sfumato.schema.structure import BLOCK_ROWS
 
-# Entries of features that are decoded at a time from rows that are not in memory: 4 MB.
+# Entries of features that are decoded at a time from rows that are not in memory: at most 4 MB.
 _ENTRIES = 1 << 19
 
 
@@ -28,9 +29,10 @@ class Passes:
         # Additions of a term within its part: a part has no more rows than there are.
         several = self.most is not None and self.most > 1
         self.additions = part_additions(records if several else min(records, rows.n), self.most)
+        # Whether there is room for one number of every record, beside rows that are not in memory.
+        self.keeps = not rows.held and rows.averaged is None and 8 * rows.n <= rows.room
         self._dataset, self._model = dataset, model
-        # Whole parts, so that the cut of a run is one between parts.
-        self._run = max(1, _ENTRIES // max(1, dimension) // records) * records
+        self._run = run_of(records, dimension)
         self._blocks = list(feature_blocks(dataset, model)) if rows.held else None
 
     def __iter__(self) -> Iterator[Features]:
@@ -43,6 +45,17 @@ class Passes:
         """The parts of one pass, in their order."""
         for block in self:
             yield from block.parts(self.records, self.most)
+
+
+def run_of(records: int, dimension: int) -> int:
+    """Records that are decoded at a time: whole parts, so that no part is cut, as many of them as `_ENTRIES` allow.
+
+    Where parts divide a block evenly, so do runs: then a run is used as it was decoded, and nothing is copied.
+    """
+    parts = max(1, _ENTRIES // max(1, dimension) // records)
+    if BLOCK_ROWS % records == 0:
+        parts = math.gcd(1 << (parts.bit_length() - 1), BLOCK_ROWS // records)
+    return parts * records
 
 
 def part_count(n: int, records: int) -> int:

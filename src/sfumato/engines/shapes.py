@@ -39,10 +39,6 @@ _ULP = 2.0**-52
 _SHORTER = 1.0 - 8 * _ULP
 
 
-# Weights and lengths of the rows of each piece of a part.
-_Weighed = list[tuple[Array, Array]]
-
-
 class Shaped:
     """Base of the engines that sum moments and weighted second-order terms.
 
@@ -65,8 +61,12 @@ class Shaped:
 
     @property
     def held(self) -> bool:
-        """Whether the rows are in memory, so that a weight may be kept for each of them."""
+        """Whether the rows are in memory."""
         return True
+
+    def kept_parts(self) -> int:
+        """Parts of rows that are read anew on every pass and whose weights may be kept in memory; 0 where there is no room."""
+        return 0
 
     def moments(self, radius: float, label: LabelScale | None = None) -> Array:
         """Sum over the records of min(1, R^2/|z|^2) z z', z with the label's column last where `label` is given."""
@@ -88,8 +88,8 @@ class Shaped:
 class WeighedRows:
     """The records of an engine with a weight each, computed from the rows and a public map: once, or on every pass.
 
-    In memory one weight and one length a row are kept. Where rows are read anew on every pass, so are these computed anew: memory
-    then does not grow with the number of rows.
+    One weight a row is kept where the rows are in memory, or where weights take a small part of the memory that rows may take.
+    Otherwise they are computed anew on every pass, and memory does not grow with the number of rows.
     """
 
     def __init__(self, engine: Shaped, model: Gibbs, matrix: Array, bend: float, loss: Loss) -> None:
@@ -98,22 +98,27 @@ class WeighedRows:
         self.labels, self.dimension = engine.labels, engine.dimension
         self._engine, self._intercept, self._loss = engine, float(model.intercept), _smooth(loss, model.loss)
         self._map, self._bend = _checked_map(matrix, self.dimension), _checked_bend(bend)
-        self._kept = list(few_at_a_time(self._computed, engine.parts())) if engine.held else None
+        # Rows that are read anew are weighed by the first pass that needs it.
+        self._kept: list[list[Array] | None] = [None] * engine.kept_parts()
+        if engine.held:
+            self._kept = list(few_at_a_time(self._computed, engine.parts()))
 
-    def _computed(self, part: Part) -> _Weighed:
-        """Weights and lengths of the rows of each piece of a part."""
+    def _computed(self, part: Part) -> list[Array]:
+        """Weights of the rows of each piece of a part."""
         work = _silent(lambda pieces: [_weigh(piece, self._intercept, self._map, self._bend) for piece in pieces])
         return list(work(part))
-
-    def _weighed(self, place: int, part: Part) -> _Weighed:
-        return self._computed(part) if self._kept is None else self._kept[place]
 
     def gradient(self, theta: Array) -> Array:
         """Sum over the records of v phi'(z.theta, y) z at each of (chains, d) parameters."""
         return self._engine.weighted_gradient(theta, self._loss, self._weights)
 
     def _weights(self, place: int, part: Part) -> list[Array]:
-        return [weights for weights, _ in self._weighed(place, part)]
+        if not self._kept:
+            return self._computed(part)
+        weights = self._kept[place]
+        if weights is None:
+            weights = self._kept[place] = self._computed(part)
+        return weights
 
     def second_sums(self, theta: Array, scores: bool) -> tuple[Array, Array | None, float]:
         """Curvature sum, score matrix (if `scores`) and score scale at one parameter (d,), in mapped coordinates."""
@@ -121,8 +126,10 @@ class WeighedRows:
         shapes = [square, square, ()] if scores else [square, ()]
         steepest, sharpest = self._loss.largest_slope(), self._loss.largest_curvature()
 
-        def piece_sums(piece: Piece, weights: Array, lengths: Array) -> list[Array]:
+        def piece_sums(piece: Piece, weights: Array) -> list[Array]:
             mapped, none = _mapped(piece, self._intercept, self._map), np.empty((piece.rows.shape[0], 0))
+            lengths = np.sqrt(_squares(mapped))
+            lengths[~np.isfinite(lengths)] = 0.0  # of rows whose weight is 0
             reached = _mapped(piece, self._intercept, theta[None])[:, 0]
             steep = weights * _bounded(self._loss.derivative(reached, piece.labels), -steepest, steepest)
             curved = weights * _bounded(self._loss.curvature(reached, piece.labels), 0.0, sharpest)
@@ -138,8 +145,8 @@ class WeighedRows:
 
         def part(numbered: tuple[int, Part]) -> list[Array]:
             """The sums over one part."""
-            weighed = self._weighed(*numbered)
-            sums = [piece_sums(piece, *each) for piece, each in zip(numbered[1], weighed, strict=True)]
+            weights = self._weights(*numbered)
+            sums = [piece_sums(piece, each) for piece, each in zip(numbered[1], weights, strict=True)]
             return [add_up(same) for same in zip(*sums, strict=True)]
 
         sums = sums_few_at_a_time(_silent(part), enumerate(self._engine.parts()), shapes)
@@ -235,8 +242,8 @@ def _moment_factors(rows: Any, extra: Array, radius: float) -> Array:
     return np.where(np.isfinite(squares), factors, 0.0)
 
 
-def _weigh(piece: Piece, intercept: float, matrix: Array, bend: float) -> tuple[Array, Array]:
-    """Weights v = min(1, 1/|Bz|, bend/|Bz|^2), times the row's share, and lengths |Bz|; both 0 for a length that is not finite.
+def _weigh(piece: Piece, intercept: float, matrix: Array, bend: float) -> Array:
+    """Weights v = min(1, 1/|Bz|, bend/|Bz|^2), times the row's share; 0 for a length that is not finite.
 
     A computed Bz is off by at most d roundings of |B|_F |z|, and its length by d more of its own. The length in v is
     longer by twice both, so that v |Bz| <= 1 and v |Bz|^2 <= bend hold for the exact length, and for every computed Bz.
@@ -248,10 +255,9 @@ def _weigh(piece: Piece, intercept: float, matrix: Array, bend: float) -> tuple[
     weights = np.minimum(1.0, 1.0 / longest)
     if math.isfinite(bend):
         weights = np.minimum(weights, bend / longest / longest)
-    finite = np.isfinite(longest)
     if piece.shares is not None:
         weights = weights * (piece.shares * _SHORTER)
-    return np.where(finite, weights, 0.0), np.where(finite, lengths, 0.0)
+    return np.where(np.isfinite(longest), weights, 0.0)
 
 
 def _mapped(piece: Piece, intercept: float, matrix: Array) -> Array:

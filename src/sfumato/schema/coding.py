@@ -82,9 +82,10 @@ def coded(column: Column, values: Any, power: int) -> Array:
         return corners(len(column.levels))[np.asarray(values).astype(np.intp)]
     out: Array = np.empty((len(values), 1))
     column.write_features(values, out)
-    if power > 1:
-        out = np.asarray(0.5 * np.polynomial.chebyshev.chebval(2.0 * out, [0.0] * power + [1.0]), dtype=np.float64)
-    return np.asarray(out.clip(-0.5, 0.5))  # rounding may pass the end
+    if power == 1:
+        return out
+    polynomial = 0.5 * np.polynomial.chebyshev.chebval(2.0 * out, [0.0] * power + [1.0])
+    return np.asarray(polynomial, dtype=np.float64).clip(-0.5, 0.5)  # rounding may pass the end
 
 
 def own_terms(name: str, column: Column, power: int, reference: Any = None) -> list[Linear]:

@@ -137,12 +137,16 @@ def open_table(source: object, schema: Schema, tally: Tally, identity: Identity 
     return _guarded(with_ids(_encoded(opened.get(), read, tally), schema))
 
 
-def open_again(path: Path, schema: Schema) -> Iterator[Chunk]:
-    """Open a Parquet or Arrow file for one of several passes: all columns of a row come together, in chunks of a bounded size."""
+def open_again(path: Path, schema: Schema, rows: int | None = None, masks: bool = True) -> Iterator[Chunk]:
+    """Open a Parquet or Arrow file for one of several passes: all columns of a row come together, in chunks of so many `rows`.
+
+    Without `masks` those of the missing cells are left out; without `rows` chunks have a bounded size.
+    """
     read = as_read(schema)
-    rows = min(BLOCK_ROWS, max(CHUNK_ROWS, _CELLS // max(1, len(read.columns))))
-    opened = attempt(_ENDINGS[path.suffix.lower()], path, read, Tally(), together=True, rows=rows)
-    return _guarded(with_ids(_encoded(opened.get(), read, Tally()), schema))
+    size = rows or min(BLOCK_ROWS, max(CHUNK_ROWS, _CELLS // max(1, len(read.columns))))
+    opened = attempt(_ENDINGS[path.suffix.lower()], path, read, Tally(), together=True, rows=size)
+    chunks = _encoded(opened.get(), read, Tally()) if masks else _values(opened.get(), read)
+    return _guarded(with_ids(chunks, schema))
 
 
 def open_ids(source: object, name: str, schema: Schema, identity: Identity) -> Iterator[Cells]:
@@ -177,6 +181,11 @@ def _cells(source: object, schema: Schema, tally: Tally) -> Iterator[Mapping[str
 def _encoded(chunks: Iterator[Mapping[str, Cells]], schema: Schema, tally: Tally) -> Iterator[Chunk]:
     for chunk in chunks:
         yield with_masks({name: tally.encode(name, schema.columns[name], cells) for name, cells in chunk.items()})
+
+
+def _values(chunks: Iterator[Mapping[str, Cells]], schema: Schema) -> Iterator[Chunk]:
+    for chunk in chunks:
+        yield {name: encode(schema.columns[name], cells).values for name, cells in chunk.items()}
 
 
 def _guarded(chunks: Iterator[Chunk]) -> Iterator[Chunk]:

@@ -94,12 +94,14 @@ def plan(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
 
     Example: sfumato plan smokers.toml
     """
+    from sfumato.shells import spec_engine
     from sfumato.shells.spec import Spec
 
     spec = Spec.load(file)
     planned = spec.plan(n)
     text = _with_clipping(_with_unit(str(planned), spec, planned), spec)
-    text = "\n".join([text, *_left(spec, planned)])
+    where = spec_engine.said(spec.data, spec.schema, spec.engine)
+    text = "\n".join([text, *([] if where is None else [f"engine     {where}"]), *_left(spec, planned)])
     try:
         widths = spec.expected_widths(planned)
     except ArgumentError as error:

@@ -31,6 +31,22 @@ def checked(file: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: str(file.parent / value) if name in _FILES else value for name, value in made.items()}
 
 
+def said(data: Path | None, schema: Schema, engine: Mapping[str, Any]) -> str | None:
+    """Where the rows will be while they are summed, in words; None where the table is not there yet."""
+    from sfumato.dataset.dataset import STREAMED, engine_of
+
+    if "dask" in engine:
+        return f"dask: the workers of {engine['dask']} read and sum the rows"
+    if data is None or not data.is_file():
+        return None
+    if schema.persons is not None:
+        return "the rows are gathered by person in memory or, where they do not fit, in encrypted temporary files"
+    where = engine_of(data, schema, engine.get("rows", "auto"), engine.get("memory"))
+    if where == STREAMED:
+        return f"streamed: {data.name} is read on every pass; a release shows the time left from its first pass on"
+    return "memory: the rows are read once"
+
+
 def opened(data: Path, schema: Schema, roster: Path | None, engine: Mapping[str, Any]) -> Any:
     """The data set, in the place that [engine] names."""
     from sfumato.dataset import Dataset
