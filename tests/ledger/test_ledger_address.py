@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import traceback
+from contextlib import suppress
 
 import pytest
 from ledger_places import gaussian
@@ -104,6 +105,7 @@ class Silent:
 
     def __init__(self, path: str) -> None:
         self.path, self.speaks = path, True
+        self._lines: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._serve, daemon=True).start()
@@ -116,6 +118,7 @@ class Silent:
                 return
             server = socket.socket(socket.AF_UNIX)
             server.connect(self.path)
+            self._lines += [client, server]
             threading.Thread(target=self._pass, args=(client, server, False), daemon=True).start()
             threading.Thread(target=self._pass, args=(server, client, True), daemon=True).start()
 
@@ -135,21 +138,25 @@ class Silent:
     mute_at_commit = False
 
     def close(self) -> None:
+        """End every wait, whether or not the ledger and the server have gone; else a later test would hear of open sockets."""
         self._listener.close()
+        for line in self._lines:
+            with suppress(OSError):  # the other end may have closed it
+                line.shutdown(socket.SHUT_RDWR)
+            line.close()
 
 
 @pytest.fixture
-def proxied(postgres_place, monkeypatch):
-    """A ledger behind a proxy, with waiting times of a fraction of a second."""
+def proxied(postgres_place):
+    """A ledger behind a proxy."""
     path = f"{postgres_place._server.get_uri().split('host=')[1]}/.s.PGSQL.5432"
     proxy = Silent(path)
-    monkeypatch.setattr(postgres, "ANSWER_SECONDS", 0.5)
     url = f"postgresql://{postgres_place.name}@127.0.0.1:{proxy.port}/postgres?sslmode=disable"
     yield Ledger(url, witness=postgres_place.witness), proxy
     proxy.close()
 
 
-def test_a_server_that_goes_silent_in_mid_commit(proxied, postgres_place):
+def test_a_server_that_goes_silent_in_mid_commit(proxied, postgres_place, monkeypatch):
     """The error comes within the stated time; the charge is there or not, and the same id is charged once."""
     ledger, proxy = proxied
     ledger.register("survey", 3.0, 1e-6)
@@ -164,10 +171,13 @@ def test_a_server_that_goes_silent_in_mid_commit(proxied, postgres_place):
 
     # In a thread of its own, since the driver alone would wait for ever.
     thread = threading.Thread(target=charge, daemon=True)
-    thread.start()
-    thread.join(timeout=20)
+    # The wait is short for this charge alone: a busy machine may take as long for what goes before and after it.
+    with monkeypatch.context() as hurried:
+        hurried.setattr(postgres, "ANSWER_SECONDS", 1.5)
+        thread.start()
+        thread.join(timeout=20)
     assert len(said) == 1
-    assert "did not answer within 0.5 s" in said[0]
+    assert "did not answer within 1.5 s" in said[0]
     assert "nothing is charged twice" in said[0]
     again = postgres_place.open()
     assert again.charge("survey", gaussian(0.1), request_id="r1").seq == 2
@@ -186,10 +196,11 @@ def test_a_server_that_never_answers(tmp_path, monkeypatch):
 
 def test_the_server_itself_limits_a_statement(postgres_place, monkeypatch):
     """So that a lock is freed even where the client has vanished."""
-    monkeypatch.setattr(postgres, "STATEMENT_SECONDS", 0.2)
     store = postgres_place.open()._book.store
-    with pytest.raises(LedgerUnavailable, match="statement timeout"), store.reading() as view:
-        view.value("SELECT pg_sleep(5)")
+    with monkeypatch.context() as hurried:
+        hurried.setattr(postgres, "STATEMENT_SECONDS", 0.2)
+        with pytest.raises(LedgerUnavailable, match="statement timeout"), store.reading() as view:
+            view.value("SELECT pg_sleep(5)")
     with store.writing() as view:
         assert view.value("SHOW idle_in_transaction_session_timeout") == "40s"
         assert view.value("SHOW lock_timeout") == "30s"

@@ -211,12 +211,13 @@ def test_a_read_only_postgresql(postgres_place):
 
 def test_a_locked_sqlite_file(sqlite_place, monkeypatch):
     sqlite_place.open().register("survey", 3.0, 1e-6)
-    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
     ledger = sqlite_place.open()
     holder = sqlite3.connect(sqlite_place.path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    with pytest.raises(LedgerLocked, match=r"locked by another process for 0\.1 s"):
-        ledger.charge("survey", gaussian(0.1), request_id="r1")
+    with monkeypatch.context() as hurried:
+        hurried.setattr(sqlite, "BUSY_SECONDS", 0.1)
+        with pytest.raises(LedgerLocked, match=r"locked by another process for 0\.1 s"):
+            ledger.charge("survey", gaussian(0.1), request_id="r1")
     assert ledger.spent("survey").charges == 0  # questions are answered meanwhile
     holder.execute("ROLLBACK")
     holder.close()
@@ -225,13 +226,14 @@ def test_a_locked_sqlite_file(sqlite_place, monkeypatch):
 
 def test_a_locked_postgresql_table(postgres_place, monkeypatch):
     postgres_place.open().register("survey", 3.0, 1e-6)
-    monkeypatch.setattr(postgres, "LOCK_SECONDS", 0.1)
     ledger = postgres_place.open()
     with postgres_place.connect() as holder:
         holder.execute("BEGIN")
         holder.execute(f"LOCK TABLE {TABLE} IN SHARE ROW EXCLUSIVE MODE")
-        with pytest.raises(LedgerLocked, match=r"locked by another session for 0\.1 s"):
-            ledger.charge("survey", gaussian(0.1), request_id="r1")
+        with monkeypatch.context() as hurried:
+            hurried.setattr(postgres, "LOCK_SECONDS", 0.1)
+            with pytest.raises(LedgerLocked, match=r"locked by another session for 0\.1 s"):
+                ledger.charge("survey", gaussian(0.1), request_id="r1")
         assert ledger.spent("survey").charges == 0
     assert ledger.charge("survey", gaussian(0.1), request_id="r1").seq == 2
 
@@ -241,8 +243,8 @@ def test_a_locked_witness(sqlite_place, monkeypatch):
 
     ledger = sqlite_place.open()
     ledger.register("survey", 3.0, 1e-6)
-    monkeypatch.setattr(witness, "WAIT_SECONDS", 0.05)
-    with open(f"{sqlite_place.witness}.lock") as holder:
+    with open(f"{sqlite_place.witness}.lock") as holder, monkeypatch.context() as hurried:
+        hurried.setattr(witness, "WAIT_SECONDS", 0.05)
         fcntl.flock(holder, fcntl.LOCK_EX)
         with pytest.raises(LedgerLocked, match="witness"):
             ledger.charge("survey", gaussian(0.1), request_id="r1")
