@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 
+import typer.main
+
 from sfumato.shells.cli import main
+
+# Typer builds all commands anew whenever one is run, since a process runs one; here they are built once.
+typer.main.get_command = functools.cache(typer.main.get_command)
 
 # A small hospital's schema, of which several tests of commands make a table.
 CLINIC = """\

@@ -7,7 +7,9 @@ a planted fault. Tests that hold their own wrong variant carry the marker in the
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Generator
 
 import plant
 import pytest
@@ -22,6 +24,27 @@ if not LONG:
 settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=100 if LONG else 40)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector from walking over what stays to the end: ten thousand tests and the libraries they import.
+
+    It is off while these are made, and from then on looks at what tests make only, and less often.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(10_000)
+        gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    """At the end pytest collects all garbage, and tells of what nobody closed."""
+    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from command_line import main
 from sfumato import storage
 from sfumato.schema.documents import toml_key, toml_value
-from sfumato.shells.cli import main
 
 # A cell of the table, of a column that is declared without this level: no command may ever print it.
 CELL = "cell-of-one-patient"
