@@ -300,9 +300,21 @@ def test_one_entry_costs_less_than_a_record_and_a_ledger_keeps_them_apart(tmp_pa
 # --- draws -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cells", [1 << 10, 1 << 13])
-@pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (0.05, 30.0), (300.0, 1200.0), (0.7, 4000.0)])
-def test_masses_on_smaller_grids_keep_their_stated_error(a, b, cells):
+@pytest.mark.parametrize(
+    ("a", "b", "cells"),
+    [
+        *(
+            (a, b, cells)
+            for cells in (1 << 10, 1 << 13)
+            for a, b in [(1.0, 1.0), (0.05, 30.0), (300.0, 1200.0), (0.7, 4000.0)]
+        ),
+        # The largest weights: a thousand million records and a prior.
+        (0.3 * 245_360, 0.7 * 245_360, 1 << 10),
+        (3e8, 7e8 + 2, 1 << 16),
+        (5e3, 1e9 - 5e3 + 2, 1 << 16),
+    ],
+)
+def test_masses_on_every_grid_keep_their_stated_error(a, b, cells):
     """The grid of a table is chosen by its public weight; so are the nodes and the error."""
     masses = beta_grid.beta_masses(a, b, beta_grid.nodes_for(a + b, cells), RateGrid(0.0, cells)).everywhere()
     mp.dps = 40
@@ -312,7 +324,9 @@ def test_masses_on_smaller_grids_keep_their_stated_error(a, b, cells):
     edge = lambda j: 2 * mp.log(mp.tan(mp.pi / 2 * j / cells))
     centre = int(2 / math.pi * math.asin(math.sqrt(a / (a + b))) * cells)
     chosen = [
-        c for c in {1, 2, 40, centre, centre + 5, centre + 60} if 0 < c < cells - 1 and masses[c] > masses.max() - 600
+        c
+        for c in {1, 2, 40, centre, centre + 1, centre - 2, centre + 5, centre + 60}
+        if 0 < c < cells - 1 and masses[c] > masses.max() - 600
     ]
     assert len(chosen) >= 3
     errors = []

@@ -23,6 +23,8 @@ from sfumato.samplers.grid import Integers, Masses, draw_cells, integer_weights,
 
 # A smaller prior cell is so close to improper that the quadrature of the outer cells misses the stated error.
 SMALLEST_CELL = 1e-6
+# The largest weight and half a percent: a thousand million records have a prior too.
+_ROOM = 1.005
 
 
 def mass_error(weight: float, smallest: float, cells: int) -> float:
@@ -30,7 +32,7 @@ def mass_error(weight: float, smallest: float, cells: int) -> float:
     if not smallest >= SMALLEST_CELL:
         raise ArgumentError(f"a draw on the grid needs prior cells of at least {SMALLEST_CELL:g}; got {smallest:g}.")
     most = WEIGHT_OF_A_CELL * cells**2
-    if not weight <= most:
+    if not weight <= _ROOM * most:
         raise ArgumentError(
             f"a draw on the grid needs a total weight (n, or the prior's) of at most {most:g}; got {weight:g}."
         )
