@@ -12,7 +12,7 @@ WORKERS ?= auto
 help:
 	@echo "make demo         set up .venv, publish three things about a made-up survey under one budget, and write a report"
 	@echo "make test         set up .venv and run the test suite with the pinned versions (but for what the next four run)"
-	@echo "make processes    the tests with clusters, races and killed processes"
+	@echo "make processes    the tests with clusters, races, killed processes and an emulated graphics card"
 	@echo "make test-long    the suite with races and kills repeated 30 and 200 times"
 	@echo "make test-newest  the same suite against the newest releases of every dependency (.venv-newest)"
 	@echo "make planted      plant known faults in the source, one at a time, and see that the test named for each fails"
@@ -56,13 +56,13 @@ PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(WORKERS) --
 # Workers fill the cores: the threads of a BLAS in each would only fight over them.
 test test-long test-newest: export OPENBLAS_NUM_THREADS = 1
 
-# Four steps share the suite: what users see (`make shown`), the auditor (`make audit-quick`), clusters and races of processes
-# (`make processes`), and everything else here.
+# Four steps share the suite: what users see (`make shown`), the auditor (`make audit-quick`), clusters, races of processes and an
+# emulated card (`make processes`), and everything else here.
 PAGES = tests/test_examples.py tests/test_gallery.py tests/pages tests/walks tests/plots/test_notebook_in_a_browser.py \
   tests/shells/test_report_in_a_browser.py tests/shells/test_ledger_report_in_a_browser.py
 AUDITOR = tests/auditing/test_audit.py tests/auditing/test_battery.py tests/auditing/test_mutation.py \
   tests/auditing/test_neighbours.py tests/auditing/test_one_run.py
-PROCESSES = tests/engines/test_dask.py tests/engines/test_every_engine.py tests/ledger/test_ledger_race.py \
+PROCESSES = tests/engines/test_gpu.py tests/engines/test_dask.py tests/engines/test_every_engine.py tests/ledger/test_ledger_race.py \
   tests/ledger/test_ledger_forks.py tests/ledger/test_ledger_publishing.py tests/ledger/test_ledger_requests.py
 # Of these the suite runs a sample, and `make shown` all.
 SAMPLED = tests/test_pages.py tests/shells/test_persons_commands.py tests/shells/test_regression_commands.py

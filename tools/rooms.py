@@ -17,7 +17,7 @@ DRAWING = ROOT / "docs" / "images" / "rooms.svg"
 LAYERS = [
     ("errors", "_validate", "_version", "_quadrature", "_shown"),
     ("progress", "randomness", "privacy", "schema", "draws", "storage"),
-    ("grids", "gathering"),
+    ("grids", "gathering", "cuda"),
     ("dataset", "ledger", "models", "signing"),
     ("theorems", "engines", "samplers", "calibrate"),
     ("shapes", "mixtures"),

@@ -145,5 +145,9 @@ class Rows(Stays):
         """
         return self._blocks.read(columns, records, masks)
 
+    def on_card(self) -> Any:
+        """The rows that are on a graphics card (`dataset.on_card.CardBlocks`); None for any others."""
+        return self._blocks if hasattr(self._blocks, "matrix") else None
+
     def __repr__(self) -> str:
         return f"Rows({self.schema.name!r}, n={self.n}, kind={self.kind!r})"

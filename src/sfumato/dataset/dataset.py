@@ -10,6 +10,7 @@ from typing import Any, final
 
 from sfumato import _validate
 from sfumato.dataset.blocks import Blocks, Rows, Stays
+from sfumato.dataset.on_card import CardBlocks, is_on_card
 from sfumato.dataset.storing import PersonBlocks, RowStore
 from sfumato.dataset.streaming import FileBlocks, encoded_bytes, readable_again
 from sfumato.errors import ArgumentError
@@ -28,8 +29,8 @@ _SHARE = 0.5
 # The share of that which engines may keep of streamed rows: a weight for each, say.
 _BESIDE = 0.25
 # Where rows are while they are used. "auto" keeps them in memory as long as they fit into it.
-AUTO, MEMORY, STREAMED, DASK = "auto", "memory", "streamed", "dask"
-ENGINES = (AUTO, MEMORY, STREAMED)
+AUTO, MEMORY, STREAMED, DASK, GPU = "auto", "memory", "streamed", "dask", "gpu"
+ENGINES = (AUTO, MEMORY, STREAMED, GPU)
 # Assumed to be free where the system does not say: 4 GB.
 _FREE = 4 << 30
 
@@ -39,7 +40,7 @@ class Dataset(Stays):
     """Private records under a public schema.
 
     It has `schema`, the public facts about one record, `n`, the public number of records, `kind`, the form of the rows, and
-    `engine`, where they are: "memory", "streamed" or "dask". It cannot be indexed, iterated, turned into an array, copied or
+    `engine`, where they are: "memory", "streamed", "gpu" or "dask". It cannot be indexed, iterated, turned into an array, copied or
     pickled, and its repr shows no value. Every cell was mapped into the declared bounds when it was made, so that a record,
     whatever it held, moves a statistic by no more than the schema allows. n is public: neighbouring data sets replace one
     record. Where the schema declares persons a record is a person with all of their rows, n their public number, and the number
@@ -67,6 +68,7 @@ class Dataset(Stays):
         groups: object = None,
         sample_weight: object = None,
         roster: object = None,
+        engine: str = MEMORY,
     ) -> Dataset:
         """Read a matrix and, where the schema declares a target, its column.
 
@@ -75,8 +77,9 @@ class Dataset(Stays):
         y: a list, a one-dimensional array or a series. A label of a list may be a list of one cell.
         groups, sample_weight: the ids and the weights of the rows, where the schema declares persons or a weight.
         roster: the ids of all persons, as for `from_table`.
+        engine: "memory", or "gpu": regressions are summed on a CUDA card. X may be a float32 array on the card then.
         """
-        made = attempt(_from_arrays, X, y, schema, groups, sample_weight, roster)
+        made = attempt(_from_arrays, X, y, schema, groups, sample_weight, roster, engine)
         del X, y, groups, sample_weight, roster  # an error raised below keeps no rows in its traceback
         return made.get()
 
@@ -99,7 +102,8 @@ class Dataset(Stays):
             default the file that the schema names, or none where it declares their number. The table may be in any order.
         memory: bytes that the rows may take in memory; by default half of what is free.
         engine: "memory", "streamed", or "auto": in memory as long as they fit. Streamed rows are read from their .parquet, .arrow
-            or .feather file on every pass; those of persons are gathered in encrypted temporary files.
+            or .feather file on every pass; those of persons are gathered in encrypted temporary files. "gpu": the features of a
+            regression are brought to a CUDA card once, and summed there.
         """
         made = attempt(_from_table, source, schema, roster, memory, engine)
         del source, roster  # an error raised below keeps no rows in its traceback
@@ -143,8 +147,11 @@ def _schema(schema: object) -> Schema:
 
 
 def _from_arrays(
-    X: object, y: object, schema: Schema, groups: object, sample_weight: object, roster: object
+    X: object, y: object, schema: Schema, groups: object, sample_weight: object, roster: object, engine: str
 ) -> Dataset:
+    _validate.one_of("engine", engine, (MEMORY, GPU))
+    if engine == GPU or is_on_card(X):
+        return _on_gpu(X, y, schema, groups, sample_weight, roster)
     identity, listed = _people(schema, roster)
     chunks = open_matrix(X, y, schema, Tally(), groups, sample_weight, identity)
     if identity is None:
@@ -152,8 +159,39 @@ def _from_arrays(
     return _gathered(schema, chunks, listed, int(_SHARE * _free_memory()), is_sparse(X))
 
 
+def _on_gpu(X: object, y: object, schema: Schema, groups: object, sample_weight: object, roster: object) -> Dataset:
+    """Rows for a card: those that are on it already, or rows in memory that an engine brings there."""
+    card = _card()
+    if not is_on_card(X):
+        return _summed_on_card(_from_arrays(X, y, schema, groups, sample_weight, roster, MEMORY))
+    if groups is not None or sample_weight is not None or roster is not None:
+        raise ArgumentError("an array on a card is taken without groups, sample_weight and roster.")
+    blocks = CardBlocks(X, y, _schema(schema), card)
+    return _holding(schema, blocks, False, blocks.n, GPU)
+
+
+def _card() -> Any:
+    """The card: one that is missing is an error here, before anything is charged."""
+    from sfumato.cuda.card import open_card
+
+    return open_card()
+
+
+def _summed_on_card(dataset: Dataset) -> Dataset:
+    """The same rows, whose regressions are summed on a card."""
+    if dataset.kind == "sparse":
+        raise ArgumentError('engine="gpu" takes dense rows, and these are sparse; use engine="memory".')
+    rows = rows_of(dataset)
+    return _holding(dataset.schema, rows._blocks, False, dataset.n, GPU)
+
+
 def _from_table(source: object, schema: Schema, roster: object, memory: int | None, engine: str) -> Dataset:
     _validate.one_of("engine", engine, ENGINES)
+    if engine == GPU:
+        _card()
+        # Rows that can be read from their file need not lie in the machine's memory: they are brought to the card once.
+        again = _schema(schema).persons is None and readable_again(source) is not None
+        return _summed_on_card(_from_table(source, schema, roster, memory, STREAMED if again else AUTO))
     identity, listed = _people(schema, roster)
     allowed = int(_SHARE * _free_memory()) if memory is None else _validate.whole("memory", memory)
     if identity is not None:
@@ -184,7 +222,9 @@ def part_of(partition: Any, schema: Schema) -> Dataset:
 def engine_of(source: object, schema: Schema, engine: str = AUTO, memory: int | None = None) -> str:
     """Where `Dataset.from_table` would keep the rows of a source, from public facts alone: no row is read."""
     allowed = int(_SHARE * _free_memory()) if memory is None else _validate.whole("memory", memory)
-    return STREAMED if _streams(source, schema, _validate.one_of("engine", engine, ENGINES), allowed) else MEMORY
+    if _validate.one_of("engine", engine, ENGINES) == GPU:
+        return GPU
+    return STREAMED if _streams(source, schema, engine, allowed) else MEMORY
 
 
 def _streams(source: object, schema: Schema, engine: str, allowed: int) -> bool:

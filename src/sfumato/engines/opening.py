@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from sfumato.dataset import Dataset
+from sfumato.dataset.dataset import GPU
 from sfumato.engines.codes import CodesEngine
 from sfumato.engines.design import kernel_arguments
 from sfumato.engines.protocol import GRADIENTS, SHAPES, TOTALS, VALUES, Engine, most_additions
@@ -44,7 +45,11 @@ def open_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str], 
     kind, summed = dataset.kind, {TOTALS} if model.summed == TOTALS else {GRADIENTS, VALUES, SHAPES}
     possible = ENGINES if set(needs) <= summed and (SHAPES not in needs or has_shapes(model)) else []
     fitting = [offer for offer in possible if set(needs) <= offer.answers and offer.serves(kind, model)]
-    chosen = next((offer for offer in fitting if name in (None, offer.name)), None)
+    # A card serves the data sets that ask for it, and any other only by name.
+    wanted = GPU if name is None and dataset.engine == GPU else name
+    chosen = next((offer for offer in fitting if offer.name == wanted), None)
+    if chosen is None and name is None:
+        chosen = next((offer for offer in fitting if offer.name != GPU), None)
     if chosen is None:
         raise ArgumentError(
             f"no engine{f' named {name!r}' if name else ''} answers {', '.join(sorted(needs))} for {model!r} on {kind} rows; "
@@ -76,6 +81,10 @@ def has_shapes(model: FamilyOrGibbs) -> bool:
     return isinstance(loss, ScalarLinkLoss) and loss.record == LABELLED_ROW and loss.constants().smooth
 
 
+def _on_card(model: Gibbs) -> bool:
+    return _compiled(model) and model.loss.record == LABELLED_ROW
+
+
 def _compiled(model: Gibbs) -> bool:
     return kernel_arguments(model.loss) is not None
 
@@ -104,4 +113,5 @@ ENGINES: list[Offer] = [
     ),
     Offer("reference", _SUMS, _opener("reference", "ReferenceEngine")),
     Offer("values", frozenset({GRADIENTS, VALUES}), _opener("values", "ValuesEngine")),
+    Offer(GPU, _SUMS, _opener("gpu", "GpuEngine"), lambda kind, model: kind != "sparse" and _on_card(model)),
 ]

@@ -78,7 +78,7 @@ class Shaped:
             """The sum over one part."""
             return (add_up([_moments(piece, intercept, radius, label) for piece in pieces]),)
 
-        return _symmetric(sums_few_at_a_time(_silent(part), self.parts(), [(size, size)])[0])
+        return symmetric(sums_few_at_a_time(_silent(part), self.parts(), [(size, size)])[0])
 
     def weighed(self, matrix: Array, bend: float, loss: Loss | None = None) -> WeighedRows:
         """The same records with weights v = min(1, 1/|Bz|, bend/|Bz|^2), B the public `matrix`."""
@@ -96,8 +96,8 @@ class WeighedRows:
         """Compute the weights of all rows in memory, part by part."""
         self.n, self.additions = engine.n, engine.additions
         self.labels, self.dimension = engine.labels, engine.dimension
-        self._engine, self._intercept, self._loss = engine, float(model.intercept), _smooth(loss, model.loss)
-        self._map, self._bend = _checked_map(matrix, self.dimension), _checked_bend(bend)
+        self._engine, self._intercept, self._loss = engine, float(model.intercept), smooth_loss(loss, model.loss)
+        self._map, self._bend = checked_map(matrix, self.dimension), checked_bend(bend)
         # Rows that are read anew are weighed by the first pass that needs it.
         self._kept: list[list[Array] | None] = [None] * engine.kept_parts()
         if engine.held:
@@ -150,7 +150,7 @@ class WeighedRows:
             return [add_up(same) for same in zip(*sums, strict=True)]
 
         sums = sums_few_at_a_time(_silent(part), enumerate(self._engine.parts()), shapes)
-        return _symmetric(sums[0]), _symmetric(sums[1]) if scores else None, float(sums[-1])
+        return symmetric(sums[0]), symmetric(sums[1]) if scores else None, float(sums[-1])
 
     def __repr__(self) -> str:
         return f"WeighedRows(n={self.n})"
@@ -166,7 +166,7 @@ def _silent(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return quiet
 
 
-def _smooth(loss: Loss, own: Loss) -> ScalarLinkLoss:
+def smooth_loss(loss: Loss, own: Loss) -> ScalarLinkLoss:
     """The loss, which must have a curvature and, where the engine compiles the model's own slopes, compiled ones too."""
     if not isinstance(loss, ScalarLinkLoss) or not loss.constants().smooth:
         raise ArgumentError(f"loss must be smooth and of one score (as Logistic or Huber is); got {loss!r}.")
@@ -177,7 +177,7 @@ def _smooth(loss: Loss, own: Loss) -> ScalarLinkLoss:
     return loss
 
 
-def _checked_map(matrix: Array, dimension: int) -> Array:
+def checked_map(matrix: Array, dimension: int) -> Array:
     chart = np.asarray(matrix, dtype=np.float64)
     if chart.shape != (dimension, dimension) or not np.isfinite(chart).all():
         raise ArgumentError(
@@ -187,7 +187,7 @@ def _checked_map(matrix: Array, dimension: int) -> Array:
     return chart
 
 
-def _checked_bend(bend: float) -> float:
+def checked_bend(bend: float) -> float:
     if not _validate.real("bend", bend) >= 1.0:
         raise ArgumentError(f"bend must be 1 or greater (math.inf allowed); got {bend!r}.")
     return float(bend)
@@ -285,6 +285,6 @@ def _gram(rows: Any, extra: Array, factors: Array) -> Array:
     return np.block([[(inner.T @ inner).toarray(), cross], [cross.T, beside.T @ beside]])
 
 
-def _symmetric(sums: Array) -> Array:
+def symmetric(sums: Array) -> Array:
     """The upper triangle in both: a product may add up its two triangles in different orders."""
     return np.triu(sums) + np.triu(sums, 1).T

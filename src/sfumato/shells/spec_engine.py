@@ -10,8 +10,8 @@ from sfumato.errors import ArgumentError, FormatError
 from sfumato.schema import Schema
 from sfumato.shells.file_kinds import expect
 
-# rows: "auto", "memory" or "streamed"; memory: the most bytes of rows in memory; dask: the address of a scheduler, with the files
-# of its certificate.
+# rows: "auto", "memory", "streamed" or "gpu"; memory: the most bytes of rows in memory; dask: the address of a scheduler, with the
+# files of its certificate.
 KEYS = ("rows", "memory", "dask", "ca", "cert", "key")
 _FILES = ("ca", "cert", "key")
 
@@ -33,7 +33,7 @@ def checked(file: Path, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def said(data: Path | None, schema: Schema, engine: Mapping[str, Any]) -> str | None:
     """Where the rows will be while they are summed, in words; None where the table is not there yet."""
-    from sfumato.dataset.dataset import STREAMED, engine_of
+    from sfumato.dataset.dataset import GPU, STREAMED, engine_of
 
     if "dask" in engine:
         return f"dask: the workers of {engine['dask']} read and sum the rows"
@@ -44,6 +44,10 @@ def said(data: Path | None, schema: Schema, engine: Mapping[str, Any]) -> str | 
     where = engine_of(data, schema, engine.get("rows", "auto"), engine.get("memory"))
     if where == STREAMED:
         return f"streamed: {data.name} is read on every pass; a release shows the time left from its first pass on"
+    if where == GPU:
+        return (
+            "gpu: a regression's rows are brought to the card once and summed there; anything else is summed in memory"
+        )
     return "memory: the rows are read once"
 
 

@@ -1,0 +1,1 @@
+"""Graphics cards: the source of their kernels, and what an engine needs of a card."""

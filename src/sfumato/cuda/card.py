@@ -1,0 +1,155 @@
+"""The graphics card: its arrays, its kernels, and rows that pass through it in chunks. CuPy is imported on first use.
+
+A `Card` is what the engine of the card needs of a machine. There is one for CUDA here; the tests have another, which compiles the
+same source as C++ and runs every lane of a warp on the processor.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ArgumentError
+
+SOURCE = Path(__file__).parent / "passes.cu"
+# Threads of a block, as in the source.
+THREADS = 256
+# Share of the free memory that arrays may take: libraries of the card need some of their own.
+_SHARE = 0.9
+
+Launch = Callable[..., None]
+
+
+class Card(Protocol):
+    """A card, or a machine that stands for one."""
+
+    # The module of its arrays, with NumPy's functions.
+    xp: Any
+
+    def kernel(self, name: str, **defined: int) -> Launch:
+        """A function of the source, compiled for these numbers: `launch(blocks, *arguments)`; None is no array."""
+
+    def room(self) -> int:
+        """Bytes that may be allocated now."""
+
+    def held(self, shape: tuple[int, ...]) -> NDArray[np.float32]:
+        """A float32 array in the memory of the machine, from which the card reads fast."""
+
+    def in_turn(self, chunks: Sequence[NDArray[np.float32]]) -> Iterator[Any]:
+        """Arrays of the machine on the card, one after the other; the next one is copied while one is used."""
+
+
+@functools.cache
+def open_card() -> Card:
+    """The first CUDA card of this machine; where there is none, an error says what is missing."""
+    try:
+        import cupy
+    except ImportError:
+        raise ArgumentError(
+            'engine="gpu" needs CuPy: install sfumato[gpu] (for CUDA 13), or cupy-cuda12x (for CUDA 12). Without a card use '
+            'engine="memory" or "streamed": the sums are the same.'
+        ) from None
+    try:
+        found = int(cupy.cuda.runtime.getDeviceCount())
+    except Exception:  # CuPy raises errors of the driver, which is missing where there is no card
+        found = 0
+    if not found:
+        raise ArgumentError('engine="gpu" found no CUDA card on this machine; use engine="memory" or "streamed".')
+    card = CudaCard(cupy)
+    _check_products(card)
+    return card
+
+
+class CudaCard:
+    """A CUDA card through CuPy."""
+
+    def __init__(self, cupy: Any) -> None:
+        self.xp = cupy
+        self._kernels: dict[tuple[str, tuple[tuple[str, int], ...]], Any] = {}
+
+    def kernel(self, name: str, **defined: int) -> Launch:
+        """Compile on first use. Neither fast mathematics nor timing: the same source gives the same code."""
+        key = (name, tuple(sorted(defined.items())))
+        if key not in self._kernels:
+            options = ("-std=c++17", *(f"-D{each}={value}" for each, value in key[1]))
+            self._kernels[key] = self.xp.RawKernel(SOURCE.read_text(encoding="utf-8"), name, options=options)
+        compiled = self._kernels[key]
+
+        def launch(blocks: int, *given: Any) -> None:
+            compiled((blocks,), (THREADS,), tuple(np.uint64(0) if each is None else each for each in given))
+
+        return launch
+
+    def room(self) -> int:
+        """What is free on the card and in CuPy's own pool, within the limit that the pool was given."""
+        pool = self.xp.get_default_memory_pool()
+        free = int(self.xp.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
+        limit = int(pool.get_limit())
+        return int(_SHARE * (min(free, limit - int(pool.used_bytes())) if limit else free))
+
+    def held(self, shape: tuple[int, ...]) -> NDArray[np.float32]:
+        """Page-locked memory, which is copied at the full speed of the bus."""
+        count = int(np.prod(shape))
+        memory = self.xp.cuda.alloc_pinned_memory(max(1, 4 * count))
+        return np.frombuffer(memory, np.float32, count).reshape(shape)
+
+    def in_turn(self, chunks: Sequence[NDArray[np.float32]]) -> Iterator[Any]:
+        """Two buffers: while the kernels of one run, the other is filled by a stream of its own."""
+        cuda, largest = self.xp.cuda, max((chunk.size for chunk in chunks), default=0)
+        buffers = [self.xp.empty(largest, self.xp.float32) for _ in range(2)]
+        copying, used = cuda.Stream(non_blocking=True), [cuda.Event(), cuda.Event()]
+        current = cuda.get_current_stream()
+
+        def copied(place: int) -> tuple[Any, Any]:
+            """Begin to copy a chunk, after the kernels that use its buffer."""
+            chunk, buffer = chunks[place], buffers[place % 2]
+            copying.wait_event(used[place % 2])
+            view = buffer[: chunk.size].reshape(chunk.shape)
+            view.set(chunk, stream=copying)
+            done = cuda.Event()
+            done.record(copying)
+            return view, done
+
+        for event in used:
+            event.record(current)
+        following = copied(0) if chunks else None
+        for place in range(len(chunks)):
+            view, done = following  # type: ignore[misc]
+            following = copied(place + 1) if place + 1 < len(chunks) else None
+            current.wait_event(done)
+            yield view
+            used[place % 2].record(current)
+        current.synchronize()
+
+
+def _check_products(card: Card) -> None:
+    """Refuse a library of matrix products that rounds more than float64 does, as some can be told to."""
+    exact = card.xp.asarray([[1.0 + 2.0**-52, 1.0]])
+    found = float(card.xp.matmul(exact, card.xp.asarray([[1.0], [-1.0]]))[0, 0])
+    if found != 2.0**-52:
+        raise ArgumentError(
+            "the card's matrix products are not those of float64 (an environment variable of cuBLAS may ask for emulated ones): "
+            "prices do not cover their roundings."
+        )
+
+
+def shape_defines(quads: int, chains: int) -> Mapping[str, int]:
+    """How the kernel of gradients is cut: lanes a row (G), quads of entries a lane (K), rows in flight (U), and chains (C)."""
+    lanes = 1
+    while lanes < 32 and lanes < quads:
+        lanes *= 2
+    each = 1
+    while lanes * each < quads:
+        each *= 2
+    return {"D4": quads, "G": lanes, "K": each, "U": min(lanes, max(2, 8 // each)), "C": chains}
+
+
+def most_chains(quads: int) -> int:
+    """Chains of one read: as many as the sums of a lane have registers for; 0 where a row is too wide for one warp."""
+    each = -(-quads // 32)
+    return 0 if each > 8 else 8 if each <= 1 else 4 if each <= 2 else 2 if each <= 4 else 1

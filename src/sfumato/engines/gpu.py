@@ -1,0 +1,345 @@
+"""The engine of a graphics card: one read of the rows a step, for one chain or several.
+
+Rows lie on the card as float32, each entry cut off towards 0, so that no row grows. Every sum over records is float64 from its
+first addition on, within runs of rows by one warp and over runs in a fixed order, without atomics: it has the same bits every
+time, and its rounding error is within the bound that all plans charge (`protocol.gradient_error`). Float32 within parts would be no
+faster, since a pass waits for the memory of the card, and would have to be charged: gradients are summed in the coordinates of the
+rows and mapped afterwards, which magnifies their roundings by the norm of the map (docs/proofs/gpu.md).
+
+A table that does not fit on the card stays in the memory of the machine and passes through the card in chunks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import _validate
+from sfumato.cuda.card import THREADS, Card, most_chains, open_card, shape_defines
+from sfumato.dataset import Dataset, rows_of
+from sfumato.engines.design import coordinates, feature_blocks, kernel_arguments
+from sfumato.engines.protocol import LabelScale
+from sfumato.engines.shapes import checked_bend, checked_map, smooth_loss, symmetric
+from sfumato.errors import ArgumentError
+from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses.protocol import LABELLED_ROW, Loss
+from sfumato.models.regression import label_values
+
+Array = NDArray[np.float64]
+# Rows that one warp adds up, lines that are folded into one, and rows of a part of matrix sums: the first two as in the source.
+_RUN, _FOLD, _PART = 2048, 64, 4096
+_WARPS = THREADS // 32
+# Bytes of a matrix of float64 rows on the card, of which there are several at a time.
+_BYTES = 1 << 27
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Piece:
+    """Rows that are on the card at a time: their first place, their number, and quads of float32."""
+
+    first: int
+    count: int
+    rows: Any
+
+
+class GpuEngine:
+    """Sums over dense rows on a card, for the losses that have a compiled slope."""
+
+    def __init__(self, dataset: Dataset, model: Gibbs, card: Card | None = None) -> None:
+        """Bring the rows to the card or, where they do not fit, into memory from which it reads fast."""
+        self._model = model
+        self._card = open_card() if card is None else card
+        self.n: int = dataset.n
+        self.labels, self.dimension = coordinates(dataset, model)
+        self._intercept = float(model.intercept)
+        self._width = self.dimension - bool(self._intercept)
+        self._quads = max(1, -(-self._width // 4))
+        self._held = _Held(dataset, model, self._card, self._width, self._quads, self._step())
+        # Rows of a run by one lane, those of its warp, and folds; or rows of a part, parts of a step, and folds.
+        runs, parts = -(-self.n // _RUN), -(-self.n // _PART)
+        in_runs = min(self.n, _RUN) + 5 + _folds(runs)
+        self.additions = float(max(in_runs, min(self.n, _PART) + _folds(parts)))
+
+    def _step(self) -> int:
+        """Rows whose matrix products are computed at a time: whole parts, as many as follow from the width."""
+        return _PART * max(1, min(_FOLD, _BYTES // (8 * _PART * (self.dimension + 1))))
+
+    def gradient(self, theta: Array) -> Array:
+        """Sum over the records of the loss's gradient at each of (chains, d) parameters."""
+        return self.weighted_gradient(theta, self._model.loss, self._held.shares)
+
+    def weighted_gradient(self, theta: Array, loss: Loss, weights: Any) -> Array:
+        """The same of another loss with compiled slopes, and with a weight a row on the card."""
+        points, sums = np.ascontiguousarray(theta, dtype=np.float64), []
+        together = max(1, most_chains(self._quads))
+        first = 0
+        while first < len(points):
+            count = min(together, 1 << ((len(points) - first).bit_length() - 1))
+            sums.append(self._gradients(points[first : first + count], loss, weights))
+            first += count
+        return np.concatenate(sums)
+
+    def _gradients(self, points: Array, loss: Loss, weights: Any) -> Array:
+        """The sums of as many chains as one read serves."""
+        xp, chains, d = self._card.xp, len(points), self._width
+        code, first, second = kernel_arguments(loss)  # type: ignore[misc]
+        with np.errstate(over="ignore"):
+            theta = np.zeros((chains, 4 * self._quads), dtype=np.float32)
+            theta[:, :d] = points[:, :d]
+        bias = points[:, d] * self._intercept if self._intercept else np.zeros(chains)
+        runs, line = -(-self.n // _RUN), 4 * self._quads + 1
+        out, placed = xp.empty((runs, chains * line)), xp.asarray(theta)
+        numbers = (np.float64(first), np.float64(second))
+        for piece in self._held.pieces():
+            given = (piece.rows, self._held.labels[piece.first :], _from(weights, piece.first), np.int64(piece.count))
+            target = out[piece.first // _RUN :]
+            if most_chains(self._quads):
+                launch = self._card.kernel("gradient", LOSS=code, **shape_defines(self._quads, chains))
+                launch(_blocks(piece.count, _RUN * _WARPS), *given, placed, xp.asarray(bias), *numbers, target)
+                continue
+            steep = xp.empty(piece.count)
+            launch = self._card.kernel("slopes", LOSS=code, D4=self._quads)
+            launch(_blocks(piece.count, _WARPS), *given, placed, np.float64(bias[0]), *numbers, steep)
+            launch = self._card.kernel("columns", D4=self._quads)
+            blocks = _blocks(piece.count, _RUN) * _blocks(self._quads + 1, THREADS)
+            launch(blocks, piece.rows, steep, np.int64(piece.count), target)
+        total = self._folded(out).reshape(chains, line)
+        found = np.empty((chains, self.dimension))
+        found[:, :d] = total[:, :d]
+        if self._intercept:
+            found[:, d] = total[:, -1] * self._intercept
+        return found
+
+    def moments(self, radius: float, label: LabelScale | None = None) -> Array:
+        """Sum over the records of min(1, R^2/|z|^2) z z', z with the label's column last where `label` is given."""
+        if not math.isfinite(_validate.positive("radius", radius) * radius):
+            raise ArgumentError(f"radius must have a finite square; got {radius!r}. Declare smaller bounds.")
+        size = self.dimension + (label is not None)
+        sums = [self._gram(self._widened(step, size, radius, label)) for step in self._steps()]
+        return symmetric(self._folded(self._stacked(sums, size * size)).reshape(size, size))
+
+    def weighed(self, matrix: Array, bend: float, loss: Loss | None = None) -> WeighedOnCard:
+        """The same records with weights v = min(1, 1/|Bz|, bend/|Bz|^2), B the public `matrix`."""
+        return WeighedOnCard(self, matrix, bend, loss or self._model.loss)
+
+    def _steps(self) -> Iterator[_Piece]:
+        """The rows of one pass in steps of a public size."""
+        step = self._step()
+        for piece in self._held.pieces():
+            for start in range(0, piece.count, step):
+                count = min(step, piece.count - start)
+                yield _Piece(piece.first + start, count, piece.rows[start : start + count])
+
+    def _widened(self, step: _Piece, size: int, radius: float = 0.0, label: LabelScale | None = None) -> Any:
+        """The rows of a step in float64, filled up with zero rows to whole parts; with a radius, scaled for the moments."""
+        out = self._card.xp.zeros((_blocks(step.count, _PART) * _PART, size))
+        centre, half, scale = (0.0, 0.0, 0.0) if label is None else (label.centre, label.half, label.scale)
+        numbers = [np.float64(each) for each in (self._intercept, centre, half, scale, radius)]
+        launch = self._card.kernel("widened", D4=self._quads)
+        labels, shares = self._held.labels[step.first :], _from(self._held.shares, step.first)
+        launch(_blocks(step.count, _WARPS), step.rows, labels, shares, np.int64(step.count), np.int32(self._width),
+               *numbers, out)  # fmt: skip
+        return out
+
+    def _gram(self, rows: Any) -> Any:
+        """F'F of the rows of a step, by parts, added up."""
+        parts = rows.reshape(-1, _PART, rows.shape[1])
+        return self._fold(self._card.xp.matmul(parts.transpose(0, 2, 1), parts).reshape(len(parts), -1))
+
+    def _stacked(self, lines: list[Any], width: int) -> Any:
+        xp = self._card.xp
+        return xp.concatenate([line.reshape(1, width) for line in lines]) if lines else xp.zeros((0, width))
+
+    def _fold(self, lines: Any) -> Any:
+        """The sum of lines on the card, shaped (1, width): 64 after each other, then 64 of these sums, and so on."""
+        lines = self._card.xp.ascontiguousarray(lines)
+        launch = self._card.kernel("fold", D4=self._quads)
+        while len(lines) > 1:
+            out = self._card.xp.empty((_blocks(len(lines), _FOLD), lines.shape[1]))
+            launch(_blocks(out.size, THREADS), lines, np.int64(len(lines)), np.int64(lines.shape[1]), out)
+            lines = out
+        return lines
+
+    def _folded(self, lines: Any) -> Array:
+        """The sum of lines, here; zeros where there are none."""
+        if not len(lines):
+            return np.zeros(lines.shape[1])
+        folded = self._fold(lines)[0]
+        return np.array(folded.get() if hasattr(folded, "get") else folded)
+
+    def __repr__(self) -> str:
+        return f"GpuEngine(n={self.n})"
+
+
+class WeighedOnCard:
+    """The records of a card with a weight each, computed once and kept there."""
+
+    def __init__(self, engine: GpuEngine, matrix: Array, bend: float, loss: Loss) -> None:
+        self.n, self.additions = engine.n, engine.additions
+        self.labels, self.dimension = engine.labels, engine.dimension
+        self._engine, self._card = engine, engine._card
+        self._loss = smooth_loss(loss, engine._model.loss)
+        self._map = self._card.xp.asarray(checked_map(matrix, self.dimension))
+        numbers = (np.float64(np.linalg.norm(matrix)), np.float64(checked_bend(bend)))
+        self._weights = self._card.xp.empty(self.n, np.float32)
+        launch = self._card.kernel("weigh", D4=engine._quads)
+        for step in engine._steps():
+            rows, mapped = self._mapped(step)
+            shares, out = _from(engine._held.shares, step.first), self._weights[step.first :]
+            count, width = np.int64(step.count), np.int32(self.dimension)
+            launch(_blocks(step.count, _WARPS), rows, mapped, shares, count, width, *numbers, out)
+
+    def gradient(self, theta: Array) -> Array:
+        """Sum over the records of v phi'(z.theta, y) z at each of (chains, d) parameters."""
+        return self._engine.weighted_gradient(theta, self._loss, self._weights)
+
+    def _mapped(self, step: _Piece) -> tuple[Any, Any]:
+        """The rows of a step, and their images under the map."""
+        rows = self._engine._widened(step, self.dimension)
+        return rows, self._card.xp.matmul(rows, self._map.T)
+
+    def second_sums(self, theta: Array, scores: bool) -> tuple[Array, Array | None, float]:
+        """Curvature sum, score matrix (if `scores`) and score scale at one parameter (d,), in mapped coordinates."""
+        engine, point = self._engine, self._card.xp.asarray(theta, dtype=np.float64)
+        sums = [self._second(step, point, scores) for step in engine._steps()]
+        bent, spread, scale = (
+            engine._folded(engine._stacked([each[k] for each in sums if each[k] is not None], width))
+            for k, width in enumerate((self.dimension**2, self.dimension**2, 1))
+        )
+        square = (self.dimension, self.dimension)
+        return symmetric(bent.reshape(square)), symmetric(spread.reshape(square)) if scores else None, float(scale[0])
+
+    def _second(self, step: _Piece, point: Any, scores: bool) -> tuple[Any, Any, Any]:
+        """The three sums over the rows of a step; its float64 rows are given back when it ends."""
+        engine, xp = self._engine, self._card.xp
+        code, first, second = kernel_arguments(self._loss)  # type: ignore[misc]
+        numbers = [first, second, self._loss.largest_slope(), self._loss.largest_curvature()]
+        rows, mapped = self._mapped(step)
+        bent, squares = xp.zeros(rows.shape), xp.zeros((len(rows), 1))
+        steep = xp.zeros(rows.shape) if scores else None
+        launch = self._card.kernel("second_order", D4=engine._quads)
+        launch(_blocks(step.count, _WARPS), rows, mapped, engine._held.labels[step.first :], self._weights[step.first :],
+               np.int64(step.count), np.int32(self.dimension), point, np.int32(code), *map(np.float64, numbers), bent, steep,
+               squares)  # fmt: skip
+        return engine._gram(bent), engine._gram(steep) if scores else None, engine._fold(squares)
+
+    def __repr__(self) -> str:
+        return f"WeighedOnCard(n={self.n})"
+
+
+class _Held:
+    """Rows, labels and shares of a data set: rows on the card if they fit there, else in the machine's memory, in chunks."""
+
+    def __init__(self, dataset: Dataset, model: Gibbs, card: Card, width: int, quads: int, step: int) -> None:
+        refused = refuses(dataset, model)
+        if refused:
+            raise ArgumentError(f'engine="gpu" {refused}; use engine="memory".')
+        self._card, self.n = card, dataset.n
+        beside = 4 * self.n * 3  # labels, shares and weights
+        rows = 16 * quads * self.n
+        # Sums of the runs of eight chains, and float64 rows of one step: four matrices, and those that products copy.
+        work = 8 * (4 * quads + 1) * 8 * -(-self.n // _RUN) + 8 * 8 * step * (width + 2)
+        room = card.room() - beside - work
+        there = rows_of(dataset).on_card()
+        self._rows: Any = None
+        self._chunks: list[Any] = []
+        if there is not None:
+            self._rows = there.matrix
+        elif rows <= room:
+            self._rows = card.xp.empty((self.n, 4 * quads), np.float32)
+        else:
+            # Two chunks are on the card at a time.
+            length = room // 2 // (16 * quads) // step * step
+            if length < step:
+                raise ArgumentError(
+                    f"the card has no room for {step:,} rows of {width} columns at a time; free some of its memory."
+                )
+            self._chunks = [card.held((min(length, self.n - start), 4 * quads)) for start in range(0, self.n, length)]
+        self.labels = card.xp.empty(self.n, np.float32)
+        self.shares: Any = None
+        self._fill(dataset, model, width)
+
+    def _fill(self, dataset: Dataset, model: Gibbs, width: int) -> None:
+        """Copy the features of all blocks, cut off to float32 towards 0."""
+        place, there = 0, rows_of(dataset).on_card()
+        for codes in () if there is None else there.codes():
+            labels = label_values(model, dataset.schema, codes)
+            self.labels[place : place + len(labels)] = self._card.xp.asarray(labels.astype(np.float32))
+            place += len(labels)
+        for block in feature_blocks(dataset, model) if there is None else ():
+            count = block.rows.shape[0]
+            padded = np.zeros((count, (self._chunks or [self._rows])[0].shape[1]), np.float32)
+            padded[:, :width] = cut_off(block.rows)
+            self._write(place, padded)
+            with np.errstate(over="ignore"):
+                self.labels[place : place + count] = self._card.xp.asarray(block.labels.astype(np.float32))
+            if block.shares is not None:
+                if self.shares is None:
+                    self.shares = self._card.xp.empty(self.n, np.float32)
+                self.shares[place : place + count] = self._card.xp.asarray(cut_off(block.shares))
+            place += count
+
+    def _write(self, place: int, rows: NDArray[np.float32]) -> None:
+        if self._rows is not None:
+            self._rows[place : place + len(rows)] = self._card.xp.asarray(rows)
+            return
+        length, start = len(self._chunks[0]), 0
+        while start < len(rows):
+            chunk, inside = divmod(place + start, length)
+            count = min(len(rows) - start, len(self._chunks[chunk]) - inside)
+            self._chunks[chunk][inside : inside + count] = rows[start : start + count]
+            start += count
+
+    def pieces(self) -> Iterator[_Piece]:
+        """The rows of one pass, on the card."""
+        if self._rows is not None:
+            if self.n:
+                yield _Piece(0, self.n, self._rows)
+            return
+        first = 0
+        for rows in self._card.in_turn(self._chunks):
+            yield _Piece(first, len(rows), rows)
+            first += len(rows)
+
+
+def refuses(dataset: Dataset, model: Gibbs) -> str | None:
+    """Why the card does not serve these rows; None if it does."""
+    if dataset.kind == "sparse":
+        return "takes dense rows, and these are sparse"
+    most = rows_of(dataset).averaged
+    if most is not None and most > 1:
+        return "takes one row a person, and these have several"
+    if model.loss.record != LABELLED_ROW:
+        return f"takes rows with labels, and {model.loss.name} has none"
+    return None
+
+
+def cut_off(values: Array) -> NDArray[np.float32]:
+    """Float32 numbers next to these, towards 0: no row becomes longer."""
+    with np.errstate(over="ignore", under="ignore"):
+        near = values.astype(np.float32)
+        longer = np.abs(near.astype(np.float64)) > np.abs(values)
+        near[longer] = np.nextafter(near[longer], np.float32(0))
+    return near
+
+
+def _blocks(count: int, each: int) -> int:
+    return -(-count // each)
+
+
+def _folds(lines: int) -> int:
+    """Additions of folding so many lines to one."""
+    total = 0
+    while lines > 1:
+        total += min(lines, _FOLD)
+        lines = _blocks(lines, _FOLD)
+    return total
+
+
+def _from(array: Any, first: int) -> Any:
+    return None if array is None else array[first:]
