@@ -84,7 +84,7 @@ THINNED: dict[str, int] = {
     "tests/models/test_losses.py::test_chords_lie_above_with_the_declared_strong_convexity": 7,
     "tests/models/test_losses.py::test_no_constant_is_broken_and_the_attained_ones_are_tight": 7,
     "tests/models/test_losses.py::test_the_battery_rejects_a_constant_halved_or_doubled": 7,
-    "tests/models/test_networks.py::test_masses_on_smaller_grids_keep_their_stated_error": 7,
+    "tests/models/test_networks.py::test_masses_on_every_grid_keep_their_stated_error": 7,
     "tests/models/test_normal_families.py::test_expectations_are_met_by_simulated_releases": 7,
     "tests/models/test_normal_families.py::test_published_draws_follow_the_posterior": 7,
     "tests/models/test_rates_and_histograms.py::test_a_histogram_costs_at_least_every_pair_of_counts": 7,

@@ -257,6 +257,8 @@ def test_public_attributes_are_the_schema_and_n():
         "held",
         "kind",
         "n",
+        "on_card",
+        "room",
         "schema",
     }
     assert data.n == 2

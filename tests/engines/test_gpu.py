@@ -20,6 +20,8 @@ from scipy.sparse import csr_array
 import sfumato as sf
 from effort import sized
 from emulated_card import EmulatedCard, needs_compiler
+from sfumato.auditing.pairs import Neighbours
+from sfumato.auditing.replay import replay
 from sfumato.cuda import card as cards
 from sfumato.cuda.card import SOURCE, most_chains, shape_defines
 from sfumato.dataset.on_card import entered
@@ -219,6 +221,24 @@ def test_a_release_on_the_card_is_that_in_memory_but_for_float32(card):
     assert found["array on the card"] == pytest.approx(found["memory"], abs=1e-4)
     # What a card has no kernel for is summed by the processor, from the same rows.
     assert open_engine(data, replace(model, loss=sf.losses.GaussianMean(1.5)), ("gradients",)).n == 6_000
+
+
+@pytest.mark.planted
+def test_a_plan_is_replayed_on_pairs_of_data_sets_on_the_card(card):
+    """Every part of a shaped path is within its price for neighbours: opposite longest rows, and rows at random."""
+    rng = np.random.default_rng(1)
+    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Boolean())
+    model = sf.Gibbs(sf.losses.Logistic(1.25), sf.priors.Gaussian(0.05), 3, 0.5)
+    plan = sf.plan(model, 4_000, 1.0, 1e-6, goal="estimate", steps=3)
+    rows, labels = rng.normal(size=(4_000, 2)) / 2, rng.random(4_000) < 0.5
+    for changed in ([[1.0, 0.0], [-1.0, 0.0]], [[0.6, 0.8], [0.0, 0.0]], rng.normal(size=(2, 2))):
+        pair = [
+            sf.Dataset.from_arrays(np.vstack([[end], rows[1:]]), labels, schema=schema, engine="gpu") for end in changed
+        ]
+        replayed = replay(plan, Neighbours("one row", *pair), seed=3)
+        assert replayed.holds, str(replayed)
+        assert {part.name for part in replayed.parts} >= {"gradient", "moments"}
+        assert 0 < replayed.spent <= replayed.price
 
 
 class _OnCard(np.ndarray):

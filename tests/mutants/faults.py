@@ -41,7 +41,7 @@ ROOMS = {
         "shells/report*.py", "shells/html_page.py", "wording.py", "_shown.py", "pictures/*", "plots/[!_]*", "plots/_[pr]*.py",
     ],
     "command line": ["shells/*", "__main__.py"],
-    "sensitivity": ["models/*", "engines/*", "shapes/*"],
+    "sensitivity": ["models/*", "engines/*", "shapes/*", "cuda/*"],
     "theorems": ["theorems/*", "privacy/*"],
     "calibration": [
         "calibrate.py", "planning.py", "tune.py", "comparing.py", "rehearsing/*", "mechanisms/*", "simulating/*",

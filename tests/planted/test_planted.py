@@ -63,7 +63,8 @@ def misfits(faults: list[plant.Fault], root: Path) -> list[str]:
         try:
             source = (root / plant.PACKAGE / fault.file).read_text()
             changed = fault.planted(source)
-            if same_meaning(source, changed):
+            # The kernels of a card are no Python: there another text is another meaning.
+            if source == changed or (fault.file.endswith(".py") and same_meaning(source, changed)):
                 found.append(fault.name)
         except (OSError, ValueError, SyntaxError):
             found.append(fault.name)

@@ -14,8 +14,8 @@ from sfumato.engines.parts import Features, Part, part_additions
 from sfumato.models.gibbs import Gibbs
 from sfumato.schema.structure import BLOCK_ROWS
 
-# Entries of features that are decoded at a time from rows that are not in memory: at most 4 MB.
-_ENTRIES = 1 << 19
+# Entries of features that are decoded at a time from rows that are not in memory: at most 8 MB.
+_ENTRIES = 1 << 20
 
 
 class Passes:

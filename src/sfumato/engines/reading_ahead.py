@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 # Items that are made and wait to be used.
-_AHEAD = 2
+_AHEAD = 1
 
 
 def ahead(items: Iterator[Item]) -> Iterator[Item]:

@@ -89,9 +89,7 @@ class Design:
                 column.write_features(block[name], matrix[:, place : place + width])
                 place += width
         for term in self.terms or ():
-            coded = term.coded(self.schema, block)
-            matrix[:, place : place + coded.shape[1]] = coded
-            place += coded.shape[1]
+            place += term.write(self.schema, block, matrix[:, place:])
         # A table's norm is that of the encoded row, so it can only be bounded here.
         if self.schema.data_norm is not None:
             bound_rows(matrix, self.schema.data_norm, self.schema.rows)

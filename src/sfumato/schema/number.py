@@ -106,5 +106,7 @@ class Number:
 
     def write_features(self, values: Array, out: Array) -> None:
         """Write the feature of encoded values to `out` (rows, 1)."""
-        scaled = (values - self.lower) / (self.upper - self.lower) - 0.5
-        out[:, 0] = scaled.clip(-0.5, 0.5)  # rounding may pass the end by one part in 2^53
+        scaled = values - self.lower
+        scaled /= self.upper - self.lower
+        scaled -= 0.5
+        scaled.clip(-0.5, 0.5, out=out[:, 0])  # rounding may pass the end by one part in 2^53

@@ -62,6 +62,17 @@ class Term:
         # A product of floats is rounded twice at most: (1 + 2^-53)^4 is below 1 + 2^-50.
         return square if len(self.factors) == 1 else square * (1 + Fraction(1, 2**50))
 
+    def write(self, schema: Schema, block: Any, out: Array) -> int:
+        """Write the coded values to the first columns of `out`, which holds zeros; how many they are."""
+        (name, power), *others = self.factors
+        column = schema.columns[name]
+        if not others and power == 1 and column.levels is None:
+            column.write_features(block[name], out[:, :1])  # as most columns are: without a copy
+            return 1
+        values = self.coded(schema, block)
+        out[:, : values.shape[1]] = values
+        return int(values.shape[1])
+
     def coded(self, schema: Schema, block: Any) -> Array:
         """The coded values (rows, width): those of the factors multiplied, times 2 for each factor after the first.
 
