@@ -44,7 +44,7 @@ def main() -> None:
         write_visits(Path(name))
         data = sf.Dataset.from_dask(f"{name}/visits-*.parquet", schema=schema, client=client)
         print(data)
-        print(f"{plan.cost} over rows on {len(client.scheduler_info()['workers'])} workers", end="\n\n")
+        print(f"{plan.cost}, on {len(client.scheduler_info()['workers'])} workers", end="\n\n")
         print(sf.publish(plan, data).summary())
 
 

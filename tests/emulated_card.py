@@ -57,6 +57,9 @@ class EmulatedCard:
     def room(self) -> int:
         return self.limit
 
+    def wait(self) -> None:
+        """Everything is done at once."""
+
     def held(self, shape: tuple[int, ...]) -> np.ndarray:
         return np.full(shape, np.nan, np.float32)
 

@@ -137,9 +137,11 @@ def _row(name: str, model: Any, mechanism: str, trust: str) -> Row:
         return Row(name, mechanism, goal, trust, refusal=procedure)
     kinds = ("dense", "sparse") if model.summed == LOSSES or MODELS[name][1].dimension else ("table",)
     engines = tuple(
-        offer.name
-        for offer in ENGINES
-        if set(procedure.NEEDS) <= offer.answers and any(offer.serves(kind, model) for kind in kinds)
+        dict.fromkeys(
+            offer.name
+            for offer in ENGINES
+            if set(procedure.NEEDS) <= offer.answers and any(offer.serves(kind, model) for kind in kinds)
+        )
     )
     # Noise on totals covers a whole record, whatever the model protects.
     neighbours = "replace-one" if procedure.NAME == "noisy-totals" else getattr(model, "adjacency", "replace-one")

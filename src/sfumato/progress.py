@@ -31,10 +31,24 @@ def shown(name: str = "") -> Iterator[Report]:
         return
     text = TextColumn(f"{start}step {{task.completed:.0f}} of {{task.total:.0f}}{{task.fields[left]}}")
     with Progress(BarColumn(), text, console=Console(stderr=True)) as bar:
-        task, begun = bar.add_task("", total=1, left=""), time.monotonic()
-        yield lambda done, steps: bar.update(
-            task, completed=done, total=steps, left=remaining(done, steps, time.monotonic() - begun)
-        )
+        task, pace = bar.add_task("", total=1, left=""), Pace()
+        yield lambda done, steps: bar.update(task, completed=done, total=steps, left=pace.left(done, steps))
+
+
+class Pace:
+    """The time of the steps since the first one that was reported: what came before it, such as compiling, is not repeated."""
+
+    def __init__(self) -> None:
+        self._first: tuple[int, float] | None = None
+
+    def left(self, done: int, steps: int) -> str:
+        """Words for the rest of the steps; none before two reports."""
+        now = time.monotonic()
+        if self._first is None or done <= self._first[0]:
+            self._first = (done, now) if done else None
+            return ""
+        first, begun = self._first
+        return remaining(done - first, steps - first, now - begun)
 
 
 def remaining(done: int, steps: int, seconds: float) -> str:

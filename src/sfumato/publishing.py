@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from sfumato.dataset import Dataset
-from sfumato.engines.opening import open_engine
+from sfumato.engines.opening import check_engine, open_engine
 from sfumato.errors import ArgumentError, PublishError
 from sfumato.ledger import Ledger
 from sfumato.mechanisms import task_of
@@ -72,6 +72,7 @@ def publish(
             return _stored(stored, ledger, account, request, digest, schema.digest)
     elif request_id is not None or name is not None:
         raise ArgumentError("name and request_id belong to a ledger; give ledger=sf.Ledger.open(...) too.")
+    check_engine(data, plan.model, procedure.NEEDS)
     receipt = None
     if ledger is not None:
         # An id that was charged before gets its first receipt here and pays nothing more.

@@ -254,6 +254,7 @@ def test_public_attributes_are_the_schema_and_n():
     assert {name for name in Rows.__dict__ if not name.startswith("_")} == {
         "averaged",
         "blocks",
+        "check",
         "held",
         "kind",
         "n",

@@ -92,11 +92,16 @@ def test_rows_that_fit_are_held_and_others_are_streamed(path):
 
 
 def test_what_cannot_be_read_again_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("x,k,y\n0.5,a,1\n")
     for source in (table(), {"x": [0.5], "k": ["a"], "y": [True]}, str(tmp_path / "t.csv")):
         with pytest.raises(ArgumentError, match=r"\.parquet, \.arrow or \.feather"):
             sf.Dataset.from_table(source, schema=SCHEMA, engine="streamed")
     with pytest.raises(ArgumentError, match="engine must be one of"):
         sf.Dataset.from_table(table(), schema=SCHEMA, engine="cloud")
+    with pytest.raises(ArgumentError, match=r"there is no file .*Several files are read by a Dask cluster"):
+        sf.Dataset.from_table(str(tmp_path / "t-*.parquet"), schema=SCHEMA, engine="streamed")
+    with pytest.raises(ArgumentError, match="an array is in memory already"):
+        sf.Dataset.from_arrays([[0.5]], schema=sf.Schema.vector(1, data_norm=1.0), engine="streamed")
 
 
 @pytest.mark.planted
@@ -107,6 +112,12 @@ def test_a_file_that_was_changed_is_refused(tmp_path):
     pq.write_table(table(seed=1), file)
     with pytest.raises(PublishError, match="the file was changed"):
         list(rows_of(data).blocks())
+    # A release sees it before anything is charged.
+    ledger = sf.Ledger.open(tmp_path / "budget.db")
+    ledger.register("survey", epsilon=3.0, delta=1e-5)
+    with pytest.raises(PublishError, match="the file was changed"):
+        sf.publish(sf.plan(sf.regression("logistic", SCHEMA, ["x"]), 1_000, 1.0, 1e-6, goal="estimate"), data, ledger)
+    assert ledger.spent("survey").charges == 0
 
 
 def test_blocks_are_cut_at_the_same_places_whatever_the_chunks(monkeypatch):

@@ -69,7 +69,13 @@ def off(gradient, wanted) -> float:
 
 def test_every_engine_of_the_table_is_in_the_battery():
     assert set(ROWS) | CARD == {offer.name for offer in ENGINES}
-    assert {need for offer in ENGINES for need in offer.answers} == {"totals", "gradients", "values", "shapes"}
+    assert {need for offer in ENGINES for need in offer.answers} == {
+        "totals",
+        "gradients",
+        "values",
+        "shapes",
+        "exact scores",
+    }
 
 
 @pytest.mark.parametrize("chains", [1, 5])

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -30,7 +31,9 @@ from sfumato.engines.design import kernel_arguments
 from sfumato.engines.gpu import GpuEngine, cut_off
 from sfumato.engines.kernels import slope
 from sfumato.engines.opening import open_engine
+from sfumato.engines.protocol import gradient_error
 from sfumato.errors import ArgumentError
+from sfumato.mechanisms import task_of
 
 pytestmark = needs_compiler
 CASES = card_cases.cases()
@@ -60,7 +63,7 @@ def test_sums_are_those_of_numpy_within_what_is_charged(name):
 def test_rows_that_pass_through_the_card_in_chunks_have_the_same_sums(monkeypatch):
     monkeypatch.setattr(gpu, "_BYTES", 1)  # steps of one part
     found = []
-    for limit in (1 << 40, 1_620_000):
+    for limit in (1 << 40, 1_710_000):
         data, model, theta = data_of(Case(12_000, 3, weighted=True))
         card = EmulatedCard(limit)
         engine = GpuEngine(data, model, card)
@@ -92,7 +95,7 @@ def test_slopes_and_curvatures_are_those_of_the_compiled_kernels_and_of_the_loss
     card, steep = EmulatedCard(), np.empty(len(u))
     rows = np.zeros((len(u), 4), np.float32)
     rows[:, 0] = u
-    theta, numbers = np.array([1.0, 0, 0, 0], np.float32), (np.float64(first), np.float64(second))
+    theta, numbers = np.array([1.0, 0, 0, 0]), (np.float64(first), np.float64(second))
     card.kernel("slopes", D4=1, LOSS=code)(
         -(-len(u) // 8), rows, y.astype(np.float32), None, n, theta, np.float64(0), *numbers, steep
     )
@@ -260,9 +263,74 @@ def test_what_a_card_does_not_serve_is_refused(card, tmp_path):
         {"x": sf.Number(0, 1), "y": sf.Boolean()}, target="y", persons=sf.Persons("who", most=3, count=2)
     )
     table = {"who": [1, 1, 2], "x": [0.1, 0.2, 0.3], "y": [True, False, True]}
-    data = sf.Dataset.from_table(table, schema=persons, engine="gpu")
-    with pytest.raises(ArgumentError, match="one row a person"):
-        open_engine(data, sf.regression("logistic", persons, ["x"]), ("gradients",))
+    with pytest.raises(ArgumentError, match="without persons"):
+        sf.Dataset.from_table(table, schema=persons, engine="gpu")
+
+
+@pytest.mark.planted
+def test_a_card_without_room_is_refused_before_anything_is_charged(card, tmp_path):
+    data, model, _ = data_of(Case(3_000, 4))
+    data = sf.Dataset.from_arrays(np.zeros((3_000, 4)), [True] * 3_000, schema=data.schema, engine="gpu")
+    ledger = sf.Ledger.open(tmp_path / "budget.db")
+    ledger.register("data", epsilon=3.0, delta=1e-5)
+    card.limit = 1_000
+    plan = sf.plan(model, 3_000, 1.0, 1e-6, goal="estimate", steps=2)
+    with pytest.raises(ArgumentError, match="no room"):
+        sf.publish(plan, data, ledger=ledger)
+    assert ledger.spent("data").charges == 0
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("goal", ["draws", "estimate"])
+def test_scores_are_float64_where_the_price_counts_the_roundings_of_all_records(goal, card):
+    """A chain that contracts is charged u (d + 4) r |theta| for every score, u that of float64; and so is one dimension."""
+    rng = np.random.default_rng(0)
+    n, d = 3_000, 1 if goal == "estimate" else 6
+    X = np.ones((n, d)) / math.sqrt(d) + 1e-3 * rng.normal(size=(n, d))
+    schema = sf.Schema.vector(d, data_norm=1.1, target=sf.Boolean())
+    model = sf.Gibbs(sf.losses.Logistic(1.1), sf.priors.Gaussian(5.0), d)
+    data = sf.Dataset.from_arrays(X, np.arange(n) % 3 == 0, schema=schema, engine="gpu")
+    plan = sf.plan(model, n, 1.0, 1e-6, goal=goal, mechanism="langevin" if goal == "draws" else "langevin-path")
+    needs = task_of(plan)[0].NEEDS
+    engine = open_engine(data, model, needs)
+    assert isinstance(engine, GpuEngine)
+    assert ("exact scores" in needs) == (goal == "draws")
+    theta = rng.normal(size=(2, d)) * 3
+    z = engine._held._rows[:, :d].astype(np.float64)
+    labels = engine._held.labels.astype(np.float64)
+    for point, found in zip(theta, engine.gradient(theta), strict=True):
+        expected = model.loss.derivative(z @ point, labels) @ z
+        scores = n * 0.25 * 1.1 * 1.2e-16 * ((d + 4) * 1.1 * float(np.linalg.norm(point)) + 8 / 1.1)
+        assert np.linalg.norm(found - expected) <= 2 * (gradient_error(n, 1.1) + scores)
+
+
+@pytest.mark.planted
+def test_no_label_makes_a_sum_infinite_or_says_a_word(card):
+    """Labels beyond float32 and scores that overflow: their difference is a number, and nothing is raised or warned."""
+    schema = sf.Schema.vector(2, data_norm=1e30, target=sf.Number(0, 1e39))
+    model = sf.Gibbs(sf.losses.Huber(1e30, 1.0), sf.priors.Gaussian(1.0), 2)
+    X = np.array([[1e30, 0.0], [0.0, 1.0], [1e-42, 0.0]], np.float32)
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        for given in (X, X.view(_OnCard)):
+            data = sf.Dataset.from_arrays(given, [1e39, 1e-42, 3.0], schema=schema, engine="gpu")
+            engine = open_engine(data, model, ("gradients", "shapes"))
+            weighed = engine.weighed(np.eye(2), 1.0)
+            for far in (0.0, 1e9, 1e300, math.inf, math.nan):
+                theta = np.array([[far, 1.0]])
+                assert np.isfinite(engine.gradient(theta)).all()
+                assert np.isfinite(weighed.gradient(theta)).all()
+                assert all(np.isfinite(each).all() for each in weighed.second_sums(theta[0], True))
+
+
+def test_running_sums_are_those_of_folds():
+    """The same bits as 64 lines after each other, and 64 of these sums."""
+    lines = np.random.default_rng(0).normal(size=(64 * 64 + 130, 3)) * 10.0 ** np.arange(-8, 1, 4)
+    data, model, _ = data_of(Case(1, 3))
+    engine, running = GpuEngine(data, model, EmulatedCard()), gpu._Running()
+    for line in lines:
+        running.add(line[None])
+    assert running.sum().tobytes() == engine._fold(lines).tobytes()
 
 
 def test_without_cupy_the_error_says_what_to_install(monkeypatch):
@@ -275,7 +343,11 @@ def test_without_cupy_the_error_says_what_to_install(monkeypatch):
 
 def test_products_that_round_more_than_float64_are_refused():
     class Rounded:
-        xp = type("xp", (), {"asarray": np.asarray, "matmul": lambda a, b: a.astype(np.float32) @ b.astype(np.float32)})
+        xp = type(
+            "xp",
+            (),
+            {"asarray": staticmethod(np.asarray), "matmul": lambda a, b: a.astype(np.float32) @ b.astype(np.float32)},
+        )
 
     with pytest.raises(ArgumentError, match="not those of float64"):
         cards._check_products(Rounded())

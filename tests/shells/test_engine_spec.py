@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
+from sfumato import progress
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.progress import remaining
 from sfumato.shells.cli import app
@@ -55,7 +56,7 @@ def test_a_spec_says_where_rows_are(folder, engine, where):
 @pytest.mark.parametrize(
     ("engine", "said"),
     [
-        ("", "engine     memory: the rows are read once"),
+        ("", "engine     memory: the file is read once, and passes go over the rows in memory"),
         ('[engine]\nrows = "streamed"', "engine     streamed: t.parquet is read on every pass"),
         ('[engine]\ndask = "tls://host:8786"', "engine     dask: the workers of tls://host:8786 read and sum the rows"),
     ],
@@ -74,6 +75,9 @@ def test_a_plan_says_where_rows_will_be(folder, engine, said):
         ("[engine]\nrows = 3", "rows in .engine. must be a text"),
         ('[engine]\nplace = "x"', "place"),
         ('[engine]\ndask = "tcp://10.0.0.1:8786"', "TLS"),
+        ('[engine]\ndask = "127.0.0.1:8786"', "begins with tls://"),
+        ('[engine]\ndask = "tls://127.0.0.1:8786"', "needs ca, cert and key"),
+        ('[engine]\ndask = "tls://127.0.0.1:8786"\nca = "no.pem"', "there is no file"),
         ('[engine]\ndask = "tls://10.0.0.1:8786"\nrows = "streamed"', "takes dask, or rows and memory"),
         ('[engine]\ncert = "c.pem"', "belong to dask"),
     ],
@@ -89,3 +93,11 @@ def test_what_is_left_of_a_run_is_said_from_its_pace():
     assert remaining(1, 101, 0.5) == ", about 50 s left"
     assert remaining(50, 100, 600.0) == ", about 10 min left"
     assert remaining(99, 100, 50.0) == ""
+
+
+def test_the_pace_of_a_run_is_that_of_its_steps(monkeypatch):
+    """What came before the first step, such as compiling or a pass for the moments, is not counted again for every step."""
+    now = iter([100.0, 100.5, 101.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
+    pace = progress.Pace()
+    assert [pace.left(done, 101) for done in (1, 2, 3)] == ["", ", about 50 s left", ", about 49 s left"]

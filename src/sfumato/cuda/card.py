@@ -43,6 +43,9 @@ class Card(Protocol):
     def in_turn(self, chunks: Sequence[NDArray[np.float32]]) -> Iterator[Any]:
         """Arrays of the machine on the card, one after the other; the next one is copied while one is used."""
 
+    def wait(self) -> None:
+        """Return when all that was begun on the card is done."""
+
 
 @functools.cache
 def open_card() -> Card:
@@ -51,8 +54,8 @@ def open_card() -> Card:
         import cupy
     except ImportError:
         raise ArgumentError(
-            'engine="gpu" needs CuPy: install sfumato[gpu] (for CUDA 13), or cupy-cuda12x (for CUDA 12). Without a card use '
-            'engine="memory" or "streamed": the sums are the same.'
+            "engine=\"gpu\" needs a CUDA card and CuPy, which is absent: pip install 'sfumato[gpu]' (CUDA 13) or cupy-cuda12x "
+            "(CUDA 12). Without a card leave the engine out: price and promise are the same."
         ) from None
     try:
         found = int(cupy.cuda.runtime.getDeviceCount())
@@ -118,20 +121,32 @@ class CudaCard:
         for event in used:
             event.record(current)
         following = copied(0) if chunks else None
-        for place in range(len(chunks)):
-            view, done = following  # type: ignore[misc]
-            following = copied(place + 1) if place + 1 < len(chunks) else None
-            current.wait_event(done)
-            yield view
-            used[place % 2].record(current)
-        current.synchronize()
+        try:
+            for place in range(len(chunks)):
+                view, done = following  # type: ignore[misc]
+                following = copied(place + 1) if place + 1 < len(chunks) else None
+                current.wait_event(done)
+                yield view
+                used[place % 2].record(current)
+        finally:
+            # Also after an error: buffers are given back when nothing is copied to them any more.
+            copying.synchronize()
+            current.synchronize()
+
+    def wait(self) -> None:
+        """Return when all streams are done."""
+        self.xp.cuda.Device().synchronize()
 
 
 def _check_products(card: Card) -> None:
-    """Refuse a library of matrix products that rounds more than float64 does, as some can be told to."""
-    exact = card.xp.asarray([[1.0 + 2.0**-52, 1.0]])
-    found = float(card.xp.matmul(exact, card.xp.asarray([[1.0], [-1.0]]))[0, 0])
-    if found != 2.0**-52:
+    """Refuse a library of matrix products that keeps fewer digits than float64, as some can be told to: differences of numbers
+    that differ in the last digit, in a product of the size of those of a regression.
+    """
+    left, right = np.zeros((4096, 64)), np.zeros((64, 64))
+    left[:, 0], left[:, 1] = 1.0 + np.arange(4096) * 2.0**-52, 1.0
+    right[0], right[1] = 1.0, -1.0
+    found = card.xp.matmul(card.xp.asarray(left), card.xp.asarray(right))
+    if not bool((found == card.xp.asarray(left[:, :1] - 1.0)).all()):
         raise ArgumentError(
             "the card's matrix products are not those of float64 (an environment variable of cuBLAS may ask for emulated ones): "
             "prices do not cover their roundings."

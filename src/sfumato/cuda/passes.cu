@@ -19,7 +19,9 @@ typedef long long whole;
 #define LOSS 0
 #endif
 
+// A value between bounds; one that is no number becomes the bound or number nearest to 0.
 __device__ inline double within(double value, double lower, double upper) {
+    if (isnan(value)) return lower > 0.0 ? lower : (upper < 0.0 ? upper : 0.0);
     return value < lower ? lower : (value > upper ? upper : value);
 }
 
@@ -218,17 +220,18 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) gradient(
 }
 #endif
 
-// Rows of any width, in two reads. First v phi'(u, y) of every row at one parameter: a warp a row.
+// Rows of any width, in two reads, with scores in float64. First v phi'(u, y) of every row at one parameter: a warp a row.
 extern "C" __global__ void slopes(
     const float4* __restrict__ rows, const float* __restrict__ labels, const float* __restrict__ weights, whole n,
-    const float4* __restrict__ theta, double bias, double first, double second, double* __restrict__ steep) {
+    const double* __restrict__ theta, double bias, double first, double second, double* __restrict__ steep) {
     const int lane = threadIdx.x & 31;
     const whole i = (whole)blockIdx.x * WARPS + (threadIdx.x >> 5);
     if (i >= n) return;
     double part = 0.0;
     for (int q = lane; q < D4; q += 32) {
-        const float4 x = rows[i * D4 + q], t = theta[q];
-        part += (double)(x.x * t.x + x.y * t.y) + (double)(x.z * t.z + x.w * t.w);
+        const float4 x = rows[i * D4 + q];
+        const double* const t = theta + 4 * q;
+        part += x.x * t[0] + x.y * t[1] + x.z * t[2] + x.w * t[3];
     }
     const double score = sum_of_lanes(part, 32) + bias;
     const double v = weights ? (double)weights[i] : 1.0;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, NoReturn, Protocol, final
+from typing import Any, NoReturn, Protocol, final, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,14 @@ class Blocks(Protocol):
         """
 
 
+@runtime_checkable
+class Changeable(Protocol):
+    """Blocks whose source may be changed by others."""
+
+    def check(self) -> None:
+        """Refuse a source that was changed."""
+
+
 class HeldBlocks:
     """Blocks that lie in memory."""
 
@@ -144,6 +152,11 @@ class Rows(Stays):
         needs no masks of missing cells says so, and rows that are read anew are read faster.
         """
         return self._blocks.read(columns, records, masks)
+
+    def check(self) -> None:
+        """Refuse rows whose file was changed; no row is read."""
+        if isinstance(self._blocks, Changeable):
+            self._blocks.check()
 
     def on_card(self) -> Any:
         """The rows that are on a graphics card (`dataset.on_card.CardBlocks`); None for any others."""

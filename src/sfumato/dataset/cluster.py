@@ -261,7 +261,9 @@ class Cluster:
                 checked_addresses(workers)
                 return workers
             if time.monotonic() > until:
-                raise PublishError(f"the cluster has had no worker for {_WAIT:.0f} seconds; nothing was released.")
+                raise PublishError(
+                    f"the cluster has had no worker for {_WAIT:.0f} seconds; start one (dask worker ADDRESS). Nothing was released."
+                )
             time.sleep(0.1)
 
 
@@ -273,7 +275,11 @@ async def _settled(futures: list[Any]) -> None:
 def checked_addresses(addresses: list[str]) -> None:
     """Refuse a way to a worker that others could listen to: TLS, or this machine alone."""
     for address in addresses:
-        scheme, _, rest = address.partition("://")
+        scheme, found, rest = address.partition("://")
+        if not found:
+            raise ArgumentError(
+                f"the address of a scheduler begins with tls:// or, on this machine, tcp://; got {address!r}."
+            )
         host = rest.rsplit(":", 1)[0].strip("[]")
         local = scheme == "inproc" or host in ("127.0.0.1", "localhost", "::1")
         if scheme != "tls" and not local:

@@ -149,6 +149,10 @@ def _schema(schema: object) -> Schema:
 def _from_arrays(
     X: object, y: object, schema: Schema, groups: object, sample_weight: object, roster: object, engine: str
 ) -> Dataset:
+    if engine == STREAMED:
+        raise ArgumentError(
+            "an array is in memory already; streamed rows come from a file: Dataset.from_table(path, ...)."
+        )
     _validate.one_of("engine", engine, (MEMORY, GPU))
     if engine == GPU or is_on_card(X):
         return _on_gpu(X, y, schema, groups, sample_weight, roster)
@@ -181,6 +185,8 @@ def _summed_on_card(dataset: Dataset) -> Dataset:
     """The same rows, whose regressions are summed on a card."""
     if dataset.kind == "sparse":
         raise ArgumentError('engine="gpu" takes dense rows, and these are sparse; use engine="memory".')
+    if dataset.schema.persons is not None:
+        raise ArgumentError('engine="gpu" takes tables without persons; use engine="memory" or "streamed".')
     rows = rows_of(dataset)
     return _holding(dataset.schema, rows._blocks, False, dataset.n, GPU)
 
@@ -190,7 +196,8 @@ def _from_table(source: object, schema: Schema, roster: object, memory: int | No
     if engine == GPU:
         _card()
         # Rows that can be read from their file need not lie in the machine's memory: they are brought to the card once.
-        again = _schema(schema).persons is None and readable_again(source) is not None
+        table = _schema(schema).persons is None and schema.dimension is None
+        again = table and readable_again(source) is not None
         return _summed_on_card(_from_table(source, schema, roster, memory, STREAMED if again else AUTO))
     identity, listed = _people(schema, roster)
     allowed = int(_SHARE * _free_memory()) if memory is None else _validate.whole("memory", memory)
@@ -207,7 +214,7 @@ def _from_dask(source: object, schema: Schema, client: object, roster: object) -
     try:
         import distributed  # noqa: F401
     except ImportError:
-        raise ArgumentError("a cluster needs Dask: install sfumato[dask].") from None
+        raise ArgumentError("a cluster needs Dask: pip install 'sfumato[dask]'.") from None
     from sfumato.dataset.on_dask import opened
 
     blocks, n = opened(source, _schema(schema), client, roster)
@@ -230,6 +237,9 @@ def engine_of(source: object, schema: Schema, engine: str = AUTO, memory: int | 
 def _streams(source: object, schema: Schema, engine: str, allowed: int) -> bool:
     """Whether rows are read anew on every pass; a source that cannot be is refused where that was asked for."""
     path = None if _schema(schema).dimension is not None else readable_again(source)
+    if engine == STREAMED and path is None and isinstance(source, str | os.PathLike) and not Path(source).is_file():
+        several = " Several files are read by a Dask cluster, or joined first." if "*" in str(source) else ""
+        raise ArgumentError(f"there is no file {str(source)!r}.{several}")
     if engine == STREAMED and path is None:
         raise ArgumentError(
             'engine="streamed" reads a .parquet, .arrow or .feather file on every pass; save the table as one of them, or use '

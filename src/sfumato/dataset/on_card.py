@@ -44,7 +44,7 @@ class CardBlocks:
             raise ArgumentError("y is the target of the schema; give both or neither.")
         if schema.target is not None:
             # Labels are read by the rules of their column, as those of any other source.
-            given = y.get() if hasattr(y, "get") else y
+            given = card.xp.asnumpy(y) if is_on_card(y) else y
             column = schema.columns[schema.target]
             count, read = open_labels(schema.target, column, given, False)
             same_length({"X": self.n, "y": count}, False)
@@ -86,4 +86,5 @@ def entered(X: Any, schema: Schema, card: Card) -> Any:
     normalise = np.int32(schema.rows == "normalise")
     longest = np.float64(schema.data_norm or 0.0)
     launch(-(-len(X) // (THREADS // 32)) or 1, given, np.int64(len(X)), np.int32(width), longest, normalise, rows)
+    card.wait()  # the caller may change the array from now on
     return rows

@@ -209,8 +209,14 @@ def connected(client: Any) -> Any:
     kind: Any = Client
     if isinstance(client, str):
         checked_addresses([client])
-        client = kind(client, set_as_default=False)
-    given: Any = get_client() if client is None else client
+        try:
+            client = kind(client, set_as_default=False, timeout="20s")
+        except OSError:
+            raise ArgumentError(f"no scheduler answers at {client}. Is it started?") from None
+    try:
+        given: Any = get_client() if client is None else client
+    except ValueError:
+        raise ArgumentError("from_dask needs a cluster: client=Client(...), or the address of a scheduler.") from None
     address = str(given.scheduler.address)
     checked_addresses([address])
     # Results then come from the workers themselves and not through the scheduler.

@@ -61,13 +61,13 @@ class FileBlocks:
         self, columns: Collection[str] | None = None, records: int | None = None, masks: bool = True
     ) -> Iterator[Block]:
         """One pass over the rows."""
-        self._check()
+        self.check()
         rows = 0
         chunks = open_again(self._path, self._narrowed(columns), records, masks)
         for block in assembled(chunks, records or BLOCK_ROWS):
             rows += block.rows
             yield block
-        self._check()
+        self.check()
         if rows != self.n:
             raise PublishError("the file gave another number of rows than it states; nothing was released.")
 
@@ -77,7 +77,8 @@ class FileBlocks:
         target = self._schema.target
         return self._schema.only(columns, target if target in columns else None)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Refuse a file that was changed."""
         if _state(self._path) != self._state:
             raise PublishError(
                 "the file was changed after the data set was made: every pass must read the same rows. Make the data set anew."

@@ -25,9 +25,9 @@ from sfumato.dataset import Dataset, rows_of
 from sfumato.engines.design import coordinates, feature_blocks, kernel_arguments
 from sfumato.engines.protocol import LabelScale
 from sfumato.engines.shapes import checked_bend, checked_map, smooth_loss, symmetric
-from sfumato.errors import ArgumentError
+from sfumato.errors import ArgumentError, PublishError
 from sfumato.models.gibbs import Gibbs
-from sfumato.models.losses.protocol import LABELLED_ROW, Loss
+from sfumato.models.losses.protocol import Loss
 from sfumato.models.regression import label_values
 
 Array = NDArray[np.float64]
@@ -50,6 +50,9 @@ class _Piece:
 class GpuEngine:
     """Sums over dense rows on a card, for the losses that have a compiled slope."""
 
+    # Whether scores are float64, in two reads a step.
+    exact = False
+
     def __init__(self, dataset: Dataset, model: Gibbs, card: Card | None = None) -> None:
         """Bring the rows to the card or, where they do not fit, into memory from which it reads fast."""
         self._model = model
@@ -59,15 +62,20 @@ class GpuEngine:
         self._intercept = float(model.intercept)
         self._width = self.dimension - bool(self._intercept)
         self._quads = max(1, -(-self._width // 4))
-        self._held = _Held(dataset, model, self._card, self._width, self._quads, self._step())
+        # In one dimension two gradients of the logistic loss differ by less than twice the slope, which follows from their scores.
+        self._one_read = bool(most_chains(self._quads)) and not self.exact and self.dimension > 1
+        self._held = _Held(dataset, model, self._card, _Room.of(dataset, model, self._card))
         # Rows of a run by one lane, those of its warp, and folds; or rows of a part, parts of a step, and folds.
         runs, parts = -(-self.n // _RUN), -(-self.n // _PART)
+        self._step = step_rows(self.dimension)
         in_runs = min(self.n, _RUN) + 5 + _folds(runs)
-        self.additions = float(max(in_runs, min(self.n, _PART) + _folds(parts)))
+        in_parts = min(self.n, _PART) + min(parts, self._step // _PART) + _folds(_blocks(self.n, self._step))
+        self.additions = float(max(in_runs, in_parts))
 
-    def _step(self) -> int:
-        """Rows whose matrix products are computed at a time: whole parts, as many as follow from the width."""
-        return _PART * max(1, min(_FOLD, _BYTES // (8 * _PART * (self.dimension + 1))))
+    @classmethod
+    def check(cls, dataset: Dataset, model: Gibbs) -> None:
+        """Refuse a table for which the card has no room, from public numbers."""
+        _Room.of(dataset, model, open_card())
 
     def gradient(self, theta: Array) -> Array:
         """Sum over the records of the loss's gradient at each of (chains, d) parameters."""
@@ -76,7 +84,7 @@ class GpuEngine:
     def weighted_gradient(self, theta: Array, loss: Loss, weights: Any) -> Array:
         """The same of another loss with compiled slopes, and with a weight a row on the card."""
         points, sums = np.ascontiguousarray(theta, dtype=np.float64), []
-        together = max(1, most_chains(self._quads))
+        together = most_chains(self._quads) if self._one_read else 1
         first = 0
         while first < len(points):
             count = min(together, 1 << ((len(points) - first).bit_length() - 1))
@@ -88,23 +96,25 @@ class GpuEngine:
         """The sums of as many chains as one read serves."""
         xp, chains, d = self._card.xp, len(points), self._width
         code, first, second = kernel_arguments(loss)  # type: ignore[misc]
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             theta = np.zeros((chains, 4 * self._quads), dtype=np.float32)
             theta[:, :d] = points[:, :d]
         bias = points[:, d] * self._intercept if self._intercept else np.zeros(chains)
         runs, line = -(-self.n // _RUN), 4 * self._quads + 1
         out, placed = xp.empty((runs, chains * line)), xp.asarray(theta)
+        exact = np.zeros(4 * self._quads)
+        exact[:d] = points[0, :d]
         numbers = (np.float64(first), np.float64(second))
         for piece in self._held.pieces():
             given = (piece.rows, self._held.labels[piece.first :], _from(weights, piece.first), np.int64(piece.count))
             target = out[piece.first // _RUN :]
-            if most_chains(self._quads):
+            if self._one_read:
                 launch = self._card.kernel("gradient", LOSS=code, **shape_defines(self._quads, chains))
                 launch(_blocks(piece.count, _RUN * _WARPS), *given, placed, xp.asarray(bias), *numbers, target)
                 continue
             steep = xp.empty(piece.count)
             launch = self._card.kernel("slopes", LOSS=code, D4=self._quads)
-            launch(_blocks(piece.count, _WARPS), *given, placed, np.float64(bias[0]), *numbers, steep)
+            launch(_blocks(piece.count, _WARPS), *given, xp.asarray(exact), np.float64(bias[0]), *numbers, steep)
             launch = self._card.kernel("columns", D4=self._quads)
             blocks = _blocks(piece.count, _RUN) * _blocks(self._quads + 1, THREADS)
             launch(blocks, piece.rows, steep, np.int64(piece.count), target)
@@ -120,8 +130,10 @@ class GpuEngine:
         if not math.isfinite(_validate.positive("radius", radius) * radius):
             raise ArgumentError(f"radius must have a finite square; got {radius!r}. Declare smaller bounds.")
         size = self.dimension + (label is not None)
-        sums = [self._gram(self._widened(step, size, radius, label)) for step in self._steps()]
-        return symmetric(self._folded(self._stacked(sums, size * size)).reshape(size, size))
+        total = _Running()
+        for step in self._steps():
+            total.add(self._gram(self._widened(step, size, radius, label)))
+        return symmetric(_here(total.sum(), (size, size)))
 
     def weighed(self, matrix: Array, bend: float, loss: Loss | None = None) -> WeighedOnCard:
         """The same records with weights v = min(1, 1/|Bz|, bend/|Bz|^2), B the public `matrix`."""
@@ -129,7 +141,7 @@ class GpuEngine:
 
     def _steps(self) -> Iterator[_Piece]:
         """The rows of one pass in steps of a public size."""
-        step = self._step()
+        step = self._step
         for piece in self._held.pieces():
             for start in range(0, piece.count, step):
                 count = min(step, piece.count - start)
@@ -151,10 +163,6 @@ class GpuEngine:
         parts = rows.reshape(-1, _PART, rows.shape[1])
         return self._fold(self._card.xp.matmul(parts.transpose(0, 2, 1), parts).reshape(len(parts), -1))
 
-    def _stacked(self, lines: list[Any], width: int) -> Any:
-        xp = self._card.xp
-        return xp.concatenate([line.reshape(1, width) for line in lines]) if lines else xp.zeros((0, width))
-
     def _fold(self, lines: Any) -> Any:
         """The sum of lines on the card, shaped (1, width): 64 after each other, then 64 of these sums, and so on."""
         lines = self._card.xp.ascontiguousarray(lines)
@@ -167,13 +175,52 @@ class GpuEngine:
 
     def _folded(self, lines: Any) -> Array:
         """The sum of lines, here; zeros where there are none."""
-        if not len(lines):
-            return np.zeros(lines.shape[1])
-        folded = self._fold(lines)[0]
-        return np.array(folded.get() if hasattr(folded, "get") else folded)
+        return _here(self._fold(lines) if len(lines) else None, (lines.shape[1],))
 
     def __repr__(self) -> str:
-        return f"GpuEngine(n={self.n})"
+        return f"{type(self).__name__}(n={self.n})"
+
+
+class ExactGpuEngine(GpuEngine):
+    """The same with scores in float64, for procedures whose price bounds the rounding of a step over all records together.
+
+    Chains that contract are such: a score that is off in float32 moves every record's gradient, not only that of the replaced one.
+    """
+
+    exact = True
+
+
+class _Running:
+    """The sum of lines as `fold` adds them, 64 after each other and 64 of these sums, without keeping them."""
+
+    def __init__(self) -> None:
+        self._levels: list[tuple[Any, int]] = []
+
+    def add(self, line: Any, level: int = 0) -> None:
+        """Add a line; where it is the 64th of its level, their sum goes to the next one."""
+        if level == len(self._levels):
+            self._levels.append((0.0 * line, 0))
+        total, count = self._levels[level]
+        total = total + line
+        if count + 1 == _FOLD:
+            self._levels[level] = (0.0 * line, 0)
+            self.add(total, level + 1)
+        else:
+            self._levels[level] = (total, count + 1)
+
+    def sum(self) -> Any:
+        """The sum of all lines; None where there were none."""
+        carried = None
+        for total, count in self._levels:
+            carried = carried if not count else total if carried is None else total + carried
+        return carried
+
+
+def _here(array: Any, shape: tuple[int, ...]) -> Array:
+    """An array of the card in the memory of the machine; zeros for None."""
+    if array is None:
+        return np.zeros(shape)
+    return np.array(array.get() if hasattr(array, "get") else array).reshape(shape)
 
 
 class WeighedOnCard:
@@ -206,13 +253,16 @@ class WeighedOnCard:
     def second_sums(self, theta: Array, scores: bool) -> tuple[Array, Array | None, float]:
         """Curvature sum, score matrix (if `scores`) and score scale at one parameter (d,), in mapped coordinates."""
         engine, point = self._engine, self._card.xp.asarray(theta, dtype=np.float64)
-        sums = [self._second(step, point, scores) for step in engine._steps()]
-        bent, spread, scale = (
-            engine._folded(engine._stacked([each[k] for each in sums if each[k] is not None], width))
-            for k, width in enumerate((self.dimension**2, self.dimension**2, 1))
-        )
+        totals = (_Running(), _Running(), _Running())
+        for step in engine._steps():
+            for total, term in zip(totals, self._second(step, point, scores), strict=True):
+                if term is not None:
+                    total.add(term)
         square = (self.dimension, self.dimension)
-        return symmetric(bent.reshape(square)), symmetric(spread.reshape(square)) if scores else None, float(scale[0])
+        bent, spread, scale = (
+            _here(total.sum(), shape) for total, shape in zip(totals, (square, square, (1,)), strict=True)
+        )
+        return symmetric(bent), symmetric(spread) if scores else None, float(scale[0])
 
     def _second(self, step: _Piece, point: Any, scores: bool) -> tuple[Any, Any, Any]:
         """The three sums over the rows of a step; its float64 rows are given back when it ends."""
@@ -232,57 +282,78 @@ class WeighedOnCard:
         return f"WeighedOnCard(n={self.n})"
 
 
+@dataclass(frozen=True)
+class _Room:
+    """What fits on the card: all rows, or so many at a time."""
+
+    width: int
+    quads: int
+    length: int | None
+
+    @classmethod
+    def of(cls, dataset: Dataset, model: Gibbs, card: Card) -> _Room:
+        """From the public numbers of the table and the free memory of the card; an error where not even one step fits."""
+        n, dimension = dataset.n, coordinates(dataset, model)[1]
+        width = dimension - bool(model.intercept)
+        quads, step = max(1, -(-width // 4)), step_rows(dimension)
+        # Labels, shares and weights, and the slopes of rows that are read twice.
+        beside = n * (3 * 4 + 8)
+        # Sums of the runs of eight chains; float64 rows of one step, with the copies that products make; and sums of matrices.
+        work = 8 * (4 * quads + 1) * 8 * -(-n // _RUN) + 8 * 8 * step * (width + 2) + 32 * 8 * (width + 2) ** 2
+        room = card.room() - beside - work
+        rows = 0 if rows_of(dataset).on_card() is not None else 16 * quads * n
+        if rows <= room:
+            return cls(width, quads, None)
+        # Two chunks are on the card at a time.
+        length = room // 2 // (16 * quads) // step * step
+        if length < step or not rows:
+            raise ArgumentError(
+                f"the card has no room for {step:,} rows of {width} columns at a time; free some of its memory."
+            )
+        return cls(width, quads, length)
+
+
 class _Held:
     """Rows, labels and shares of a data set: rows on the card if they fit there, else in the machine's memory, in chunks."""
 
-    def __init__(self, dataset: Dataset, model: Gibbs, card: Card, width: int, quads: int, step: int) -> None:
-        refused = refuses(dataset, model)
-        if refused:
-            raise ArgumentError(f'engine="gpu" {refused}; use engine="memory".')
+    def __init__(self, dataset: Dataset, model: Gibbs, card: Card, room: _Room) -> None:
         self._card, self.n = card, dataset.n
-        beside = 4 * self.n * 3  # labels, shares and weights
-        rows = 16 * quads * self.n
-        # Sums of the runs of eight chains, and float64 rows of one step: four matrices, and those that products copy.
-        work = 8 * (4 * quads + 1) * 8 * -(-self.n // _RUN) + 8 * 8 * step * (width + 2)
-        room = card.room() - beside - work
-        there = rows_of(dataset).on_card()
+        there, wide = rows_of(dataset).on_card(), 4 * room.quads
         self._rows: Any = None
         self._chunks: list[Any] = []
         if there is not None:
             self._rows = there.matrix
-        elif rows <= room:
-            self._rows = card.xp.empty((self.n, 4 * quads), np.float32)
+        elif room.length is None:
+            self._rows = card.xp.empty((self.n, wide), np.float32)
         else:
-            # Two chunks are on the card at a time.
-            length = room // 2 // (16 * quads) // step * step
-            if length < step:
-                raise ArgumentError(
-                    f"the card has no room for {step:,} rows of {width} columns at a time; free some of its memory."
-                )
-            self._chunks = [card.held((min(length, self.n - start), 4 * quads)) for start in range(0, self.n, length)]
+            self._chunks = [
+                card.held((min(room.length, self.n - start), wide)) for start in range(0, self.n, room.length)
+            ]
         self.labels = card.xp.empty(self.n, np.float32)
         self.shares: Any = None
-        self._fill(dataset, model, width)
+        with np.errstate(all="ignore"):  # a warning would reveal a label that is too large for float32
+            self._fill(dataset, model, room.width)
 
     def _fill(self, dataset: Dataset, model: Gibbs, width: int) -> None:
         """Copy the features of all blocks, cut off to float32 towards 0."""
         place, there = 0, rows_of(dataset).on_card()
         for codes in () if there is None else there.codes():
             labels = label_values(model, dataset.schema, codes)
-            self.labels[place : place + len(labels)] = self._card.xp.asarray(labels.astype(np.float32))
+            self.labels[place : place + len(labels)] = self._card.xp.asarray(finite(labels))
             place += len(labels)
         for block in feature_blocks(dataset, model) if there is None else ():
             count = block.rows.shape[0]
             padded = np.zeros((count, (self._chunks or [self._rows])[0].shape[1]), np.float32)
             padded[:, :width] = cut_off(block.rows)
             self._write(place, padded)
-            with np.errstate(over="ignore"):
-                self.labels[place : place + count] = self._card.xp.asarray(block.labels.astype(np.float32))
+            self.labels[place : place + count] = self._card.xp.asarray(finite(block.labels))
             if block.shares is not None:
                 if self.shares is None:
                     self.shares = self._card.xp.empty(self.n, np.float32)
                 self.shares[place : place + count] = self._card.xp.asarray(cut_off(block.shares))
             place += count
+        if place != self.n:
+            raise PublishError("the source gave another number of rows than it states; nothing was released.")
 
     def _write(self, place: int, rows: NDArray[np.float32]) -> None:
         if self._rows is not None:
@@ -307,21 +378,20 @@ class _Held:
             first += len(rows)
 
 
-def refuses(dataset: Dataset, model: Gibbs) -> str | None:
-    """Why the card does not serve these rows; None if it does."""
-    if dataset.kind == "sparse":
-        return "takes dense rows, and these are sparse"
-    most = rows_of(dataset).averaged
-    if most is not None and most > 1:
-        return "takes one row a person, and these have several"
-    if model.loss.record != LABELLED_ROW:
-        return f"takes rows with labels, and {model.loss.name} has none"
-    return None
+def step_rows(dimension: int) -> int:
+    """Rows whose matrix products are computed at a time: whole parts, as many as follow from the width."""
+    return _PART * max(1, min(_FOLD, _BYTES // (8 * _PART * (dimension + 1))))
+
+
+def finite(labels: Array) -> NDArray[np.float32]:
+    """Labels as float32, the largest of these where they are larger: a loss would subtract infinities."""
+    most = float(np.finfo(np.float32).max)
+    return np.clip(labels, -most, most).astype(np.float32)
 
 
 def cut_off(values: Array) -> NDArray[np.float32]:
     """Float32 numbers next to these, towards 0: no row becomes longer."""
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(all="ignore"):
         near = values.astype(np.float32)
         longer = np.abs(near.astype(np.float64)) > np.abs(values)
         near[longer] = np.nextafter(near[longer], np.float32(0))

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from sfumato.dataset import Dataset
+from sfumato.dataset import Dataset, rows_of
 from sfumato.dataset.dataset import GPU
 from sfumato.engines.codes import CodesEngine
 from sfumato.engines.design import kernel_arguments
-from sfumato.engines.protocol import GRADIENTS, SHAPES, TOTALS, VALUES, Engine, most_additions
+from sfumato.engines.protocol import EXACT_SCORES, GRADIENTS, SHAPES, TOTALS, VALUES, Engine, most_additions
 from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.protocol import LABELLED_ROW, ScalarLinkLoss
@@ -27,12 +27,14 @@ class Offer:
     """An entry of the table: an engine's name, the sums that it computes, how it is opened, and what it serves.
 
     `open` takes the data set and the model; `serves` takes the kind of the rows ("table", "dense", "sparse") and the model.
+    `check` refuses a data set that the engine cannot hold, from public facts.
     """
 
     name: str
     answers: frozenset[str]
     open: Callable[[Dataset, Any], Engine]
     serves: Callable[[str, Any], bool] = lambda kind, model: True
+    check: Callable[[Dataset, Any], None] = lambda dataset, model: None
 
 
 def open_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str], name: str | None = None) -> Any:
@@ -42,7 +44,20 @@ def open_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str], 
     """
     if dataset.kind == "cluster":
         return _checked("dask", _on_cluster(dataset, model, tuple(needs)), dataset.n)
-    kind, summed = dataset.kind, {TOTALS} if model.summed == TOTALS else {GRADIENTS, VALUES, SHAPES}
+    chosen = _chosen(dataset, model, needs, name)
+    return _checked(chosen.name, chosen.open(dataset, model), dataset.n)
+
+
+def check_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str]) -> None:
+    """Refuse, from public facts alone, what `open_engine` would refuse: so that nothing is charged for it."""
+    if dataset.kind != "cluster":
+        rows_of(dataset).check()
+        _chosen(dataset, model, needs).check(dataset, model)
+
+
+def _chosen(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str], name: str | None = None) -> Offer:
+    kind = dataset.kind
+    summed = {TOTALS} if model.summed == TOTALS else {GRADIENTS, VALUES, SHAPES, EXACT_SCORES}
     possible = ENGINES if set(needs) <= summed and (SHAPES not in needs or has_shapes(model)) else []
     fitting = [offer for offer in possible if set(needs) <= offer.answers and offer.serves(kind, model)]
     # A card serves the data sets that ask for it, and any other only by name.
@@ -51,11 +66,12 @@ def open_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str], 
     if chosen is None and name is None:
         chosen = next((offer for offer in fitting if offer.name != GPU), None)
     if chosen is None:
+        those = dict.fromkeys(offer.name for offer in fitting if offer.name != GPU)
         raise ArgumentError(
             f"no engine{f' named {name!r}' if name else ''} answers {', '.join(sorted(needs))} for {model!r} on {kind} rows; "
-            f"those that do: {', '.join(offer.name for offer in fitting) or 'none'}."
+            f"those that do: {', '.join(those) or 'none'}."
         )
-    return _checked(chosen.name, chosen.open(dataset, model), dataset.n)
+    return chosen
 
 
 def _on_cluster(dataset: Dataset, model: FamilyOrGibbs, needs: tuple[str, ...]) -> Engine:
@@ -81,8 +97,17 @@ def has_shapes(model: FamilyOrGibbs) -> bool:
     return isinstance(loss, ScalarLinkLoss) and loss.record == LABELLED_ROW and loss.constants().smooth
 
 
-def _on_card(model: Gibbs) -> bool:
-    return _compiled(model) and model.loss.record == LABELLED_ROW
+def _on_card(kind: str, model: Gibbs) -> bool:
+    return kind != "sparse" and _compiled(model) and model.loss.record == LABELLED_ROW
+
+
+def _room(name: str) -> Callable[[Dataset, Any], None]:
+    """A function that sees whether the card has room for the rows."""
+
+    def check(dataset: Dataset, model: Any) -> None:
+        getattr(import_module("sfumato.engines.gpu"), name).check(dataset, model)
+
+    return check
 
 
 def _compiled(model: Gibbs) -> bool:
@@ -99,7 +124,7 @@ def _opener(module: str, name: str) -> Callable[[Dataset, Any], Engine]:
     return opened
 
 
-_SUMS = frozenset({GRADIENTS, SHAPES})
+_SUMS = frozenset({GRADIENTS, SHAPES, EXACT_SCORES})
 # The first that fits is opened, so faster engines come first.
 ENGINES: list[Offer] = [
     Offer(
@@ -112,6 +137,8 @@ ENGINES: list[Offer] = [
         "sparse", _SUMS, _opener("sparse", "SparseEngine"), lambda kind, model: kind == "sparse" and _compiled(model)
     ),
     Offer("reference", _SUMS, _opener("reference", "ReferenceEngine")),
-    Offer("values", frozenset({GRADIENTS, VALUES}), _opener("values", "ValuesEngine")),
-    Offer(GPU, _SUMS, _opener("gpu", "GpuEngine"), lambda kind, model: kind != "sparse" and _on_card(model)),
+    Offer("values", frozenset({GRADIENTS, VALUES, EXACT_SCORES}), _opener("values", "ValuesEngine")),
+    # One read a step with scores in float32; or two, with scores in float64, for the procedures that need it.
+    Offer(GPU, frozenset({GRADIENTS, SHAPES}), _opener("gpu", "GpuEngine"), _on_card, _room("GpuEngine")),
+    Offer(GPU, _SUMS, _opener("gpu", "ExactGpuEngine"), _on_card, _room("ExactGpuEngine")),
 ]

@@ -31,6 +31,8 @@ Array = NDArray[np.float64]
 Tally = Callable[[Mapping[str, Any], Sequence[str]], NDArray[np.int64]]
 # The sums that procedures may need of an engine.
 TOTALS, GRADIENTS, VALUES, SHAPES = "totals", "gradients", "values", "shapes"
+# And how: with scores in float64, which a price needs that bounds the rounding of a step over all records and not of one.
+EXACT_SCORES = "exact scores"
 # Most rows that an engine adds up before it starts a new sum; the longest part of any engine here (`engines.dense`).
 PART_ROWS = 8192
 # Half an ulp of 1 is 1.11e-16; the rest covers second-order terms.

@@ -28,7 +28,7 @@ from sfumato.samplers.langevin import Report, silent
 from sfumato.theorems import finite_step
 
 NAME = "last-iterate"
-NEEDS = ("gradients",)
+NEEDS = ("gradients", "exact scores")
 KEEPS: tuple[str, ...] = ()
 # Contraction of the distance to the start over the whole chain: 99 % of the starting error is gone.
 _REMAINDER = 0.01

@@ -92,7 +92,7 @@ class Procedure(Protocol[M_contra, P_contra]):
     """A procedure is a module with these names."""
 
     NAME: str
-    NEEDS: tuple[str, ...]  # the sums that its engine must answer: "totals", "gradients", "values" (engines.protocol)
+    NEEDS: tuple[str, ...]  # the sums that its engine must answer: "totals", "gradients", ... (engines.protocol)
     KEEPS: tuple[str, ...]  # what it can release beside its draws
     Parameters: type[Parameters]
 

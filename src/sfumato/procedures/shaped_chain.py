@@ -37,7 +37,7 @@ from sfumato.shapes import symmetric
 from sfumato.theorems import finite_step, weighted
 
 NAME = "shaped-chain"
-NEEDS = ("gradients", "shapes")
+NEEDS = ("gradients", "shapes", "exact scores")
 KEEPS: tuple[str, ...] = ()
 # Passes beside the chain's: moments and weights.
 _PASSES = 2

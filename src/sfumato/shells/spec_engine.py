@@ -48,7 +48,7 @@ def said(data: Path | None, schema: Schema, engine: Mapping[str, Any]) -> str | 
         return (
             "gpu: a regression's rows are brought to the card once and summed there; anything else is summed in memory"
         )
-    return "memory: the rows are read once"
+    return "memory: the file is read once, and passes go over the rows in memory"
 
 
 def opened(data: Path, schema: Schema, roster: Path | None, engine: Mapping[str, Any]) -> Any:
@@ -67,10 +67,18 @@ def _client(engine: Mapping[str, Any]) -> Any:
 
     address = str(engine["dask"])
     checked_addresses([address])
+    for name in _FILES:
+        if name in engine and not Path(str(engine[name])).is_file():
+            raise ArgumentError(f"there is no file {str(engine[name])!r} ({name} in [engine]).")
+    if address.startswith("tls://") and not all(name in engine for name in _FILES):
+        raise ArgumentError(
+            'dask = "tls://..." needs ca, cert and key in [engine]: the three files that the scheduler was started with '
+            "(docs/scale.md)."
+        )
     try:
         from distributed import Client, Security
     except ImportError:
-        raise ArgumentError("a cluster needs Dask: install sfumato[dask].") from None
+        raise ArgumentError("a cluster needs Dask: pip install 'sfumato[dask]'.") from None
     kind: Any = Client
     secure: Any = Security
     files = {
@@ -84,5 +92,6 @@ def _client(engine: Mapping[str, Any]) -> Any:
         return kind(address, security=security, set_as_default=False, timeout="20s")
     except OSError:
         raise ArgumentError(
-            f"no scheduler answers at {address}. Is it started, and are ca, cert and key its own?"
+            f"no scheduler answers at {address}. Is it started, and"
+            + (" are ca, cert and key its own?" if given else " without TLS? One with TLS is tls://...")
         ) from None
