@@ -72,9 +72,9 @@ def publish(
             return _stored(stored, ledger, account, request, digest, schema.digest)
     elif request_id is not None or name is not None:
         raise ArgumentError("name and request_id belong to a ledger; give ledger=sf.Ledger.open(...) too.")
-    check_engine(data, plan.model, procedure.NEEDS)
     receipt = None
     if ledger is not None:
+        check_engine(data, plan.model, procedure.NEEDS)  # what an engine would refuse is not charged
         # An id that was charged before gets its first receipt here and pays nothing more.
         receipt = ledger.charge(account, guarantee, request_id=request, plan_digest=digest).to_json()
     engine = open_engine(data, plan.model, procedure.NEEDS)  # no row is read before the charge
