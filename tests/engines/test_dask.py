@@ -16,7 +16,7 @@ from dask_cluster import cluster, kill_one
 from effort import sized
 from sfumato.dataset.cluster import Partitions, checked_addresses
 from sfumato.dataset.on_dask import _records
-from sfumato.errors import ArgumentError
+from sfumato.errors import ArgumentError, PublishError
 
 N, PARTS = 6_000, 5
 COLUMNS = {"x": sf.Number(-2, 2), "z": sf.Number(-2, 2), "y": sf.Boolean()}
@@ -103,12 +103,91 @@ def client():
 
 @pytest.mark.planted
 def test_results_come_in_the_order_of_the_partitions_whoever_holds_them(client, tmp_path):
-    made, sizes = pa.table(table()), [10, 20, 30, 40, 50]
+    held = data_cluster(small(tmp_path, client))
+    assert len(held._actors) == 2
+    assert held.facts(_records) == [10, 20, 30, 40, 50]
+
+
+def small(folder, client, sizes=(10, 20, 30, 40, 50)) -> sf.Dataset:
+    """A data set of one partition for each of `sizes`, in files of `folder`."""
+    made = pa.table(table())
     for place, size in enumerate(sizes):
-        pq.write_table(made.slice(0, size), tmp_path / f"{place}.parquet")
-    data = sf.Dataset.from_dask(str(tmp_path / "*.parquet"), schema=SCHEMA, client=client)
-    assert len(data_cluster(data)._actors) == 2
-    assert data_cluster(data).facts(_records) == sizes
+        pq.write_table(made.slice(0, size), folder / f"{place}.parquet")
+    return sf.Dataset.from_dask(str(folder / "*.parquet"), schema=SCHEMA, client=client)
+
+
+@pytest.mark.planted
+def test_no_partition_is_left_out_when_its_readers_are_lost_too(client, tmp_path, monkeypatch):
+    """A worker is lost during a call, and the scheduler still lists a dead one: its share is read in a second round."""
+    held = data_cluster(small(tmp_path, client))
+    there, called, listed, refused = held._workers, held._called, [], []
+
+    def with_a_dead_one():
+        listed.append(1)
+        return [*there(), "tcp://127.0.0.1:1"] if len(listed) == 1 else there()
+
+    def lost_once(name, call):
+        if not refused and len(held._actors[name].numbers) == 3:
+            refused.append(name)
+            return None
+        return called(name, call)
+
+    monkeypatch.setattr(held, "_workers", with_a_dead_one)
+    monkeypatch.setattr(held, "_called", lost_once)
+    assert held.facts(_records) == [10, 20, 30, 40, 50]
+    assert (len(refused), len(listed)) == (1, 2)
+
+
+@pytest.mark.planted
+def test_a_call_that_failed_leaves_no_partition_out_of_the_next(client, tmp_path, monkeypatch):
+    held = data_cluster(small(tmp_path, client))
+    lost = min(held._actors)
+    with monkeypatch.context() as broken:
+        broken.setattr(held, "_called", lambda name, call: None)
+        broken.setattr(held, "_workers", fails)
+        with pytest.raises(PublishError, match="no worker here"):
+            held.facts(_records)
+    assert lost not in held._actors
+    assert held.facts(_records) == [10, 20, 30, 40, 50]
+
+
+def fails(*given):
+    raise PublishError("no worker here.")
+
+
+@pytest.mark.planted
+def test_rows_that_are_read_anew_and_are_not_the_same_are_refused(client, tmp_path):
+    held = data_cluster(small(tmp_path, client))
+    lost = held._actors.pop(min(held._actors))
+    path = tmp_path / f"{lost.numbers[0]}.parquet"
+    pq.write_table(pq.read_table(path).set_column(0, "x", [[1.0] * (10 * lost.numbers[0] + 10)]), path)
+    with pytest.raises(PublishError, match="not the same"):
+        held.facts(_records)
+
+
+@pytest.mark.planted
+def test_workers_forget_what_is_no_longer_needed(client, tmp_path):
+    data = small(tmp_path, client)
+    held = data_cluster(data)
+    fit = sf.plan(MODEL, data.n, 1.0, 1e-6, goal="estimate")
+    for _ in range(3):
+        sf.publish(fit, data)
+    keys = {actor.future.key for actor in held._actors.values()}
+    opened = client.run(opened_by, keys)
+    assert all(1 <= count <= 2 for count in opened.values())
+    assert not held._openings
+
+
+def opened_by(keys, dask_worker):
+    return sum(len(dask_worker.state.actors[key]._opened) for key in keys & set(dask_worker.state.actors))
+
+
+def test_what_cannot_be_opened_is_not_opened_again_elsewhere(client, tmp_path):
+    held = data_cluster(small(tmp_path, client))
+    with pytest.raises(PublishError, match="no worker here"):
+        held.open(fails)
+    held._actors.pop(min(held._actors))
+    assert held.facts(_records) == [10, 20, 30, 40, 50]
 
 
 def test_a_dask_data_frame_of_files_is_read_by_the_workers(client, paths, plan):

@@ -59,9 +59,8 @@ class Block(Stays, Mapping[str, Any]):
         columns = {name: array for name, array in without_masks(arrays).items() if name != WEIGHT}
         bits = {name: array for name, array in arrays.items() if is_missing_key(name)}
         weights = arrays.get(WEIGHT)
-        for array in (*arrays.values(), *(() if counts is None else (counts,))):
-            for part in (array,) if isinstance(array, np.ndarray) else (array.data, array.indices, array.indptr):
-                part.flags.writeable = False
+        for part in _plain([*arrays.values(), counts]):
+            part.flags.writeable = False
         fields = (("_arrays", columns), ("_bits", bits), ("rows", rows), ("counts", counts), ("weights", weights))
         for name, value in fields:
             object.__setattr__(self, name, value)
@@ -75,9 +74,21 @@ class Block(Stays, Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._arrays)
 
+    def add_to(self, digest: Any) -> None:
+        """Add all that the block holds to a digest of `hashlib`."""
+        for part in _plain([*self._arrays.values(), *self._bits.values(), self.counts, self.weights]):
+            digest.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8))
+
     def __repr__(self) -> str:
         size = f"rows={self.rows}" if self.counts is None else f"persons={len(self.counts)}"
         return f"Block({size}, columns={list(self._arrays)})"
+
+
+def _plain(arrays: list[Any]) -> Iterator[NDArray[Any]]:
+    """The numpy arrays that arrays consist of: a sparse one has three."""
+    for array in arrays:
+        if array is not None:
+            yield from (array,) if isinstance(array, np.ndarray) else (array.data, array.indices, array.indptr)
 
 
 class Blocks(Protocol):

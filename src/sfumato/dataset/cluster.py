@@ -9,9 +9,10 @@ partitions are read again elsewhere from the same recipes, and whatever was open
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -42,8 +43,13 @@ class Partitions:
         """What `ask` says of each partition's data set."""
         return {number: ask(data) for number, data in self._data.items()}
 
-    def open(self, token: str, make: Callable[..., Any], behind: str | None) -> None:
-        """Make something of every partition, to be asked under `token`: of its data set, or of what `behind` stands for."""
+    def open(self, token: str, make: Callable[..., Any], behind: str | None, dropped: Collection[str]) -> None:
+        """Make something of every partition, to be asked under `token`: of its data set, or of what `behind` stands for.
+
+        What is open under the tokens `dropped` is no longer needed.
+        """
+        for other in dropped:
+            self._opened.pop(other, None)
         if token not in self._opened:
             sources = self._data if behind is None else self._opened[behind]
             self._opened[token] = {number: make(source) for number, source in sources.items()}
@@ -53,10 +59,6 @@ class Partitions:
         start = time.perf_counter()
         made = {number: result_of(each, method, given) for number, each in self._opened[token].items()}
         return made, time.perf_counter() - start
-
-    def close(self, token: str) -> None:
-        """Forget what was opened."""
-        self._opened.pop(token, None)
 
     def __reduce_ex__(self, protocol: object = None) -> NoReturn:
         raise TypeError("Partitions hold private rows and cannot be pickled.")
@@ -93,14 +95,19 @@ class _Lost(Exception):
 class Cluster:
     """The partitions of one data set on the workers of a cluster, and the client that asks them."""
 
-    def __init__(self, client: Any, recipes: list[bytes], read: Callable[[bytes], Any]) -> None:
-        """Let every worker read its share of the partitions."""
+    def __init__(
+        self, client: Any, recipes: list[bytes], read: Callable[[bytes], Any], mark: Callable[[Any], Any]
+    ) -> None:
+        """Let every worker read its share of the partitions; rows that are read anew must have the same `mark`."""
         self.count = len(recipes)
         self.slowest = 0.0  # seconds that the slowest worker computed in the last call
         self._client, self._recipes, self._read = client, dict(enumerate(recipes)), read
+        self._mark, self._marks = mark, dict[int, Any]()
         self._actors: dict[str, _Held] = {}
         self._openings: dict[str, _Opening] = {}
-        self._assign(set(self._recipes))
+        self._dropped: list[str] = []  # tokens that workers may forget
+        self._busy = threading.RLock()  # two publications of one data set take turns
+        self._assign()
 
     def facts(self, ask: Callable[[Any], Any]) -> list[Any]:
         """What `ask` says of each partition's data set, in the order of the partitions."""
@@ -110,42 +117,52 @@ class Cluster:
         """Open something on every partition; the token under which it is asked."""
         token = uuid.uuid4().hex
         self._openings[token] = _Opening(make, behind)
-        self._gathered(lambda actor: actor.open(token, make, behind), keyed=False)
+        dropped, self._dropped = self._dropped, []
+        try:
+            self._gathered(lambda actor: actor.open(token, make, behind, dropped), keyed=False)
+        except BaseException:
+            self.forget(token)  # what cannot be opened is not opened again on the next worker that is lost
+            raise
         return token
 
     def ask(self, token: str, method: str, *given: Any) -> list[Any]:
         """The results of a method, in the order of the partitions."""
         return self._gathered(lambda actor: actor.ask(token, method, given), timed=True)
 
-    def close(self, token: str) -> None:
-        """Forget what was opened under a token."""
+    def forget(self, token: str) -> None:
+        """No longer need what was opened under a token; workers drop it at the next opening."""
         if self._openings.pop(token, None) is not None:
-            self._gathered(lambda actor: actor.close(token), keyed=False)
+            self._dropped.append(token)
 
     # --- workers -----------------------------------------------------------------------------------------------------
 
     def _gathered(self, call: Callable[[Any], Any], keyed: bool = True, timed: bool = False) -> list[Any]:
-        """Call every actor; calls to lost ones are repeated after their partitions were read elsewhere."""
-        results: dict[int, Any] = {}
-        asked = set(self._actors)
-        self.slowest = 0.0
-        for _ in range(_TRIES):
-            waiting = [(name, self._called(name, call)) for name in sorted(asked)]
-            lost = set()
-            self._await([future for _, future in waiting if future is not None])
-            for name, future in waiting:
-                answer = None if future is None else self._answer(name, future)
-                if answer is None:
-                    lost.add(name)
-                elif timed:
-                    results |= answer[0][0]
-                    self.slowest = max(self.slowest, answer[0][1])
-                elif keyed:
-                    results |= answer[0]
-            if not lost:
-                return [results[number] for number in sorted(results)]
-            asked = self._replace(lost)
-        raise PublishError("workers of the cluster were lost again and again; nothing was released.")
+        """Call every actor once; what lost ones did not answer is asked of those that read their partitions anew.
+
+        An answer of every partition is returned, or none: with one left out, all that is made of the sums would be wrong.
+        """
+        with self._busy:
+            results: dict[int, Any] = {}
+            answered: set[str] = set()
+            self.slowest = 0.0
+            for _ in range(_TRIES):
+                self._assign()
+                waiting = [(name, self._called(name, call)) for name in sorted(set(self._actors) - answered)]
+                self._await([future for _, future in waiting if future is not None])
+                for name, future in waiting:
+                    answer = None if future is None else self._answer(name, future)
+                    if answer is None:
+                        del self._actors[name]
+                        continue
+                    answered.add(name)
+                    if timed:
+                        results |= answer[0][0]
+                        self.slowest = max(self.slowest, answer[0][1])
+                    elif keyed:
+                        results |= answer[0]
+                if not self._unheld():
+                    return [results[number] for number in self._recipes] if keyed else []
+            raise PublishError("workers of the cluster were lost again and again; nothing was released.")
 
     def _await(self, futures: list[Any]) -> None:
         """Wait for all answers at once, for a while: asked one by one, each would cost a change of threads."""
@@ -189,18 +206,20 @@ class Cluster:
     def _there(self, worker: str) -> bool:
         return worker in self._client.scheduler_info(n_workers=-1)["workers"]
 
-    def _replace(self, lost: set[str]) -> set[str]:
-        """Read the partitions of lost workers elsewhere, and open on them what was open."""
-        numbers = {number for name in lost for number in self._actors.pop(name).numbers}
-        return self._assign(numbers)
+    def _unheld(self) -> set[int]:
+        """The partitions that no actor holds: those of lost workers, and at first all."""
+        return set(self._recipes) - {number for held in self._actors.values() for number in held.numbers}
 
-    def _assign(self, numbers: set[int]) -> set[str]:
-        """Share partitions among the workers that are there; the names of the new actors."""
+    def _assign(self) -> None:
+        """Share the partitions that nobody holds among the workers that are there, and open on them what is open."""
         for _ in range(_TRIES):
+            numbers = sorted(self._unheld())
+            if not numbers:
+                return
             workers = self._workers()
-            made = {}
+            begun = []
             for place, worker in enumerate(workers):
-                share = tuple(sorted(numbers)[place :: len(workers)])
+                share = tuple(numbers[place :: len(workers)])
                 if share:
                     recipes = {number: self._recipes[number] for number in share}
                     future = self._client.submit(
@@ -212,17 +231,13 @@ class Cluster:
                         pure=False,
                         allow_other_workers=False,
                     )
-                    made[uuid.uuid4().hex] = (future, worker, share)
-            fresh = set()
-            for name, (future, worker, share) in made.items():
+                    begun.append((future, worker, share))
+            for future, worker, share in begun:
                 actor = self._made(future, worker)
-                if actor is not None and self._reopened(actor, worker):
-                    self._actors[name] = _Held(actor, future, worker, share)
-                    fresh.add(name)
-                    numbers = numbers - set(share)
-            if not numbers:
-                return fresh
-        raise PublishError("no worker of the cluster could read the rows; nothing was released.")
+                if actor is not None and self._ready(actor, worker):
+                    self._actors[uuid.uuid4().hex] = _Held(actor, future, worker, share)
+        if self._unheld():
+            raise PublishError("no worker of the cluster could read the rows; nothing was released.")
 
     def _made(self, future: Any, worker: str) -> Any:
         """The actor behind a future; None where its worker was lost. What reading refuses is refused here too."""
@@ -243,11 +258,18 @@ class Cluster:
             raised = PublishError(f"a worker could not read its rows: it failed with {type(error).__name__}.")
         raise raised
 
-    def _reopened(self, actor: Any, worker: str) -> bool:
-        """Open on a new actor what is open elsewhere; False where its worker is lost meanwhile."""
+    def _ready(self, actor: Any, worker: str) -> bool:
+        """Check what a new actor read, and open on it what is open elsewhere; False where its worker is lost meanwhile."""
+        openings = list(self._openings.items())  # a garbage collection may forget one meanwhile
         try:
-            for token, opening in self._openings.items():
-                self._waited(actor.open(token, opening.make, opening.behind), worker)
+            for number, mark in self._waited(actor.facts(self._mark), worker).items():
+                if self._marks.setdefault(number, mark) != mark:
+                    raise PublishError(
+                        "a worker was lost, and the rows that were read in its place are not the same: somebody changed the "
+                        "table meanwhile. Read it anew with sf.Dataset.from_dask(...) and publish again. Nothing was released."
+                    )
+            for token, opening in openings:
+                self._waited(actor.open(token, opening.make, opening.behind, ()), worker)
         except (OSError, RuntimeError, _Lost):  # RuntimeError is what Dask raises for an actor that is known to be lost
             return False
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import pickle
 from collections.abc import Iterator, Mapping
@@ -48,11 +49,12 @@ class ClusterBlocks:
 
 @dataclass(frozen=True)
 class Partition:
-    """One partition on its worker: the blocks of its records and, where these are persons, the digests of their ids."""
+    """One partition on its worker: its blocks, a digest of all they hold and, where records are persons, digests of their ids."""
 
     blocks: Any
     records: int
     sparse: bool
+    digest: bytes
     ids: NDArray[np.uint64] | None = None
 
 
@@ -69,7 +71,7 @@ def opened(source: Any, schema: Schema, client: Any, roster: object) -> tuple[Cl
             "roster lists persons, and the schema declares none: sf.Schema(..., persons=sf.Persons(...))."
         )
     recipes = recipes_of(source, schema)
-    cluster = Cluster(connected(client), recipes, ReadPartition(schema, identity, listed))
+    cluster = Cluster(connected(client), recipes, ReadPartition(schema, identity, listed), _digest)
     found = sum(cluster.facts(_records))
     if persons is None:
         return ClusterBlocks(cluster, None), found
@@ -89,6 +91,10 @@ def opened(source: Any, schema: Schema, client: Any, roster: object) -> tuple[Cl
 
 def _records(partition: Partition) -> int:
     return partition.records
+
+
+def _digest(partition: Partition) -> bytes:
+    return partition.digest
 
 
 def _ids(partition: Partition) -> NDArray[np.uint64]:
@@ -124,14 +130,22 @@ class ReadPartition:
             for chunk in chunks:
                 store.add(chunk)
             blocks, rows = store.blocks()
-            return Partition(blocks, rows, store.sparse)
+            return Partition(blocks, rows, store.sparse, _digested(blocks))
         persons = PersonBlocks(self.schema.persons is not None and self.schema.persons.averaged is not None, False)
         ids = [np.empty((0, 2), np.uint64)]
         for run, words in gather_present(chunks, self.schema, self.roster, _MEMORY):
             persons.add(run)
             ids.append(words)
         persons.close()
-        return Partition(persons, persons.people, persons.sparse, np.concatenate(ids))
+        return Partition(persons, persons.people, persons.sparse, _digested(persons), np.concatenate(ids))
+
+
+def _digested(blocks: Any) -> bytes:
+    """What two readings of the same rows have in common, and readings of other rows have not."""
+    digest = hashlib.blake2b(digest_size=16)
+    for block in blocks.read():
+        block.add_to(digest)
+    return digest.digest()
 
 
 def _source(recipe: bytes) -> Any:

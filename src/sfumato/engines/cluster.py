@@ -8,6 +8,7 @@ partition, and those over the partitions.
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -53,6 +54,7 @@ class ClusterEngine:
         self._token = self._cluster.open(
             partial(_on_partition, schema=dataset.schema, model=model, needs=needs, opener=opener)
         )
+        weakref.finalize(self, self._cluster.forget, self._token)
         self._local = None
         if blocks.absent is not None:
             self._local = opener(part_of(_Absent(blocks.absent), dataset.schema), model, needs)
@@ -104,6 +106,8 @@ class WeighedPartitions:
         self.labels, self.dimension = engine.labels, engine.dimension
         self._cluster = engine._cluster
         self._token = self._cluster.open(partial(_weighed, matrix=matrix, bend=bend, loss=loss), behind=engine._token)
+        weakref.finalize(self, self._cluster.forget, self._token)
+        self._behind = engine  # a lost worker's weights are computed anew from what this engine opened
         self._local = None if engine._local is None else engine._local.weighed(matrix, bend, loss)
 
     def gradient(self, theta: Array) -> Array:
