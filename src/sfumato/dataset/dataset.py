@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import Any, final
 from sfumato import _validate
 from sfumato.dataset.blocks import Blocks, Rows, Stays
 from sfumato.dataset.on_card import CardBlocks, is_on_card
+from sfumato.dataset.places import AUTO, BESIDE, DASK, ENGINES, GPU, MEMORY, STREAMED, allowed_bytes, streams
 from sfumato.dataset.storing import PersonBlocks, RowStore
-from sfumato.dataset.streaming import FileBlocks, encoded_bytes, readable_again
+from sfumato.dataset.streaming import FileBlocks, readable_again
 from sfumato.errors import ArgumentError
 from sfumato.gathering.people import gather
 from sfumato.gathering.roster import Roster, read_roster
@@ -23,16 +23,6 @@ from sfumato.schema.identity import Identity
 from sfumato.schema.outcome import attempt
 from sfumato.schema.read_arrays import is_sparse
 from sfumato.schema.reading import open_matrix, open_table
-
-# Rows take at most this share of the memory that is free: a regression holds its encoded features beside them.
-_SHARE = 0.5
-# The share of that which engines may keep of streamed rows: a weight for each, say.
-_BESIDE = 0.25
-# Where rows are while they are used. "auto" keeps them in memory as long as they fit into it.
-AUTO, MEMORY, STREAMED, DASK, GPU = "auto", "memory", "streamed", "dask", "gpu"
-ENGINES = (AUTO, MEMORY, STREAMED, GPU)
-# Assumed to be free where the system does not say: 4 GB.
-_FREE = 4 << 30
 
 
 @final
@@ -160,7 +150,7 @@ def _from_arrays(
     chunks = open_matrix(X, y, schema, Tally(), groups, sample_weight, identity)
     if identity is None:
         return _made(schema, chunks)
-    return _gathered(schema, chunks, listed, int(_SHARE * _free_memory()), is_sparse(X))
+    return _gathered(schema, chunks, listed, allowed_bytes(None), is_sparse(X))
 
 
 def _on_gpu(X: object, y: object, schema: Schema, groups: object, sample_weight: object, roster: object) -> Dataset:
@@ -200,12 +190,12 @@ def _from_table(source: object, schema: Schema, roster: object, memory: int | No
         again = table and readable_again(source) is not None
         return _summed_on_card(_from_table(source, schema, roster, memory, STREAMED if again else AUTO))
     identity, listed = _people(schema, roster)
-    allowed = int(_SHARE * _free_memory()) if memory is None else _validate.whole("memory", memory)
+    allowed = allowed_bytes(memory)
     if identity is not None:
         limit = {MEMORY: sys.maxsize, STREAMED: 0}.get(engine, allowed)
         return _gathered(schema, open_table(source, schema, Tally(), identity), listed, limit)
-    if _streams(source, schema, engine, allowed):
-        blocks = FileBlocks(Path(str(source)), schema, int(_BESIDE * allowed))
+    if streams(source, schema, engine, allowed):
+        blocks = FileBlocks(Path(str(source)), schema, int(BESIDE * allowed))
         return _holding(schema, blocks, False, blocks.n)
     return _made(schema, open_table(source, schema, Tally()))
 
@@ -224,30 +214,6 @@ def _from_dask(source: object, schema: Schema, client: object, roster: object) -
 def part_of(partition: Any, schema: Schema) -> Dataset:
     """The records of one partition as a data set of their own, on the worker that holds them."""
     return _holding(schema, partition.blocks, partition.sparse, partition.records)
-
-
-def engine_of(source: object, schema: Schema, engine: str = AUTO, memory: int | None = None) -> str:
-    """Where `Dataset.from_table` would keep the rows of a source, from public facts alone: no row is read."""
-    allowed = int(_SHARE * _free_memory()) if memory is None else _validate.whole("memory", memory)
-    if _validate.one_of("engine", engine, ENGINES) == GPU:
-        return GPU
-    return STREAMED if _streams(source, schema, engine, allowed) else MEMORY
-
-
-def _streams(source: object, schema: Schema, engine: str, allowed: int) -> bool:
-    """Whether rows are read anew on every pass; a source that cannot be is refused where that was asked for."""
-    path = None if _schema(schema).dimension is not None else readable_again(source)
-    if engine == STREAMED and path is None and isinstance(source, str | os.PathLike) and not Path(source).is_file():
-        several = " Several files are read by a Dask cluster, or joined first." if "*" in str(source) else ""
-        raise ArgumentError(f"there is no file {str(source)!r}.{several}")
-    if engine == STREAMED and path is None:
-        raise ArgumentError(
-            'engine="streamed" reads a .parquet, .arrow or .feather file on every pass; save the table as one of them, or use '
-            'engine="memory".'
-        )
-    if engine != AUTO or path is None:
-        return engine == STREAMED
-    return encoded_bytes(path, schema) > allowed
 
 
 def _people(schema: Schema, roster: object) -> tuple[Identity | None, Roster | None]:
@@ -293,10 +259,3 @@ def _holding(schema: Schema, blocks: Blocks, sparse: bool, n: int, engine: str |
     for name, value in {"_Dataset__rows": rows, **facts}.items():
         object.__setattr__(made, name, value)
     return made
-
-
-def _free_memory() -> int:
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return _FREE

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from sfumato.dataset import Dataset, rows_of
-from sfumato.dataset.dataset import GPU
+from sfumato.dataset.places import GPU
 from sfumato.engines.codes import CodesEngine
 from sfumato.engines.design import kernel_arguments
 from sfumato.engines.protocol import EXACT_SCORES, GRADIENTS, SHAPES, TOTALS, VALUES, Engine, most_additions

@@ -33,7 +33,7 @@ def checked(file: Path, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def said(data: Path | None, schema: Schema, engine: Mapping[str, Any]) -> str | None:
     """Where the rows will be while they are summed, in words; None where the table is not there yet."""
-    from sfumato.dataset.dataset import GPU, STREAMED, engine_of
+    from sfumato.dataset.places import GPU, STREAMED, engine_of
 
     if "dask" in engine:
         return f"dask: the workers of {engine['dask']} read and sum the rows"
