@@ -26,9 +26,10 @@ from sfumato.auditing.replay import replay
 from sfumato.cuda import card as cards
 from sfumato.cuda.card import SOURCE, most_chains, shape_defines
 from sfumato.dataset.on_card import entered
-from sfumato.engines import gpu
+from sfumato.engines import card_rows, gpu
+from sfumato.engines.card_rows import cut_off
 from sfumato.engines.design import kernel_arguments
-from sfumato.engines.gpu import GpuEngine, cut_off
+from sfumato.engines.gpu import GpuEngine
 from sfumato.engines.kernels import slope
 from sfumato.engines.opening import open_engine
 from sfumato.engines.protocol import gradient_error
@@ -61,7 +62,7 @@ def test_sums_are_those_of_numpy_within_what_is_charged(name):
 
 @pytest.mark.planted
 def test_rows_that_pass_through_the_card_in_chunks_have_the_same_sums(monkeypatch):
-    monkeypatch.setattr(gpu, "_BYTES", 1)  # steps of one part
+    monkeypatch.setattr(card_rows, "_BYTES", 1)  # steps of one part
     found = []
     for limit in (1 << 40, 1_710_000):
         data, model, theta = data_of(Case(12_000, 3, weighted=True))
@@ -335,10 +336,28 @@ def test_running_sums_are_those_of_folds():
 
 def test_without_cupy_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    cards.open_card.cache_clear()
+    monkeypatch.setattr(cards, "_OPENED", {})
     schema = sf.Schema.vector(1, data_norm=1.0)
     with pytest.raises(ArgumentError, match=r"sfumato\[gpu\]"):
         sf.Dataset.from_arrays([[0.5]], schema=schema, engine="gpu")
+
+
+def test_a_card_that_was_opened_before_a_fork_is_refused(monkeypatch):
+    """In the process that opened it the same card is returned; in a fork of it CUDA's own error would say nothing."""
+    opened = EmulatedCard()
+    monkeypatch.setattr(cards, "_OPENED", {os.getpid(): opened})
+    assert cards.open_card() is opened
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            cards.open_card()
+        except ArgumentError as error:
+            os.write(writing, str(error).encode())
+        os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    assert b'start processes with "spawn"' in os.read(reading, 1_000)
 
 
 def test_products_that_round_more_than_float64_are_refused():
@@ -365,7 +384,7 @@ import numpy as np
 import sfumato as sf
 from emulated_card import EmulatedCard
 from sfumato.cuda import card
-from sfumato.engines import gpu
+from sfumato.engines import card_rows, gpu
 made = EmulatedCard()
 card.open_card = gpu.open_card = lambda: made
 rng = np.random.default_rng(0)

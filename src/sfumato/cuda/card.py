@@ -6,7 +6,7 @@ same source as C++ and runs every lane of a warp on the processor.
 
 from __future__ import annotations
 
-import functools
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -47,9 +47,20 @@ class Card(Protocol):
         """Return when all that was begun on the card is done."""
 
 
-@functools.cache
+# Process id -> the card that it opened: one entry, and more only in a forked process.
+_OPENED: dict[int, Card] = {}
+
+
 def open_card() -> Card:
     """The first CUDA card of this machine; where there is none, an error says what is missing."""
+    process = os.getpid()
+    if process in _OPENED:
+        return _OPENED[process]
+    if _OPENED:
+        raise ArgumentError(
+            'the card was opened before this process was forked, and CUDA does not survive a fork: start processes with "spawn" '
+            '(multiprocessing.get_context("spawn")).'
+        )
     try:
         import cupy
     except ImportError:
@@ -65,6 +76,7 @@ def open_card() -> Card:
         raise ArgumentError('engine="gpu" found no CUDA card on this machine; use engine="memory" or "streamed".')
     card = CudaCard(cupy)
     _check_products(card)
+    _OPENED[process] = card
     return card
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,30 +20,19 @@ from numpy.typing import NDArray
 
 from sfumato import _validate
 from sfumato.cuda.card import THREADS, Card, most_chains, open_card, shape_defines
-from sfumato.dataset import Dataset, rows_of
-from sfumato.engines.design import coordinates, feature_blocks, kernel_arguments
+from sfumato.dataset import Dataset
+from sfumato.engines.card_rows import PART, RUN, CardRows, Piece, Room, step_rows
+from sfumato.engines.design import coordinates, kernel_arguments
 from sfumato.engines.protocol import LabelScale
 from sfumato.engines.shapes import checked_bend, checked_map, smooth_loss, symmetric
-from sfumato.errors import ArgumentError, PublishError
+from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.protocol import Loss
-from sfumato.models.regression import label_values
 
 Array = NDArray[np.float64]
-# Rows that one warp adds up, lines that are folded into one, and rows of a part of matrix sums: the first two as in the source.
-_RUN, _FOLD, _PART = 2048, 64, 4096
+# Lines that are folded into one, as in the source of the kernels.
+_FOLD = 64
 _WARPS = THREADS // 32
-# Bytes of a matrix of float64 rows on the card, of which there are several at a time.
-_BYTES = 1 << 27
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _Piece:
-    """Rows that are on the card at a time: their first place, their number, and quads of float32."""
-
-    first: int
-    count: int
-    rows: Any
 
 
 class GpuEngine:
@@ -64,18 +52,18 @@ class GpuEngine:
         self._quads = max(1, -(-self._width // 4))
         # In one dimension two gradients of the logistic loss differ by less than twice the slope, which follows from their scores.
         self._one_read = bool(most_chains(self._quads)) and not self.exact and self.dimension > 1
-        self._held = _Held(dataset, model, self._card, _Room.of(dataset, model, self._card))
+        self._held = CardRows(dataset, model, self._card, Room.of(dataset, model, self._card))
         # Rows of a run by one lane, those of its warp, and folds; or rows of a part, parts of a step, and folds.
-        runs, parts = -(-self.n // _RUN), -(-self.n // _PART)
+        runs, parts = -(-self.n // RUN), -(-self.n // PART)
         self._step = step_rows(self.dimension)
-        in_runs = min(self.n, _RUN) + 5 + _folds(runs)
-        in_parts = min(self.n, _PART) + min(parts, self._step // _PART) + _folds(_blocks(self.n, self._step))
+        in_runs = min(self.n, RUN) + 5 + _folds(runs)
+        in_parts = min(self.n, PART) + min(parts, self._step // PART) + _folds(_blocks(self.n, self._step))
         self.additions = float(max(in_runs, in_parts))
 
     @classmethod
     def check(cls, dataset: Dataset, model: Gibbs) -> None:
         """Refuse a table for which the card has no room, from public numbers."""
-        _Room.of(dataset, model, open_card())
+        Room.of(dataset, model, open_card())
 
     def gradient(self, theta: Array) -> Array:
         """Sum over the records of the loss's gradient at each of (chains, d) parameters."""
@@ -100,23 +88,23 @@ class GpuEngine:
             theta = np.zeros((chains, 4 * self._quads), dtype=np.float32)
             theta[:, :d] = points[:, :d]
         bias = points[:, d] * self._intercept if self._intercept else np.zeros(chains)
-        runs, line = -(-self.n // _RUN), 4 * self._quads + 1
+        runs, line = -(-self.n // RUN), 4 * self._quads + 1
         out, placed = xp.empty((runs, chains * line)), xp.asarray(theta)
         exact = np.zeros(4 * self._quads)
         exact[:d] = points[0, :d]
         numbers = (np.float64(first), np.float64(second))
         for piece in self._held.pieces():
             given = (piece.rows, self._held.labels[piece.first :], _from(weights, piece.first), np.int64(piece.count))
-            target = out[piece.first // _RUN :]
+            target = out[piece.first // RUN :]
             if self._one_read:
                 launch = self._card.kernel("gradient", LOSS=code, **shape_defines(self._quads, chains))
-                launch(_blocks(piece.count, _RUN * _WARPS), *given, placed, xp.asarray(bias), *numbers, target)
+                launch(_blocks(piece.count, RUN * _WARPS), *given, placed, xp.asarray(bias), *numbers, target)
                 continue
             steep = xp.empty(piece.count)
             launch = self._card.kernel("slopes", LOSS=code, D4=self._quads)
             launch(_blocks(piece.count, _WARPS), *given, xp.asarray(exact), np.float64(bias[0]), *numbers, steep)
             launch = self._card.kernel("columns", D4=self._quads)
-            blocks = _blocks(piece.count, _RUN) * _blocks(self._quads + 1, THREADS)
+            blocks = _blocks(piece.count, RUN) * _blocks(self._quads + 1, THREADS)
             launch(blocks, piece.rows, steep, np.int64(piece.count), target)
         total = self._folded(out).reshape(chains, line)
         found = np.empty((chains, self.dimension))
@@ -139,17 +127,17 @@ class GpuEngine:
         """The same records with weights v = min(1, 1/|Bz|, bend/|Bz|^2), B the public `matrix`."""
         return WeighedOnCard(self, matrix, bend, loss or self._model.loss)
 
-    def _steps(self) -> Iterator[_Piece]:
+    def _steps(self) -> Iterator[Piece]:
         """The rows of one pass in steps of a public size."""
         step = self._step
         for piece in self._held.pieces():
             for start in range(0, piece.count, step):
                 count = min(step, piece.count - start)
-                yield _Piece(piece.first + start, count, piece.rows[start : start + count])
+                yield Piece(piece.first + start, count, piece.rows[start : start + count])
 
-    def _widened(self, step: _Piece, size: int, radius: float = 0.0, label: LabelScale | None = None) -> Any:
+    def _widened(self, step: Piece, size: int, radius: float = 0.0, label: LabelScale | None = None) -> Any:
         """The rows of a step in float64, filled up with zero rows to whole parts; with a radius, scaled for the moments."""
-        out = self._card.xp.zeros((_blocks(step.count, _PART) * _PART, size))
+        out = self._card.xp.zeros((_blocks(step.count, PART) * PART, size))
         centre, half, scale = (0.0, 0.0, 0.0) if label is None else (label.centre, label.half, label.scale)
         numbers = [np.float64(each) for each in (self._intercept, centre, half, scale, radius)]
         launch = self._card.kernel("widened", D4=self._quads)
@@ -160,7 +148,7 @@ class GpuEngine:
 
     def _gram(self, rows: Any) -> Any:
         """F'F of the rows of a step, by parts, added up."""
-        parts = rows.reshape(-1, _PART, rows.shape[1])
+        parts = rows.reshape(-1, PART, rows.shape[1])
         return self._fold(self._card.xp.matmul(parts.transpose(0, 2, 1), parts).reshape(len(parts), -1))
 
     def _fold(self, lines: Any) -> Any:
@@ -199,11 +187,11 @@ class _Running:
     def add(self, line: Any, level: int = 0) -> None:
         """Add a line; where it is the 64th of its level, their sum goes to the next one."""
         if level == len(self._levels):
-            self._levels.append((0.0 * line, 0))
+            self._levels.append((0.0, 0))
         total, count = self._levels[level]
         total = total + line
         if count + 1 == _FOLD:
-            self._levels[level] = (0.0 * line, 0)
+            self._levels[level] = (0.0, 0)
             self.add(total, level + 1)
         else:
             self._levels[level] = (total, count + 1)
@@ -245,7 +233,7 @@ class WeighedOnCard:
         """Sum over the records of v phi'(z.theta, y) z at each of (chains, d) parameters."""
         return self._engine.weighted_gradient(theta, self._loss, self._weights)
 
-    def _mapped(self, step: _Piece) -> tuple[Any, Any]:
+    def _mapped(self, step: Piece) -> tuple[Any, Any]:
         """The rows of a step, and their images under the map."""
         rows = self._engine._widened(step, self.dimension)
         return rows, self._card.xp.matmul(rows, self._map.T)
@@ -264,7 +252,7 @@ class WeighedOnCard:
         )
         return symmetric(bent), symmetric(spread) if scores else None, float(scale[0])
 
-    def _second(self, step: _Piece, point: Any, scores: bool) -> tuple[Any, Any, Any]:
+    def _second(self, step: Piece, point: Any, scores: bool) -> tuple[Any, Any, Any]:
         """The three sums over the rows of a step; its float64 rows are given back when it ends."""
         engine, xp = self._engine, self._card.xp
         code, first, second = kernel_arguments(self._loss)  # type: ignore[misc]
@@ -280,122 +268,6 @@ class WeighedOnCard:
 
     def __repr__(self) -> str:
         return f"WeighedOnCard(n={self.n})"
-
-
-@dataclass(frozen=True)
-class _Room:
-    """What fits on the card: all rows, or so many at a time."""
-
-    width: int
-    quads: int
-    length: int | None
-
-    @classmethod
-    def of(cls, dataset: Dataset, model: Gibbs, card: Card) -> _Room:
-        """From the public numbers of the table and the free memory of the card; an error where not even one step fits."""
-        n, dimension = dataset.n, coordinates(dataset, model)[1]
-        width = dimension - bool(model.intercept)
-        quads, step = max(1, -(-width // 4)), step_rows(dimension)
-        # Labels, shares and weights, and the slopes of rows that are read twice.
-        beside = n * (3 * 4 + 8)
-        # Sums of the runs of eight chains; float64 rows of one step, with the copies that products make; and sums of matrices.
-        work = 8 * (4 * quads + 1) * 8 * -(-n // _RUN) + 8 * 8 * step * (width + 2) + 32 * 8 * (width + 2) ** 2
-        room = card.room() - beside - work
-        rows = 0 if rows_of(dataset).on_card() is not None else 16 * quads * n
-        if rows <= room:
-            return cls(width, quads, None)
-        # Two chunks are on the card at a time.
-        length = room // 2 // (16 * quads) // step * step
-        if length < step or not rows:
-            raise ArgumentError(
-                f"the card has no room for {step:,} rows of {width} columns at a time; free some of its memory."
-            )
-        return cls(width, quads, length)
-
-
-class _Held:
-    """Rows, labels and shares of a data set: rows on the card if they fit there, else in the machine's memory, in chunks."""
-
-    def __init__(self, dataset: Dataset, model: Gibbs, card: Card, room: _Room) -> None:
-        self._card, self.n = card, dataset.n
-        there, wide = rows_of(dataset).on_card(), 4 * room.quads
-        self._rows: Any = None
-        self._chunks: list[Any] = []
-        if there is not None:
-            self._rows = there.matrix
-        elif room.length is None:
-            self._rows = card.xp.empty((self.n, wide), np.float32)
-        else:
-            self._chunks = [
-                card.held((min(room.length, self.n - start), wide)) for start in range(0, self.n, room.length)
-            ]
-        self.labels = card.xp.empty(self.n, np.float32)
-        self.shares: Any = None
-        with np.errstate(all="ignore"):  # a warning would reveal a label that is too large for float32
-            self._fill(dataset, model, room.width)
-
-    def _fill(self, dataset: Dataset, model: Gibbs, width: int) -> None:
-        """Copy the features of all blocks, cut off to float32 towards 0."""
-        place, there = 0, rows_of(dataset).on_card()
-        for codes in () if there is None else there.codes():
-            labels = label_values(model, dataset.schema, codes)
-            self.labels[place : place + len(labels)] = self._card.xp.asarray(finite(labels))
-            place += len(labels)
-        for block in feature_blocks(dataset, model) if there is None else ():
-            count = block.rows.shape[0]
-            padded = np.zeros((count, (self._chunks or [self._rows])[0].shape[1]), np.float32)
-            padded[:, :width] = cut_off(block.rows)
-            self._write(place, padded)
-            self.labels[place : place + count] = self._card.xp.asarray(finite(block.labels))
-            if block.shares is not None:
-                if self.shares is None:
-                    self.shares = self._card.xp.empty(self.n, np.float32)
-                self.shares[place : place + count] = self._card.xp.asarray(cut_off(block.shares))
-            place += count
-        if place != self.n:
-            raise PublishError("the source gave another number of rows than it states; nothing was released.")
-
-    def _write(self, place: int, rows: NDArray[np.float32]) -> None:
-        if self._rows is not None:
-            self._rows[place : place + len(rows)] = self._card.xp.asarray(rows)
-            return
-        length, start = len(self._chunks[0]), 0
-        while start < len(rows):
-            chunk, inside = divmod(place + start, length)
-            count = min(len(rows) - start, len(self._chunks[chunk]) - inside)
-            self._chunks[chunk][inside : inside + count] = rows[start : start + count]
-            start += count
-
-    def pieces(self) -> Iterator[_Piece]:
-        """The rows of one pass, on the card."""
-        if self._rows is not None:
-            if self.n:
-                yield _Piece(0, self.n, self._rows)
-            return
-        first = 0
-        for rows in self._card.in_turn(self._chunks):
-            yield _Piece(first, len(rows), rows)
-            first += len(rows)
-
-
-def step_rows(dimension: int) -> int:
-    """Rows whose matrix products are computed at a time: whole parts, as many as follow from the width."""
-    return _PART * max(1, min(_FOLD, _BYTES // (8 * _PART * (dimension + 1))))
-
-
-def finite(labels: Array) -> NDArray[np.float32]:
-    """Labels as float32, the largest of these where they are larger: a loss would subtract infinities."""
-    most = float(np.finfo(np.float32).max)
-    return np.clip(labels, -most, most).astype(np.float32)
-
-
-def cut_off(values: Array) -> NDArray[np.float32]:
-    """Float32 numbers next to these, towards 0: no row becomes longer."""
-    with np.errstate(all="ignore"):
-        near = values.astype(np.float32)
-        longer = np.abs(near.astype(np.float64)) > np.abs(values)
-        near[longer] = np.nextafter(near[longer], np.float32(0))
-    return near
 
 
 def _blocks(count: int, each: int) -> int:
