@@ -28,6 +28,7 @@ def ahead(items: Iterator[Item]) -> Iterator[Item]:
         return False
 
     def make() -> None:
+        """Make all items, in the thread."""
         try:
             for item in items:
                 if not put((True, item)):

@@ -127,6 +127,7 @@ class WeighedRows:
         steepest, sharpest = self._loss.largest_slope(), self._loss.largest_curvature()
 
         def piece_sums(piece: Piece, weights: Array) -> list[Array]:
+            """The sums over one piece: curvature, the score matrix where it is asked for, and the scale of the scores."""
             mapped, none = _mapped(piece, self._intercept, self._map), np.empty((piece.rows.shape[0], 0))
             lengths = np.sqrt(_squares(mapped))
             lengths[~np.isfinite(lengths)] = 0.0  # of rows whose weight is 0
@@ -178,6 +179,7 @@ def smooth_loss(loss: Loss, own: Loss) -> ScalarLinkLoss:
 
 
 def checked_map(matrix: Array, dimension: int) -> Array:
+    """The map as float64, if it is finite and has a row and a column for every coordinate."""
     chart = np.asarray(matrix, dtype=np.float64)
     if chart.shape != (dimension, dimension) or not np.isfinite(chart).all():
         raise ArgumentError(
@@ -188,6 +190,7 @@ def checked_map(matrix: Array, dimension: int) -> Array:
 
 
 def checked_bend(bend: float) -> float:
+    """The bend, if it is 1 or greater."""
     if not _validate.real("bend", bend) >= 1.0:
         raise ArgumentError(f"bend must be 1 or greater (math.inf allowed); got {bend!r}.")
     return float(bend)
