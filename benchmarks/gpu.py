@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -205,8 +206,12 @@ def main() -> None:
     parser.add_argument("--rows", type=float, help="rows of the table at 100 columns")
     given = parser.parse_args()
     from sfumato.cuda.card import open_card
+    from sfumato.errors import ArgumentError
 
-    open_card()
+    try:
+        open_card()
+    except ArgumentError as error:
+        sys.exit(str(error))
     rows = int(given.rows or 1e8)
     if given.what == "passes":
         passes([(rows, 100), (rows // 10, 1_000), (rows * 10 // 3, 30)])

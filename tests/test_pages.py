@@ -115,7 +115,7 @@ SAID: dict[str, list[str]] = {
     ],
     "report.md": [],
     "rows.md": ["3 rows, 0 of the wrong length"],
-    "scale.md": ["streamed)", "passes over the records", "Logistic regression of y"],
+    "scale.md": ["engine='streamed'", "passes over the records", "Logistic regression of y"],
     "sharp_edges.md": [],
     "tables.md": [
         "einkommen           1           0",

@@ -22,7 +22,7 @@ from sfumato.models.model import LOSSES, TOTALS, Model
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.models.weighted import weighted_form
 from sfumato.privacy.curves import Curve
-from sfumato.progress import while_planning
+from sfumato.progress import while_waiting
 from sfumato.queries.interval_widths import WidthPlan, cheapest, fewest_draws
 from sfumato.schema import Persons, Schema, Weight
 from sfumato.schema.persons import terms_of
@@ -95,7 +95,7 @@ def plan(
         length = _validate.whole("steps", steps, maximum=MOST_STEPS, why="each is a pass over all records")
     _check_size(model, number, (length or 1) if keep else 1)
     try:
-        with while_planning("planning"):
+        with while_waiting("planning"):
             request = Request(model, records, limit, number, wanted, tuple(keep), length, trust, terms, weight)
             planned = plan_with(mechanism, request)
         json.dumps(planned.to_json(), allow_nan=False)  # a plan whose numbers overflowed has no digest
@@ -188,7 +188,7 @@ def priced(at: Callable[[float], Plan], epsilons: Iterable[float], delta: float)
     _validate.probability("delta", delta)
     plans: list[Plan | None] = []
     reasons: list[str] = []
-    with while_planning("planning", "price") as report:
+    with while_waiting("planning", "price") as report:
         for place, epsilon in enumerate(levels, 1):
             report(place, len(levels))
             try:
@@ -272,7 +272,7 @@ def plan_for_width(
 @contextmanager
 def _counted(at: Callable[[float, int], Plan]) -> Iterator[Callable[[float, int], Plan]]:
     """The function with a line of progress that says how many plans it has made."""
-    with while_planning("searching for the width", "plan") as report:
+    with while_waiting("searching for the width", "plan") as report:
         calls = count(1)
 
         def counted(price: float, draws: int) -> Plan:

@@ -1,4 +1,4 @@
-"""Progress on the terminal: of a run, step k of T; of planning, what is being planned and for how long. All of it is public."""
+"""Progress on the terminal: of a run, step k of T; of what is waited for, such as a plan, for how long. All of it is public."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, Protocol
 
 Report = Callable[[int, int], None]
 # Whether a line is being kept already: a price list shows its prices, and not each plan again.
@@ -18,21 +19,73 @@ _QUIET, _EVERY = 1.0, 0.5
 _SOON, _MINUTE = 2.0, 60.0
 
 
+class Line(Protocol):
+    """A line of the terminal about a run."""
+
+    def __call__(self, done: int, steps: int) -> None:
+        """So many steps are done."""
+
+    def rows(self, read: int, n: int) -> None:
+        """So many of the rows of a pass were read from their file; shown until the first step is done."""
+
+
 @contextmanager
-def shown(name: str = "") -> Iterator[Report]:
-    """Yield a function of (steps done, steps in all) that keeps a line of the terminal up to date; `name` begins it."""
+def shown(name: str = "") -> Iterator[Line]:
+    """Yield a line of the terminal that is kept up to date; `name` begins it."""
     start = f"{name}: " if name else ""
     try:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
     except ImportError:
-        yield lambda done, steps: _plain(done, steps, start)
+        yield _Plain(start)
         sys.stderr.write("\n")
         return
-    text = TextColumn(f"{start}step {{task.completed:.0f}} of {{task.total:.0f}}{{task.fields[left]}}")
-    with Progress(BarColumn(), text, console=Console(stderr=True)) as bar:
-        task, pace = bar.add_task("", total=1, left=""), Pace()
-        yield lambda done, steps: bar.update(task, completed=done, total=steps, left=pace.left(done, steps))
+    with Progress(BarColumn(), TextColumn("{task.fields[text]}"), console=Console(stderr=True)) as bar:
+        yield _Rich(bar, start)
+
+
+class _Rich:
+    """A line with a bar."""
+
+    def __init__(self, bar: Any, start: str) -> None:
+        self._bar, self._start, self._task = bar, start, bar.add_task("", total=1, text=start.rstrip(": "))
+        self._steps, self._rows, self._stepped = Pace(), Pace(), False
+
+    def __call__(self, done: int, steps: int) -> None:
+        self._stepped = True
+        text = f"{self._start}step {done} of {steps}{self._steps.left(done, steps)}"
+        self._bar.update(self._task, completed=done, total=steps, text=text)
+
+    def rows(self, read: int, n: int) -> None:
+        if not self._stepped:
+            text = f"{self._start}{_share(read, n)} of the rows read{self._rows.left(read, n)}"
+            self._bar.update(self._task, completed=read, total=n, text=text)
+
+
+class _Plain:
+    """A line that is written over about a hundred times in all: a run may have many thousand steps."""
+
+    def __init__(self, start: str) -> None:
+        self._start, self._stepped, self._last = start, False, ""
+
+    def __call__(self, done: int, steps: int) -> None:
+        self._stepped = True
+        if done == steps or done % max(1, steps // 100) == 0:
+            self._write(f"step {done} of {steps}")
+
+    def rows(self, read: int, n: int) -> None:
+        if not self._stepped:
+            self._write(f"{_share(read, n)} of the rows read")
+
+    def _write(self, text: str) -> None:
+        if text != self._last:
+            sys.stderr.write(f"\r{self._start}{text.ljust(len(self._last))}")
+            sys.stderr.flush()
+        self._last = text
+
+
+def _share(read: int, n: int) -> str:
+    return f"{100 * read // max(1, n)} %"
 
 
 class Pace:
@@ -59,15 +112,8 @@ def remaining(done: int, steps: int, seconds: float) -> str:
     return f", about {left:.0f} s left" if left < 2 * _MINUTE else f", about {left / _MINUTE:.0f} min left"
 
 
-def _plain(done: int, steps: int, start: str = "") -> None:
-    """Write over the last line, about a hundred times in all: a run may have many thousand steps."""
-    if done == steps or done % max(1, steps // 100) == 0:
-        sys.stderr.write(f"\r{start}step {done} of {steps}")
-        sys.stderr.flush()
-
-
 @contextmanager
-def while_planning(what: str, each: str = "") -> Iterator[Report]:
+def while_waiting(what: str, each: str = "") -> Iterator[Report]:
     """Keep a line such as "planning: price 2 of 4, 3 s" on a terminal while the block runs, and wipe it out afterwards.
 
     `each` names the steps; the yielded function takes the number of the step and how many there are, 0 where that is not known.

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import json
 import uuid
-from contextlib import nullcontext
 from dataclasses import replace
 
 from sfumato.dataset import Dataset
-from sfumato.engines.opening import check_engine, open_engine
+from sfumato.engines.opening import check_engine, open_engine, watched
 from sfumato.errors import ArgumentError, PublishError
 from sfumato.ledger import Ledger
 from sfumato.mechanisms import task_of
@@ -22,7 +21,6 @@ from sfumato.mechanisms.plan import Plan
 from sfumato.progress import shown
 from sfumato.randomness import Randomness
 from sfumato.release import Release
-from sfumato.samplers.langevin import silent
 from sfumato.schema import Schema
 
 
@@ -77,9 +75,12 @@ def publish(
         check_engine(data, plan.model, procedure.NEEDS)  # what an engine would refuse is not charged
         # An id that was charged before gets its first receipt here and pays nothing more.
         receipt = ledger.charge(account, guarantee, request_id=request, plan_digest=digest).to_json()
-    engine = open_engine(data, plan.model, procedure.NEEDS)  # no row is read before the charge
-    with shown(data.engine) if progress else nullcontext(silent) as report:
-        draws = procedure.carry_out(task, engine, stream, report)
+    # No row is read before the charge.
+    if progress:
+        with shown(data.engine) as line, watched(data, line.rows):
+            draws = procedure.carry_out(task, open_engine(data, plan.model, procedure.NEEDS), stream, line)
+    else:
+        draws = procedure.carry_out(task, open_engine(data, plan.model, procedure.NEEDS), stream)
     about = {
         "name": schema.name,
         "unit": schema.unit,

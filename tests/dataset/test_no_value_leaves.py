@@ -261,6 +261,7 @@ def test_public_attributes_are_the_schema_and_n():
         "on_card",
         "room",
         "schema",
+        "watched",
     }
     assert data.n == 2
     assert data.schema is SCHEMA

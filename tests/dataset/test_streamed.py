@@ -18,7 +18,7 @@ from effort import LONG, sized
 from sfumato.dataset import rows_of
 from sfumato.dataset.streaming import assembled
 from sfumato.engines import shapes
-from sfumato.engines.opening import open_engine
+from sfumato.engines.opening import open_engine, watched
 from sfumato.engines.passes import part_count
 from sfumato.engines.reading_ahead import ahead
 from sfumato.errors import ArgumentError, PublishError
@@ -87,8 +87,34 @@ def test_rows_that_fit_are_held_and_others_are_streamed(path):
     assert sf.Dataset.from_table(path, schema=SCHEMA).engine == "memory"
     data = sf.Dataset.from_table(path, schema=SCHEMA, memory=1_000)
     assert data.engine == "streamed"
-    assert repr(data).endswith("y, streamed)")
+    assert "engine='streamed', columns: x, k, y)" in repr(data)
     assert sf.Dataset.from_table(path, schema=SCHEMA, memory=1_000, engine="memory").engine == "memory"
+
+
+@pytest.mark.planted
+def test_a_declared_limit_is_kept_where_rows_cannot_be_streamed(tmp_path):
+    (tmp_path / "t.csv").write_text("x,k,y\n" + "0.5,a,1\n" * 100)
+    whole = sum(array.itemsize for array in next(rows_of(table_in(tmp_path, None)).blocks()).values())
+    assert table_in(tmp_path, 100 * whole).n == 100
+    with pytest.raises(ArgumentError, match=f"take more than the {100 * whole - 1} bytes"):
+        table_in(tmp_path, 100 * whole - 1)
+    assert table_in(tmp_path, 1, "memory").n == 100
+
+
+def table_in(folder, memory, engine="auto"):
+    return sf.Dataset.from_table(folder / "t.csv", schema=SCHEMA, memory=memory, engine=engine)
+
+
+@pytest.mark.planted
+def test_how_far_a_pass_is_can_be_watched(path):
+    data = sf.Dataset.from_table(path, schema=SCHEMA, engine="streamed")
+    seen = []
+    with watched(data, lambda read, n: seen.append((read, n))):
+        list(rows_of(data).blocks(None, 300))
+    list(rows_of(data).blocks())
+    assert seen == [(300, 1_000), (600, 1_000), (900, 1_000), (1_000, 1_000)]
+    with watched(sf.Dataset.from_table(path, schema=SCHEMA), seen.append):
+        pass
 
 
 def test_what_cannot_be_read_again_is_refused(tmp_path):

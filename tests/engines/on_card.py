@@ -8,11 +8,15 @@ from pathlib import Path
 import card_cases
 
 from sfumato.cuda.card import open_card
+from sfumato.errors import ArgumentError
 
 
 def main() -> int:
     """Every case of `card_cases`, with more rows than the suite has."""
-    card, wrong = open_card(), 0
+    try:
+        card, wrong = open_card(), 0
+    except ArgumentError as error:
+        sys.exit(str(error))
     for name, case in card_cases.cases(70_000).items():
         found = list(card_cases.measured(case, card))
         most = max(found, key=lambda each: each[1])

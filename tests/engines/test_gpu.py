@@ -384,7 +384,7 @@ import numpy as np
 import sfumato as sf
 from emulated_card import EmulatedCard
 from sfumato.cuda import card
-from sfumato.engines import card_rows, gpu
+from sfumato.engines import gpu
 made = EmulatedCard()
 card.open_card = gpu.open_card = lambda: made
 rng = np.random.default_rng(0)

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato import progress
+from sfumato.cuda import card as cards
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.progress import remaining
 from sfumato.shells.cli import app
@@ -58,6 +59,7 @@ def test_a_spec_says_where_rows_are(folder, engine, where):
     [
         ("", "engine     memory: the file is read once, and passes go over the rows in memory"),
         ('[engine]\nrows = "streamed"', "engine     streamed: t.parquet is read on every pass"),
+        ('[engine]\nrows = "gpu"', "engine     gpu: a regression's rows are brought to the card once"),
         ('[engine]\ndask = "tls://host:8786"', "engine     dask: the workers of tls://host:8786 read and sum the rows"),
     ],
 )
@@ -71,7 +73,9 @@ def test_a_plan_says_where_rows_will_be(folder, engine, said):
 @pytest.mark.parametrize(
     ("engine", "said"),
     [
-        ('[engine]\nrows = "cloud"', "engine must be one of"),
+        ('[engine]\nrows = "cloud"', "spec.toml: rows in .engine. must be one of 'auto', 'memory', 'streamed', 'gpu'"),
+        ('[engine]\nmemory = "8 GB"', "spec.toml: memory in .engine. must be a whole number of bytes"),
+        ("[engine]\nmemory = 0", "spec.toml: memory in .engine. must be a whole number of bytes"),
         ("[engine]\nrows = 3", "rows in .engine. must be a text"),
         ('[engine]\nplace = "x"', "place"),
         ('[engine]\ndask = "tcp://10.0.0.1:8786"', "TLS"),
@@ -86,6 +90,11 @@ def test_a_wrong_engine_is_refused_in_one_line(folder, engine, said):
     with pytest.raises((ArgumentError, FormatError), match=said) as caught:
         spec(folder, engine).dataset()
     assert "\n" not in str(caught.value)
+
+
+def test_a_plan_for_a_card_counts_the_records_without_one(folder, monkeypatch):
+    monkeypatch.setattr(cards, "open_card", lambda: pytest.fail("a plan needs no card"))
+    assert spec(folder, '[engine]\nrows = "gpu"').records() == 300
 
 
 def test_what_is_left_of_a_run_is_said_from_its_pace():

@@ -277,7 +277,15 @@ def test_rounds_and_fits_are_steps_of_one_run(folder, monkeypatch):
     """A bar that began anew after the rounds would show the run as nearly done twice."""
     model = Spec.load(written(folder, f'{PUBLIC}\npairs = "select"\nchosen = 4\nrounds = 2')).model
     seen: list[tuple[int, int]] = []
-    monkeypatch.setattr(publishing, "shown", lambda name: nullcontext(lambda done, steps: seen.append((done, steps))))
+
+    class Line:
+        def __call__(self, done, steps):
+            seen.append((done, steps))
+
+        def rows(self, read, n):
+            pytest.fail("rows in memory are not read from a file")
+
+    monkeypatch.setattr(publishing, "shown", lambda name: nullcontext(Line()))
     data = sf.Dataset.from_table(folder / "people.csv", schema=sf.Schema.load(folder / "people.toml"))
     sf.publish(sf.plan(model, data.n, 1.0, 1e-6), data, progress=True)
     steps = 2 + FOLDS  # two rounds, and a fit for each fold

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NoReturn, Protocol, final, runtime_checkable
 
 import numpy as np
@@ -112,6 +113,13 @@ class Changeable(Protocol):
         """Refuse a source that was changed."""
 
 
+@runtime_checkable
+class Watchable(Protocol):
+    """Blocks that are read from a file and tell how far they are: `reading(rows read, rows in all)`."""
+
+    reading: Callable[[int, int], None]
+
+
 class HeldBlocks:
     """Blocks that lie in memory."""
 
@@ -168,6 +176,18 @@ class Rows(Stays):
         """Refuse rows whose file was changed; no row is read."""
         if isinstance(self._blocks, Changeable):
             self._blocks.check()
+
+    @contextmanager
+    def watched(self, report: Callable[[int, int], None]) -> Iterator[None]:
+        """Inside the block, tell how many of the rows of a pass were read from their file, and how many there are."""
+        if not isinstance(self._blocks, Watchable):
+            yield
+            return
+        before, self._blocks.reading = self._blocks.reading, report
+        try:
+            yield
+        finally:
+            self._blocks.reading = before
 
     def on_card(self) -> Any:
         """The rows that are on a graphics card (`dataset.on_card.CardBlocks`); None for any others."""

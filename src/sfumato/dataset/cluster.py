@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from sfumato.errors import ArgumentError, PublishError
+from sfumato.progress import while_waiting
 
 # Seconds for which workers are waited for: those of a lost worker's nanny, or of a cluster that grows.
 _WAIT = 60.0
@@ -212,6 +213,11 @@ class Cluster:
 
     def _assign(self) -> None:
         """Share the partitions that nobody holds among the workers that are there, and open on them what is open."""
+        if self._unheld():
+            with while_waiting("the workers of the cluster read their rows"):
+                self._share_out()
+
+    def _share_out(self) -> None:
         for _ in range(_TRIES):
             numbers = sorted(self._unheld())
             if not numbers:

@@ -12,7 +12,7 @@ from sfumato.dataset.blocks import Blocks, Rows, Stays
 from sfumato.dataset.on_card import CardBlocks, is_on_card
 from sfumato.dataset.places import AUTO, BESIDE, DASK, ENGINES, GPU, MEMORY, STREAMED, allowed_bytes, streams
 from sfumato.dataset.storing import PersonBlocks, RowStore
-from sfumato.dataset.streaming import FileBlocks, readable_again
+from sfumato.dataset.streaming import FileBlocks, readable_again, row_bytes
 from sfumato.errors import ArgumentError
 from sfumato.gathering.people import gather
 from sfumato.gathering.roster import Roster, read_roster
@@ -118,8 +118,7 @@ class Dataset(Stays):
     def __repr__(self) -> str:
         schema = self.schema
         what = ", ".join(schema.columns) if schema.dimension is None else f"vectors of {schema.dimension}"
-        where = "" if self.engine == MEMORY else f", {self.engine}"
-        return f"Dataset({schema.name!r}, n={self.n}, unit={schema.unit!r}, columns: {what}{where})"
+        return f"Dataset({schema.name!r}, n={self.n}, unit={schema.unit!r}, engine={self.engine!r}, columns: {what})"
 
 
 def rows_of(dataset: Dataset) -> Rows:
@@ -197,7 +196,9 @@ def _from_table(source: object, schema: Schema, roster: object, memory: int | No
     if streams(source, schema, engine, allowed):
         blocks = FileBlocks(Path(str(source)), schema, int(BESIDE * allowed))
         return _holding(schema, blocks, False, blocks.n)
-    return _made(schema, open_table(source, schema, Tally()))
+    # A limit that was declared is kept; the default is half of what is free, and a table may take more of that.
+    kept = memory if engine == AUTO and schema.dimension is None else None
+    return _made(schema, open_table(source, schema, Tally()), kept)
 
 
 def _from_dask(source: object, schema: Schema, client: object, roster: object) -> Dataset:
@@ -230,10 +231,16 @@ def _people(schema: Schema, roster: object) -> tuple[Identity | None, Roster | N
     return identity, None if source is None else read_roster(source, schema, identity)
 
 
-def _made(schema: Schema, chunks: Iterator[dict[str, Any]]) -> Dataset:
+def _made(schema: Schema, chunks: Iterator[dict[str, Any]], memory: int | None = None) -> Dataset:
+    """The data set of rows in memory; those of a table that take more than so many bytes are refused."""
     store = RowStore()
     for chunk in chunks:
         store.add(chunk)
+        if memory is not None and store.rows * row_bytes(schema) > memory:
+            raise ArgumentError(
+                f"the rows take more than the {memory:,} bytes of memory=, and only a .parquet, .arrow or .feather file can be "
+                "read on every pass instead. Save the table as one of them, or allow more memory."
+            )
     blocks, n = store.blocks()
     return _holding(schema, blocks, store.sparse, n)
 

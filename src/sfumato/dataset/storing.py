@@ -27,6 +27,11 @@ class RowStore:
         self._arrays: list[dict[str, Any]] = []
         self._filled: dict[str, int] = {}
 
+    @property
+    def rows(self) -> int:
+        """Rows so far."""
+        return max(self._filled.values(), default=0)
+
     def add(self, chunk: dict[str, Any]) -> None:
         """Append to each column that the chunk holds."""
         for name, array in chunk.items():
@@ -62,7 +67,7 @@ class RowStore:
 
     def blocks(self) -> tuple[HeldBlocks, int]:
         """Close the last block; return all of them and the number of rows."""
-        n = max(self._filled.values(), default=0)
+        n = self.rows
         if any(filled != n for filled in self._filled.values()):
             raise ArgumentError("the source gave columns of different lengths; nothing was kept.")
         last = n % BLOCK_ROWS

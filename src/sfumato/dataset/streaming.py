@@ -7,7 +7,7 @@ is known by its inode, size and time of change, and one that was changed is an e
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ import numpy as np
 from sfumato.dataset.blocks import Block
 from sfumato.errors import ArgumentError, PublishError
 from sfumato.schema import Schema
-from sfumato.schema.columns import Column
 from sfumato.schema.counts import Tally
 from sfumato.schema.encoding import encode
 from sfumato.schema.missing_cells import is_missing_key, size_of, write_bits
@@ -37,11 +36,12 @@ def readable_again(source: object) -> Path | None:
 
 def encoded_bytes(path: Path, schema: Schema) -> int:
     """Bytes that the encoded rows of a file would take in memory, from its public number of rows and the schema."""
-    return rows_in(path) * sum(_cell_bytes(column) for column in schema.columns.values())
+    return rows_in(path) * row_bytes(schema)
 
 
-def _cell_bytes(column: Column) -> int:
-    return int(encode(column, [None]).values.itemsize)
+def row_bytes(schema: Schema) -> int:
+    """Bytes that the encoded columns of one row take."""
+    return sum(int(encode(column, [None]).values.itemsize) for column in schema.columns.values())
 
 
 class FileBlocks:
@@ -52,6 +52,7 @@ class FileBlocks:
     def __init__(self, path: Path, schema: Schema, room: int = 0) -> None:
         """Check the structure of the file and count its rows. `room`: bytes that engines may keep beside them."""
         self.room = room
+        self.reading: Callable[[int, int], None] = unseen  # told how many of the rows of a pass were read
         self._path, self._schema = path.resolve(), schema
         self._state = _state(self._path)
         open_table(self._path, schema, Tally())  # refuses absent columns and wrong types; no row is read
@@ -66,6 +67,7 @@ class FileBlocks:
         chunks = open_again(self._path, self._narrowed(columns), records, masks)
         for block in assembled(chunks, records or BLOCK_ROWS):
             rows += block.rows
+            self.reading(rows, self.n)
             yield block
         self.check()
         if rows != self.n:
@@ -86,6 +88,10 @@ class FileBlocks:
 
     def __repr__(self) -> str:
         return f"FileBlocks(n={self.n})"
+
+
+def unseen(read: int, n: int) -> None:
+    """How far a pass is, where nobody looks."""
 
 
 def _state(path: Path) -> tuple[int, ...]:

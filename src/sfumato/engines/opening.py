@@ -7,6 +7,7 @@ is opened when requested by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -53,6 +54,11 @@ def check_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str])
     if dataset.kind != "cluster":
         rows_of(dataset).check()
         _chosen(dataset, model, needs).check(dataset, model)
+
+
+def watched(dataset: Dataset, report: Callable[[int, int], None]) -> AbstractContextManager[None]:
+    """A block inside which `report` is told how many of the rows of a pass were read, where they are read from a file."""
+    return rows_of(dataset).watched(report)
 
 
 def _chosen(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str], name: str | None = None) -> Offer:

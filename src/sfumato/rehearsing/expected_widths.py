@@ -25,7 +25,7 @@ from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.protocol import LABELLED_ROW
 from sfumato.models.priors import Ball, Box
 from sfumato.procedures import path, shaped_path
-from sfumato.progress import while_planning
+from sfumato.progress import while_waiting
 from sfumato.queries import own_units
 from sfumato.queries.coefficients import NEARLY
 from sfumato.queries.functionals import ends
@@ -143,7 +143,7 @@ def expected_widths(
     document, about = plan.to_json(), _about(schema)
     each: list[Array] = []
     limit = None if most is None else _validate.whole("most", most)
-    with while_planning("computing the expected widths", "run") as report:
+    with while_waiting("computing the expected widths", "run") as report:
         while not _enough(each, count) and len(each) != limit:
             report(len(each) + 1, count or 0)
             draws = procedure.carry_out(task, engine, seeded(_SEED + len(each)))

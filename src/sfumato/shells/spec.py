@@ -13,7 +13,7 @@ File names are relative to the spec's own folder. An unknown key is an error tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,7 +154,8 @@ class Spec:
             return count
         if self.n is not None:
             return self.n
-        return int(self.dataset().n) if self.schema.persons is None else number_of(self.schema, self.roster)
+        counted = replace(self, engine=engines.without_card(self.engine))
+        return int(counted.dataset().n) if self.schema.persons is None else number_of(self.schema, self.roster)
 
     def plan(self, n: int | None = None, **changed: Any) -> Any:
         """The plan for n records; `changed` replaces numbers of [price]."""

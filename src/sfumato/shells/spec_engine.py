@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sfumato.dataset.places import AUTO, ENGINES, GPU, STREAMED, engine_of
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.schema import Schema
 from sfumato.shells.file_kinds import expect
@@ -22,6 +23,15 @@ def checked(file: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("rows", "dask", *_FILES):
         if name in made and not isinstance(made[name], str):
             raise FormatError(f"{file.name}: {name} in [engine] must be a text; got {made[name]!r}.")
+    if made.get("rows", AUTO) not in ENGINES:
+        raise FormatError(
+            f"{file.name}: rows in [engine] must be one of {', '.join(map(repr, ENGINES))}; got {made['rows']!r}."
+        )
+    memory = made.get("memory", 1)
+    if not isinstance(memory, int) or isinstance(memory, bool) or memory < 1:
+        raise FormatError(
+            f"{file.name}: memory in [engine] must be a whole number of bytes, such as 8_000_000_000; got {memory!r}."
+        )
     if "dask" in made and ("rows" in made or "memory" in made):
         raise FormatError(
             f"{file.name}: [engine] takes dask, or rows and memory; the rows of a cluster are on its workers."
@@ -33,8 +43,6 @@ def checked(file: Path, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def said(data: Path | None, schema: Schema, engine: Mapping[str, Any]) -> str | None:
     """Where the rows will be while they are summed, in words; None where the table is not there yet."""
-    from sfumato.dataset.places import GPU, STREAMED, engine_of
-
     if "dask" in engine:
         return f"dask: the workers of {engine['dask']} read and sum the rows"
     if data is None or not data.is_file():
@@ -46,7 +54,7 @@ def said(data: Path | None, schema: Schema, engine: Mapping[str, Any]) -> str | 
         return f"streamed: {data.name} is read on every pass; a release shows the time left from its first pass on"
     if where == GPU:
         return (
-            "gpu: a regression's rows are brought to the card once and summed there; anything else is summed in memory"
+            "gpu: a regression's rows are brought to the card once and summed there; anything else is summed without it"
         )
     return "memory: the file is read once, and passes go over the rows in memory"
 
@@ -59,6 +67,11 @@ def opened(data: Path, schema: Schema, roster: Path | None, engine: Mapping[str,
         options = {"engine": engine.get("rows", "auto"), "memory": engine.get("memory")}
         return Dataset.from_table(expect(data, "table"), schema=schema, roster=roster, **options)
     return Dataset.from_dask(str(data), schema=schema, client=_client(engine), roster=roster)
+
+
+def without_card(engine: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for reading alone: records are counted where there is no card, too."""
+    return {name: value for name, value in engine.items() if (name, value) != ("rows", GPU)}
 
 
 def _client(engine: Mapping[str, Any]) -> Any:
