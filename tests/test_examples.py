@@ -26,7 +26,7 @@ SAID = {
     "income_classifier": ["epsilon 0.1", "epsilon 2.0", "right; per year", "guesses this one right"],
     "house_prices": ["a garden", "a public house", "the mean price is between"],
     "page_visits": ["next=left | article", "invented visit:"],
-    "cluster": ["again, dask)", "passes over the records, on 2 workers", "odds ratio"],
+    "cluster": ["engine='dask'", "passes over the records, on 2 workers", "odds ratio"],
     "public_prior": ["alpha=1,", "published under the informed prior"],
 }
 
