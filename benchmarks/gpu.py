@@ -1,6 +1,6 @@
 """Passes over rows on a graphics card: their time beside a plain read, beside plain CuPy and JAX, and a whole fit.
 
-python benchmarks/gpu.py passes              # one pass and eight chains, at 100, 1,000 and 30 columns
+python benchmarks/gpu.py passes              # one pass and eight chains, at 100, 1,000, 30, 300 and 10 columns
 python benchmarks/gpu.py rivals              # the same gradient by plain CuPy and JAX, in float32
 python benchmarks/gpu.py fit                 # a whole default fit, loading apart
 python benchmarks/gpu.py equal               # 100 runs, the same bits
@@ -148,10 +148,12 @@ def equal(rows: int, columns: int, runs: int = 100) -> None:
     """Print how many runs of each kind of sum had the same bits."""
     data, model, _, _ = made(rows, columns)
     engine = GpuEngine(data, model)
-    theta = np.random.default_rng(0).normal(size=(1, columns + 1))
+    eight = np.random.default_rng(0).normal(size=(8, columns + 1))
+    theta = eight[:1]
     weighed = engine.weighed(np.eye(columns + 1) * 2, 1.0)
     kinds = {
         "gradient": lambda: engine.gradient(theta).tobytes(),
+        "gradients of eight chains": lambda: engine.gradient(eight).tobytes(),
         "weighted gradient": lambda: weighed.gradient(theta).tobytes(),
         "moments": lambda: engine.moments(1.5).tobytes(),
         "curvature and scores": lambda: b"".join(
@@ -160,7 +162,10 @@ def equal(rows: int, columns: int, runs: int = 100) -> None:
     }
     for name, work in kinds.items():
         first = work()
-        print(f"{name}: {sum(work() == first for _ in range(runs))} of {runs} runs bit-equal", flush=True)
+        print(
+            f"{columns} columns, {name}: {sum(work() == first for _ in range(runs))} of {runs} runs bit-equal",
+            flush=True,
+        )
 
 
 def streamed(rows: int, columns: int) -> None:
@@ -214,13 +219,14 @@ def main() -> None:
         sys.exit(str(error))
     rows = int(given.rows or 1e8)
     if given.what == "passes":
-        passes([(rows, 100), (rows // 10, 1_000), (rows * 10 // 3, 30)])
+        passes([(rows, 100), (rows // 10, 1_000), (rows * 10 // 3, 30), (rows // 3, 300), (rows * 6, 10)])
     elif given.what == "rivals":
         rivals(rows, 100)
     elif given.what == "fit":
         fit(rows, 100)
     elif given.what == "equal":
         equal(int(given.rows or 3e6), 100)
+        equal(int(given.rows or 3e6) // 10, 1_000)
     else:
         streamed(int(given.rows or 8e6), 100)
 

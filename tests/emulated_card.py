@@ -22,6 +22,8 @@ COMPILER = shutil.which("g++") or shutil.which("clang++") or shutil.which("c++")
 needs_compiler = pytest.mark.skipif(
     COMPILER is None, reason="the kernels of a card are compiled as C++ here: install g++"
 )
+# Kernels that are there where a number is defined.
+_NEEDS = {"gradient": "K", "wide_gradient": "W"}
 _TYPES = {"whole": ctypes.c_longlong, "int": ctypes.c_int, "double": ctypes.c_double}
 
 
@@ -88,7 +90,8 @@ def _passed(kind: str, value: Any) -> Any:
 @functools.cache
 def _compiled(source: str, defined: tuple[tuple[str, int], ...]) -> tuple[ctypes.CDLL, dict[str, list[str]]]:
     """All kernels of the source for some numbers, in one library; and the types of each kernel's parameters."""
-    kernels = _kernels(source, "K" in dict(defined))
+    absent = {name for name, needed in _NEEDS.items() if needed not in dict(defined)}
+    kernels = {name: each for name, each in _kernels(source).items() if name not in absent}
     wrapped = "".join(_wrapper(name, parameters) for name, parameters in kernels.items())
     header = Path(__file__).with_name("warp_emulator.h")
     whole = f'#include "{header}"\n{source}\n{wrapped}'
@@ -119,13 +122,13 @@ def _compiled(source: str, defined: tuple[tuple[str, int], ...]) -> tuple[ctypes
     return ctypes.CDLL(str(library)), kinds
 
 
-def _kernels(source: str, gradients: bool) -> dict[str, list[tuple[str, str]]]:
+def _kernels(source: str) -> dict[str, list[tuple[str, str]]]:
     """Name -> type and name of every parameter, as the source declares them."""
     found = {}
     for name, text in re.findall(r"__global__ void (?:__launch_bounds__\([^)]*\) )?(\w+)\(([^)]*)\)", source):
         words = [re.sub(r"\bconst\b|__restrict__", "", each).split() for each in text.split(",")]
         found[name] = [("".join(each[:-1]), each[-1]) for each in words]
-    return {name: each for name, each in found.items() if gradients or name != "gradient"}
+    return found
 
 
 def _wrapper(name: str, parameters: list[tuple[str, str]]) -> str:

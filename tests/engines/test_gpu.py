@@ -24,7 +24,7 @@ from emulated_card import EmulatedCard, needs_compiler
 from sfumato.auditing.pairs import Neighbours
 from sfumato.auditing.replay import replay
 from sfumato.cuda import card as cards
-from sfumato.cuda.card import SOURCE, most_chains, shape_defines
+from sfumato.cuda.card import SOURCE, WARPS, most_chains, shape_of
 from sfumato.dataset.on_card import entered
 from sfumato.engines import card_rows, gpu
 from sfumato.engines.card_rows import cut_off
@@ -40,6 +40,7 @@ pytestmark = needs_compiler
 CASES = card_cases.cases()
 QUICK = (
     "1 columns", "5 columns", "30 columns", "100 columns", "300 columns", "1030 columns", "8 chains", "13 chains", "0 rows",
+    "8 chains of 30 columns", "8 chains of 129 columns", "3 chains of 200 columns", "8 chains of 1000 columns",
     "1 rows", "33 rows", "4097 rows", "no intercept", "weights", *(f"{name} loss" for name in LOSSES),
 )  # fmt: skip
 
@@ -119,6 +120,21 @@ def test_slopes_and_curvatures_are_those_of_the_compiled_kernels_and_of_the_loss
 
 
 @pytest.mark.planted
+def test_logistic_slopes_of_several_chains_are_those_of_float32_and_within_their_bound():
+    """One row at a time, by the kernel itself; the last number of its line is the slope."""
+    card = EmulatedCard()
+    launch = card.kernel("gradient", LOSS=0, **shape_of(1, 2).defined)
+    theta, bias, numbers = np.eye(1, 4, dtype=np.float32).repeat(2, axis=0), np.array([0.0, 0.5]), (np.float64(0),) * 2
+    for u in [*np.linspace(-20, 20, 81), -800.0, -104.0, -88.0, 88.0, 104.0, 800.0, math.inf, -math.inf, math.nan]:
+        for y in (-1.0, 1.0):
+            out, rows = np.empty((1, 10)), np.array([[u, 0, 0, 0]], np.float32)
+            launch(1, rows, np.array([y], np.float32), None, np.int64(1), theta, bias, *numbers, out)
+            expected = [slope(0, float(np.float32(u)) + shift, y, 0.0, 0.0) for shift in bias]
+            assert out[0, [4, 9]] == pytest.approx(expected, rel=2.0**-21, abs=1e-38)
+            assert (np.abs(out[0, [4, 9]]) <= 1).all()
+
+
+@pytest.mark.planted
 def test_a_replaced_record_changes_the_sum_of_its_own_run_alone(monkeypatch):
     """Every other line that is folded has the same bits."""
     lines = []
@@ -190,19 +206,28 @@ def test_entries_are_cut_off_towards_zero():
     assert (np.isfinite(cut).all(), cut[6]) == (True, 1.0)
 
 
-@pytest.mark.parametrize("width", [1, 4, 5, 16, 17, 32, 100, 128, 129, 256, 511, 1_024])
-def test_lanes_cover_a_row_once_and_a_warp_is_full(width):
+@pytest.mark.parametrize("width", [1, 4, 5, 16, 17, 32, 100, 128, 129, 256, 511, 513, 1_024])
+@pytest.mark.parametrize("chains", [1, 2, 8])
+def test_lanes_cover_a_row_once_and_a_warp_is_full(width, chains):
     quads = -(-width // 4)
-    cut = shape_defines(quads, most_chains(quads))
-    assert cut["G"] * cut["K"] >= quads > cut["G"] * cut["K"] // 2 or (cut["G"], cut["K"]) == (1, 1)
-    assert cut["U"] <= cut["G"]
-    assert all(math.log2(cut[name]).is_integer() for name in ("G", "K", "U", "C"))
-    assert most_chains(257) == 0
+    shape = shape_of(quads, chains)
+    cut = shape.defined
+    lanes = 32 * cut["W"] if shape.kernel == "wide_gradient" else cut["G"] * cut["K"]
+    assert lanes >= quads > lanes // 2 or lanes == 1
+    assert (shape.kernel == "wide_gradient") == (width > 128 and chains > 1)
+    assert cut["U"] <= cut.get("G", 32)
+    assert shape.runs * cut.get("W", 1) == WARPS
+    assert all(math.log2(cut[name]).is_integer() for name in cut if name != "D4")
+    assert (most_chains(quads), most_chains(257)) == (8, 0)
 
 
 def test_the_source_has_no_atomics_and_no_unsafe_mathematics():
     code = re.sub(r"//.*", "", SOURCE.read_text(encoding="utf-8"))
-    assert not re.search(r"atomic|__expf|__fdividef|fast_math|clock", code)
+    assert not re.search(r"atomic|fast_math|clock", code)
+    # Quick functions stand in one line, where the result is cut off at its bound.
+    assert re.findall(r".*__(?:expf|fdividef).*", code) == [
+        "    const float steep = fminf(__fdividef(1.0f, 1.0f + __expf((float)(y * u))), 1.0f);"
+    ]
     assert "atomics" in SOURCE.read_text(encoding="utf-8")
 
 

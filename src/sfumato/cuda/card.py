@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,8 +18,9 @@ from numpy.typing import NDArray
 from sfumato.errors import ArgumentError
 
 SOURCE = Path(__file__).parent / "passes.cu"
-# Threads of a block, as in the source.
-THREADS = 256
+# Lanes of a warp, warps and threads of a block, as in the source.
+_LANES, WARPS = 32, 8
+THREADS = _LANES * WARPS
 # Share of the free memory that arrays may take: libraries of the card need some of their own.
 _SHARE = 0.9
 
@@ -165,18 +167,35 @@ def _check_products(card: Card) -> None:
         )
 
 
-def shape_defines(quads: int, chains: int) -> Mapping[str, int]:
-    """How the kernel of gradients is cut: lanes a row (G), quads of entries a lane (K), rows in flight (U), and chains (C)."""
+@dataclass(frozen=True)
+class Shape:
+    """How the gradients of some chains are computed: which kernel, the numbers it is compiled for, and runs of rows a block."""
+
+    kernel: str
+    defined: Mapping[str, int]
+    runs: int
+
+
+def shape_of(quads: int, chains: int) -> Shape:
+    """A warp a run of rows; where rows are wider than 32 quads and there are several chains, as many warps as a row has 32 quads.
+
+    Lanes a row (G) or warps a row (W), quads of entries a lane (K), rows in flight (U), and chains (C).
+    """
+    common = {"D4": quads, "C": chains}
+    if chains > 1 and quads > _LANES:
+        warps = 2
+        while _LANES * warps < quads:
+            warps *= 2
+        return Shape("wide_gradient", {**common, "W": warps, "U": 4}, WARPS // warps)
     lanes = 1
-    while lanes < 32 and lanes < quads:
+    while lanes < min(_LANES, quads):
         lanes *= 2
     each = 1
     while lanes * each < quads:
         each *= 2
-    return {"D4": quads, "G": lanes, "K": each, "U": min(lanes, max(2, 8 // each)), "C": chains}
+    return Shape("gradient", {**common, "G": lanes, "K": each, "U": min(lanes, max(2, 8 // each))}, WARPS)
 
 
 def most_chains(quads: int) -> int:
-    """Chains of one read: as many as the sums of a lane have registers for; 0 where a row is too wide for one warp."""
-    each = -(-quads // 32)
-    return 0 if each > 8 else 8 if each <= 1 else 4 if each <= 2 else 2 if each <= 4 else 1
+    """Chains of one read; 0 where a row is too wide for the warps of a block."""
+    return 8 if quads <= _LANES * WARPS else 0

@@ -5,8 +5,9 @@
 // within one record (a score, a slope, a weight) is rounded as it may be: the record's own bound holds whatever it is. What is added
 // over records is float64 from the first addition to the last, in an order that follows from the number of rows alone.
 //
-// Set by whoever compiles: D4, and for `gradient` LOSS (the loss's code), K (quads of entries a lane), G (lanes a row), U (rows that a
-// group of lanes has in flight; at most G) and C (chains), all but K powers of two. No function here may wait for another warp, or use atomics.
+// Set by whoever compiles: D4, and for gradients LOSS (the loss's code), U (rows in flight at a time) and C (chains); for `gradient` also
+// K (quads of entries a lane) and G (lanes a row, at least U); for `wide_gradient` W (warps a row). All but D4, LOSS and K are powers of
+// two. No function here may use atomics, or an order that depends on which warp is first.
 
 typedef long long whole;
 
@@ -106,9 +107,42 @@ __device__ inline double sum_of_lanes(double value, int lanes) {
     return value;
 }
 
+#ifdef C
+#define FOR(name, count) _Pragma("unroll") for (int name = 0; name < (count); ++name)
+
+// The slope at a score. Of several chains the slopes of the logistic loss are computed in float32, by the card's quick exponential and
+// quotient, which are off by a few units in the last place: in float64 those of a narrow row would take longer than its sums. The
+// bound of 1 is kept by cutting off.
+#define QUICK (LOSS == 0 && C > 1)
+__device__ inline double slope_at(double u, double y, double first, double second) {
+    if (!QUICK) return slope(LOSS, u, y, first, second);
+    const float steep = fminf(__fdividef(1.0f, 1.0f + __expf((float)(y * u))), 1.0f);
+    return isnan(u) ? 0.0 : -y * (double)steep;
+}
+
+// Sums over `LANES` lanes of `PAIRS` numbers of each, by exchanging halves: a lane gives away the numbers that it will not own, so that
+// after log2(LANES) steps lane k has the whole of number k * PAIRS / LANES.
+template <int LANES, int PAIRS>
+__device__ inline float owned(float part[PAIRS], int member) {
+    int left = PAIRS;
+    _Pragma("unroll") for (int step = LANES / 2; step > 0; step /= 2) {
+        const bool upper = (member & step) != 0;
+        if (left > 1) {
+            left /= 2;
+            FOR(p, PAIRS / 2) if (p < left) {
+                const float kept = upper ? part[p + left] : part[p], given = upper ? part[p] : part[p + left];
+                part[p] = kept + __shfl_xor_sync(ALL, given, step);
+            }
+        } else {
+            part[0] += __shfl_xor_sync(ALL, part[0], step);
+        }
+    }
+    return part[0];
+}
+#endif
+
 #ifdef K
 #define GROUPS (32 / G)
-#define FOR(name, count) _Pragma("unroll") for (int name = 0; name < (count); ++name)
 // Scores that a group adds up together: as many as it has lanes, of all chains and rows in flight.
 #define PAIRS (C * U < G ? C * U : G)
 #define TOGETHER (PAIRS / U)
@@ -129,8 +163,8 @@ __device__ inline void load(
 // out[run][chain] = sum over the rows of a run of v phi'(u, y) (x, 1): one read of the rows for C chains.
 //
 // A warp has 32 / G groups; each has U rows in flight, and asks for the next U before it computes. After the products every lane holds
-// its share of the scores of all pairs of a chain and a row. They are added by exchanging halves: a lane gives away the pairs that it
-// will not own, so that after log2(G) steps it has the whole score of one pair, and slopes are computed by all lanes at once.
+// its share of the scores of all pairs of a chain and a row. They are added so that each lane owns one pair (`owned`), and slopes are
+// computed by all lanes at once.
 extern "C" __global__ void __launch_bounds__(32 * WARPS) gradient(
     const float4* __restrict__ rows, const float* __restrict__ labels, const float* __restrict__ weights, whole n,
     const float4* __restrict__ theta, const double* __restrict__ bias, double first, double second, double* __restrict__ out) {
@@ -162,6 +196,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) gradient(
         load(rows, base + GROUPS * U, stop, group, member, next);
         next_label = mine < stop ? labels[mine] : 0.0f;
         next_weight = mine < stop ? (weights ? weights[mine] : 1.0f) : 0.0f;
+        float scores[TURNS];
         FOR(turn, TURNS) {
             float part[PAIRS];
             FOR(c, TOGETHER) FOR(u, U) {
@@ -173,21 +208,17 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) gradient(
                 }
                 part[c * U + u] = score;
             }
-            int left = PAIRS;
-            _Pragma("unroll") for (int step = G / 2; step > 0; step /= 2) {
-                const bool upper = (member & step) != 0;
-                if (left > 1) {
-                    left /= 2;
-                    FOR(p, PAIRS / 2) if (p < left) {
-                        const float kept = upper ? part[p + left] : part[p], given = upper ? part[p] : part[p + left];
-                        part[p] = kept + __shfl_xor_sync(ALL, given, step);
-                    }
-                } else {
-                    part[0] += __shfl_xor_sync(ALL, part[0], step);
-                }
-            }
+            scores[turn] = owned<G, PAIRS>(part, member);
+        }
+        FOR(turn, TURNS) {
             const int chain = turn * TOGETHER + own_chain;
-            const double slanted = inside ? v * slope(LOSS, (double)part[0] + bias[chain], y, first, second) : 0.0;
+            double slanted;
+            if (QUICK) {  // computed by all lanes: a branch around it would cost more than it does
+                const double found = slope_at((double)scores[turn] + bias[chain], y, first, second);
+                slanted = inside ? v * found : 0.0;
+            } else {
+                slanted = inside ? v * slope_at((double)scores[turn] + bias[chain], y, first, second) : 0.0;
+            }
             if (writes) steep[warp][group][own_row * C + chain] = slanted;
             total[turn] += writes ? slanted : 0.0;
         }
@@ -216,6 +247,88 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) gradient(
         }
         const double slopes = sum_of_lanes(own_chain == c % TOGETHER ? total[c / TOGETHER] : 0.0, 32);
         if (lane == 0) line[4 * D4] = slopes;
+    }
+}
+#endif
+
+#ifdef W
+#define TEAMS (WARPS / W)
+#define PAIRS (C * U < 32 ? C * U : 32)
+#define TOGETHER (PAIRS / U)
+#define TURNS (C / TOGETHER)
+
+// The same for rows of more than 32 quads and several chains: W warps of a block share a row, a quad each lane, since the sums of all
+// chains would not fit into the registers of one. They meet once for every U rows, to add their shares of the scores in the order of
+// the warps; each then computes the slopes for itself.
+extern "C" __global__ void __launch_bounds__(32 * WARPS) wide_gradient(
+    const float4* __restrict__ rows, const float* __restrict__ labels, const float* __restrict__ weights, whole n,
+    const float4* __restrict__ theta, const double* __restrict__ bias, double first, double second, double* __restrict__ out) {
+    // Two of them in turn: while some warps read one, others may already write to the other.
+    __shared__ float shares[2][TEAMS][W][U * C];
+    __shared__ double steep[WARPS][U * C];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, team = warp / W, place = warp % W, quad = 32 * place + lane;
+    const whole block = (whole)blockIdx.x * TEAMS, run = block + team;
+    const whole start = run * RUN, stop = start + RUN < n ? start + RUN : n;
+    // All warps of a block meet equally often: as often as the first team, which has at least as many rows as any.
+    const whole longest = n - block * RUN < RUN ? n - block * RUN : RUN;
+    const float4 none = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    float4 t[C], x[U], next[U];
+    FOR(c, C) t[c] = quad < D4 ? theta[c * D4 + quad] : none;
+    double sum[C][4], total[TURNS];
+    FOR(c, C) FOR(e, 4) sum[c][e] = 0.0;
+    FOR(turn, TURNS) total[turn] = 0.0;
+    const int pair = lane * PAIRS / 32, own_row = pair % U, own_chain = pair / U;
+    const bool writes = lane % (32 / PAIRS) == 0;
+    whole mine = start + own_row;
+    FOR(u, U) next[u] = start + u < stop && quad < D4 ? rows[(start + u) * D4 + quad] : none;
+    float next_label = mine < stop ? labels[mine] : 0.0f;
+    float next_weight = mine < stop ? (weights ? weights[mine] : 1.0f) : 0.0f;
+    for (whole done = 0; done < longest; done += U) {
+        const bool inside = mine < stop;
+        const double y = next_label, v = next_weight;
+        FOR(u, U) x[u] = next[u];
+        mine += U;
+        FOR(u, U) {
+            const whole i = start + done + U + u;
+            next[u] = i < stop && quad < D4 ? rows[i * D4 + quad] : none;
+        }
+        next_label = mine < stop ? labels[mine] : 0.0f;
+        next_weight = mine < stop ? (weights ? weights[mine] : 1.0f) : 0.0f;
+        float(*const shared)[U * C] = shares[done / U & 1][team];
+        FOR(turn, TURNS) {
+            float part[PAIRS];
+            FOR(c, TOGETHER) FOR(u, U) {
+                const float4 at = t[turn * TOGETHER + c];
+                part[c * U + u] = (x[u].x * at.x + x[u].y * at.y) + (x[u].z * at.z + x[u].w * at.w);
+            }
+            const float share = owned<32, PAIRS>(part, lane);
+            if (writes) shared[place][turn * PAIRS + pair] = share;
+        }
+        __syncthreads();
+        FOR(turn, TURNS) {
+            const int chain = turn * TOGETHER + own_chain;
+            float score = 0.0f;
+            FOR(w, W) score += shared[w][turn * PAIRS + pair];
+            const double slanted = inside ? v * slope_at((double)score + bias[chain], y, first, second) : 0.0;
+            if (writes) steep[warp][own_row * C + chain] = slanted;
+            total[turn] += writes ? slanted : 0.0;
+        }
+        __syncwarp();
+        FOR(u, U) {
+            const double entries[4] = {x[u].x, x[u].y, x[u].z, x[u].w};
+            FOR(c, C) {
+                const double s = steep[warp][u * C + c];
+                FOR(e, 4) sum[c][e] += s * entries[e];
+            }
+        }
+        __syncwarp();
+    }
+    if (start >= n) return;
+    FOR(c, C) {
+        double* const line = out + (run * C + c) * (4 * D4 + 1);
+        if (quad < D4) FOR(e, 4) line[4 * quad + e] = sum[c][e];
+        const double slopes = sum_of_lanes(own_chain == c % TOGETHER ? total[c / TOGETHER] : 0.0, 32);
+        if (place == 0 && lane == 0) line[4 * D4] = slopes;
     }
 }
 #endif

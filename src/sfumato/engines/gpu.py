@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import _validate
-from sfumato.cuda.card import THREADS, Card, most_chains, open_card, shape_defines
+from sfumato.cuda.card import THREADS, WARPS, Card, most_chains, open_card, shape_of
 from sfumato.dataset import Dataset
 from sfumato.engines.card_rows import PART, RUN, CardRows, Piece, Room, step_rows
 from sfumato.engines.design import coordinates, kernel_arguments
@@ -32,7 +32,6 @@ from sfumato.models.losses.protocol import Loss
 Array = NDArray[np.float64]
 # Lines that are folded into one, as in the source of the kernels.
 _FOLD = 64
-_WARPS = THREADS // 32
 
 
 class GpuEngine:
@@ -97,12 +96,13 @@ class GpuEngine:
             given = (piece.rows, self._held.labels[piece.first :], _from(weights, piece.first), np.int64(piece.count))
             target = out[piece.first // RUN :]
             if self._one_read:
-                launch = self._card.kernel("gradient", LOSS=code, **shape_defines(self._quads, chains))
-                launch(_blocks(piece.count, RUN * _WARPS), *given, placed, xp.asarray(bias), *numbers, target)
+                shape = shape_of(self._quads, chains)
+                launch = self._card.kernel(shape.kernel, LOSS=code, **shape.defined)
+                launch(_blocks(piece.count, RUN * shape.runs), *given, placed, xp.asarray(bias), *numbers, target)
                 continue
             steep = xp.empty(piece.count)
             launch = self._card.kernel("slopes", LOSS=code, D4=self._quads)
-            launch(_blocks(piece.count, _WARPS), *given, xp.asarray(exact), np.float64(bias[0]), *numbers, steep)
+            launch(_blocks(piece.count, WARPS), *given, xp.asarray(exact), np.float64(bias[0]), *numbers, steep)
             launch = self._card.kernel("columns", D4=self._quads)
             blocks = _blocks(piece.count, RUN) * _blocks(self._quads + 1, THREADS)
             launch(blocks, piece.rows, steep, np.int64(piece.count), target)
@@ -142,7 +142,7 @@ class GpuEngine:
         numbers = [np.float64(each) for each in (self._intercept, centre, half, scale, radius)]
         launch = self._card.kernel("widened", D4=self._quads)
         labels, shares = self._held.labels[step.first :], _from(self._held.shares, step.first)
-        launch(_blocks(step.count, _WARPS), step.rows, labels, shares, np.int64(step.count), np.int32(self._width),
+        launch(_blocks(step.count, WARPS), step.rows, labels, shares, np.int64(step.count), np.int32(self._width),
                *numbers, out)  # fmt: skip
         return out
 
@@ -227,7 +227,7 @@ class WeighedOnCard:
             rows, mapped = self._mapped(step)
             shares, out = _from(engine._held.shares, step.first), self._weights[step.first :]
             count, width = np.int64(step.count), np.int32(self.dimension)
-            launch(_blocks(step.count, _WARPS), rows, mapped, shares, count, width, *numbers, out)
+            launch(_blocks(step.count, WARPS), rows, mapped, shares, count, width, *numbers, out)
 
     def gradient(self, theta: Array) -> Array:
         """Sum over the records of v phi'(z.theta, y) z at each of (chains, d) parameters."""
@@ -261,7 +261,7 @@ class WeighedOnCard:
         bent, squares = xp.zeros(rows.shape), xp.zeros((len(rows), 1))
         steep = xp.zeros(rows.shape) if scores else None
         launch = self._card.kernel("second_order", D4=engine._quads)
-        launch(_blocks(step.count, _WARPS), rows, mapped, engine._held.labels[step.first :], self._weights[step.first :],
+        launch(_blocks(step.count, WARPS), rows, mapped, engine._held.labels[step.first :], self._weights[step.first :],
                np.int64(step.count), np.int32(self.dimension), point, np.int32(code), *map(np.float64, numbers), bent, steep,
                squares)  # fmt: skip
         return engine._gram(bent), engine._gram(steep) if scores else None, engine._fold(squares)
