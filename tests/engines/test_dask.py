@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 
@@ -14,8 +15,10 @@ import pytest
 import sfumato as sf
 from dask_cluster import cluster, kill_one
 from effort import sized
-from sfumato.dataset.cluster import Partitions, checked_addresses
+from sfumato.dataset import cluster as clusters
+from sfumato.dataset.cluster import checked_addresses
 from sfumato.dataset.on_dask import _records
+from sfumato.dataset.partitions import Partitions
 from sfumato.errors import ArgumentError, PublishError
 
 N, PARTS = 6_000, 5
@@ -120,20 +123,21 @@ def small(folder, client, sizes=(10, 20, 30, 40, 50)) -> sf.Dataset:
 def test_no_partition_is_left_out_when_its_readers_are_lost_too(client, tmp_path, monkeypatch):
     """A worker is lost during a call, and the scheduler still lists a dead one: its share is read in a second round."""
     held = data_cluster(small(tmp_path, client))
-    there, called, listed, refused = held._workers, held._called, [], []
+    there, answers, listed, refused = held._workers, held._answers, [], []
 
     def with_a_dead_one():
         listed.append(1)
         return [*there(), "tcp://127.0.0.1:1"] if len(listed) == 1 else there()
 
-    def lost_once(name, call):
-        if not refused and len(held._actors[name].numbers) == 3:
-            refused.append(name)
-            return None
-        return called(name, call)
+    def lost_once(asked, *given):
+        found = answers(asked, *given)
+        if not refused:
+            refused.append([place for place, each in enumerate(asked) if len(each.numbers) == 3])
+            found[refused[0][0]] = None
+        return found
 
     monkeypatch.setattr(held, "_workers", with_a_dead_one)
-    monkeypatch.setattr(held, "_called", lost_once)
+    monkeypatch.setattr(held, "_answers", lost_once)
     assert held.facts(_records) == [10, 20, 30, 40, 50]
     assert (len(refused), len(listed)) == (1, 2)
 
@@ -143,7 +147,7 @@ def test_a_call_that_failed_leaves_no_partition_out_of_the_next(client, tmp_path
     held = data_cluster(small(tmp_path, client))
     lost = min(held._actors)
     with monkeypatch.context() as broken:
-        broken.setattr(held, "_called", lambda name, call: None)
+        broken.setattr(held, "_answers", lambda asked, *given: [None] * len(asked))
         broken.setattr(held, "_workers", fails)
         with pytest.raises(PublishError, match="no worker here"):
             held.facts(_records)
@@ -153,6 +157,44 @@ def test_a_call_that_failed_leaves_no_partition_out_of_the_next(client, tmp_path
 
 def fails(*given):
     raise PublishError("no worker here.")
+
+
+def quotes(*given):
+    return float("Mrs Smith")
+
+
+def is_late(*given):
+    raise TimeoutError
+
+
+class Odd(Exception):
+    """An error that cannot be unpickled."""
+
+    def __init__(self, one, two):
+        super().__init__(one)
+
+    @staticmethod
+    def raised(*given):
+        raise Odd("Mrs Smith", 2)
+
+
+class Elsewhere:
+    """Something that only this process can load."""
+
+    def __call__(self, data):
+        """Never called."""
+
+    def __reduce__(self):
+        return only_here, ()
+
+
+def only_here():
+    import only_here as absent
+
+    return absent
+
+
+lock = threading.Lock()
 
 
 @pytest.mark.planted
@@ -182,10 +224,29 @@ def opened_by(keys, dask_worker):
     return sum(len(dask_worker.state.actors[key]._opened) for key in keys & set(dask_worker.state.actors))
 
 
-def test_what_cannot_be_opened_is_not_opened_again_elsewhere(client, tmp_path):
+@pytest.mark.planted
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize(
+    ("wrong", "kind", "said"),
+    [
+        (fails, PublishError, "^no worker here.$"),
+        (quotes, PublishError, "^a worker of the cluster failed with ValueError; the message is withheld"),
+        (Odd.raised, PublishError, "^a worker of the cluster failed with Odd; the message is withheld"),
+        (is_late, PublishError, "^a worker of the cluster failed with TimeoutError; the message is withheld"),
+        (lambda data: lock, ArgumentError, "^the model cannot be sent to the workers"),
+        (Elsewhere(), ArgumentError, "cannot load the model .ModuleNotFoundError: No module named 'only_here'"),
+    ],
+    ids=["refuses", "quotes a cell", "odd error", "time-out", "cannot be sent", "absent module"],
+)
+def test_no_error_of_an_opening_hangs_or_quotes_a_cell(lost, wrong, kind, said, client, tmp_path):
+    """Also where a worker was lost before, and the opening is the first thing that its successor is asked."""
     held = data_cluster(small(tmp_path, client))
-    with pytest.raises(PublishError, match="no worker here"):
-        held.open(fails)
+    if lost:
+        held._actors.pop(min(held._actors))
+    with pytest.raises(kind, match=said) as caught:
+        held.open(wrong)
+    assert "Mrs Smith" not in str(caught.value)
+    assert not held._openings
     held._actors.pop(min(held._actors))
     assert held.facts(_records) == [10, 20, 30, 40, 50]
 
@@ -210,6 +271,84 @@ def test_rows_in_the_task_graph_are_refused(client):
     frame = dd.from_pandas(pd.DataFrame(table()), npartitions=2)
     with pytest.raises(ArgumentError, match="in its task graph"):
         sf.Dataset.from_dask(frame, schema=SCHEMA, client=client)
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("method", ["disk", "p2p", "tasks"])
+def test_shuffles_through_files_are_refused_and_those_by_tasks_bring_persons_together(method, client, tmp_path):
+    import dask.dataframe as dd
+
+    frame = dd.read_parquet(visits(tmp_path, True)).shuffle(on="who", shuffle_method=method)
+    if method == "tasks":
+        assert sf.Dataset.from_dask(frame, schema=PERSONS, client=client).n == 50
+        return
+    with client.as_current(), pytest.raises(ArgumentError, match="on the disks of workers"):
+        sf.Dataset.from_dask(frame, schema=PERSONS, client=client)
+
+
+@pytest.mark.planted
+def test_a_file_that_is_given_twice_is_refused(client, tmp_path):
+    first, second = visits(tmp_path, False)
+    (tmp_path / "link.parquet").symlink_to(first)
+    with pytest.raises(ArgumentError, match="given twice"):
+        sf.Dataset.from_dask([first, second, str(tmp_path / "link.parquet")], schema=SCHEMA, client=client)
+
+
+@pytest.mark.planted
+def test_a_paused_worker_is_given_nothing_to_read(tmp_path, monkeypatch):
+    """Dask pauses a worker whose memory is nearly full: it begins no task, and answers calls."""
+    with cluster(2) as client:
+        data = small(tmp_path, client)
+        held = data_cluster(data)
+        first, second = sorted(client.scheduler_info()["workers"])
+        client.run(pause, workers=[first])
+        wait_until(lambda: held._known()[first]["status"] == "paused")
+        assert held.facts(_records) == [10, 20, 30, 40, 50]
+        held._actors.pop(min(held._actors))
+        assert held.facts(_records) == [10, 20, 30, 40, 50]
+        client.run(pause, workers=[second])
+        wait_until(lambda: held._known()[second]["status"] == "paused")
+        held._actors.pop(min(held._actors))
+        monkeypatch.setattr(clusters, "_WAIT", 0.5)
+        with pytest.raises(PublishError, match="are paused, since their memory is nearly full"):
+            held.facts(_records)
+
+
+def pause(dask_worker):
+    from distributed.core import Status
+
+    dask_worker.memory_manager.memory_pause_fraction = False  # so that nobody looks at its memory and lets it go on
+    dask_worker.status = Status.paused
+
+
+def wait_until(true) -> None:
+    end = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.planted
+def test_rows_leave_the_workers_with_their_data_set(client, tmp_path):
+    data = small(tmp_path, client)
+    keys = {held.future.key for held in data_cluster(data)._actors.values()}
+    assert sum(client.run(held_by, keys).values()) == len(keys) == 2
+    del data
+    gc.collect()
+    wait_until(lambda: not any(client.run(held_by, keys).values()))
+
+
+def held_by(keys, dask_worker):
+    return len(keys & set(dask_worker.state.actors))
+
+
+def test_a_scheduler_that_is_gone_is_said(tmp_path):
+    with cluster(1) as client:
+        held = data_cluster(small(tmp_path, client))
+        assert held.facts(_records) == [10, 20, 30, 40, 50]
+        held._client.close()
+        with pytest.raises(PublishError, match="the scheduler of the cluster is gone"):
+            held.facts(_records)
 
 
 @pytest.mark.planted

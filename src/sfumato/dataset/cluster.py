@@ -12,11 +12,12 @@ import asyncio
 import threading
 import time
 import uuid
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
+from sfumato.dataset.partitions import Partitions, answer_of, message_of
 from sfumato.errors import ArgumentError, PublishError
 from sfumato.progress import while_waiting
 
@@ -26,57 +27,6 @@ _WAIT = 60.0
 _LOOK = 2.0
 # How often one call is repeated because workers were lost.
 _TRIES = 10
-
-
-@dataclass
-class Partitions:
-    """The partitions that one worker holds: an actor of Dask's. Data sets never leave it; results of work on them do."""
-
-    recipes: Mapping[int, bytes]
-    read: Callable[[bytes], Any]
-    _data: dict[int, Any] = field(default_factory=dict)
-    _opened: dict[str, dict[int, Any]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._data = {number: self.read(recipe) for number, recipe in self.recipes.items()}
-
-    def facts(self, ask: Callable[[Any], Any]) -> dict[int, Any]:
-        """What `ask` says of each partition's data set."""
-        return {number: ask(data) for number, data in self._data.items()}
-
-    def open(self, token: str, make: Callable[..., Any], behind: str | None, dropped: Collection[str]) -> None:
-        """Make something of every partition, to be asked under `token`: of its data set, or of what `behind` stands for.
-
-        What is open under the tokens `dropped` is no longer needed.
-        """
-        for other in dropped:
-            self._opened.pop(other, None)
-        if token not in self._opened:
-            sources = self._data if behind is None else self._opened[behind]
-            self._opened[token] = {number: make(source) for number, source in sources.items()}
-
-    def ask(self, token: str, method: str, given: tuple[Any, ...]) -> tuple[dict[int, Any], float]:
-        """The results of one method by partition, and the seconds that they took."""
-        start = time.perf_counter()
-        made = {number: result_of(each, method, given) for number, each in self._opened[token].items()}
-        return made, time.perf_counter() - start
-
-    def __reduce_ex__(self, protocol: object = None) -> NoReturn:
-        raise TypeError("Partitions hold private rows and cannot be pickled.")
-
-
-def result_of(one: Any, name: str, given: tuple[Any, ...]) -> Any:
-    """What a method returns, or an attribute is."""
-    found = getattr(one, name)
-    return found(*given) if callable(found) else found
-
-
-@dataclass
-class _Opening:
-    """What was opened under a token, so that it can be opened again on another worker."""
-
-    make: Callable[..., Any]
-    behind: str | None
 
 
 @dataclass
@@ -99,45 +49,51 @@ class Cluster:
     def __init__(
         self, client: Any, recipes: list[bytes], read: Callable[[bytes], Any], mark: Callable[[Any], Any]
     ) -> None:
-        """Let every worker read its share of the partitions; rows that are read anew must have the same `mark`."""
+        """Let every worker read its share of the partitions; rows that are read anew must have the same `mark`.
+
+        The client is this object's own, and is closed with it: the workers then give up the rows.
+        """
         self.count = len(recipes)
         self.slowest = 0.0  # seconds that the slowest worker computed in the last call
         self._client, self._recipes, self._read = client, dict(enumerate(recipes)), read
-        self._mark, self._marks = mark, dict[int, Any]()
+        self._mark, self._marks = message_of(mark), dict[int, Any]()
         self._actors: dict[str, _Held] = {}
-        self._openings: dict[str, _Opening] = {}
+        self._openings: dict[str, bytes] = {}  # token -> how it is opened on a worker that reads anew
         self._dropped: list[str] = []  # tokens that workers may forget
         self._busy = threading.RLock()  # two publications of one data set take turns
+        weakref.finalize(self, _close, client).atexit = False
         self._assign()
 
     def facts(self, ask: Callable[[Any], Any]) -> list[Any]:
         """What `ask` says of each partition's data set, in the order of the partitions."""
-        return self._gathered(lambda actor: actor.facts(ask))
+        return self._gathered("facts", message_of(ask))
 
     def open(self, make: Callable[..., Any], behind: str | None = None) -> str:
         """Open something on every partition; the token under which it is asked."""
         token = uuid.uuid4().hex
-        self._openings[token] = _Opening(make, behind)
         dropped, self._dropped = self._dropped, []
         try:
-            self._gathered(lambda actor: actor.open(token, make, behind, dropped), keyed=False)
+            message = message_of(token, make, behind, dropped)
+            self._openings[token] = message
+            self._gathered("open", message, keyed=False)
         except BaseException:
             self.forget(token)  # what cannot be opened is not opened again on the next worker that is lost
+            self._dropped += dropped
             raise
         return token
 
     def ask(self, token: str, method: str, *given: Any) -> list[Any]:
         """The results of a method, in the order of the partitions."""
-        return self._gathered(lambda actor: actor.ask(token, method, given), timed=True)
+        return self._gathered("ask", message_of(token, method, given), timed=True)
 
     def forget(self, token: str) -> None:
         """No longer need what was opened under a token; workers drop it at the next opening."""
         if self._openings.pop(token, None) is not None:
             self._dropped.append(token)
 
-    # --- workers -----------------------------------------------------------------------------------------------------
+    # --- answers -----------------------------------------------------------------------------------------------------
 
-    def _gathered(self, call: Callable[[Any], Any], keyed: bool = True, timed: bool = False) -> list[Any]:
+    def _gathered(self, method: str, message: bytes, keyed: bool = True, timed: bool = False) -> list[Any]:
         """Call every actor once; what lost ones did not answer is asked of those that read their partitions anew.
 
         An answer of every partition is returned, or none: with one left out, all that is made of the sums would be wrong.
@@ -148,64 +104,61 @@ class Cluster:
             self.slowest = 0.0
             for _ in range(_TRIES):
                 self._assign()
-                waiting = [(name, self._called(name, call)) for name in sorted(set(self._actors) - answered)]
-                self._await([future for _, future in waiting if future is not None])
-                for name, future in waiting:
-                    answer = None if future is None else self._answer(name, future)
-                    if answer is None:
+                asked = sorted(set(self._actors) - answered)
+                found = self._answers([self._actors[name] for name in asked], method, message)
+                for name, received in zip(asked, found, strict=True):
+                    if received is None:
                         del self._actors[name]
                         continue
+                    answer = answer_of(received)
                     answered.add(name)
                     if timed:
-                        results |= answer[0][0]
-                        self.slowest = max(self.slowest, answer[0][1])
-                    elif keyed:
+                        self.slowest = max(self.slowest, answer[1])
                         results |= answer[0]
+                    elif keyed:
+                        results |= answer
                 if not self._unheld():
                     return [results[number] for number in self._recipes] if keyed else []
             raise PublishError("workers of the cluster were lost again and again; nothing was released.")
 
-    def _await(self, futures: list[Any]) -> None:
-        """Wait for all answers at once, for a while: asked one by one, each would cost a change of threads."""
-        with suppress(TimeoutError):
-            self._client.sync(_settled, futures, callback_timeout=_LOOK)
-
-    def _called(self, name: str, call: Callable[[Any], Any]) -> Any:
-        """Send a call to one actor; None where its worker is known to be lost."""
-        try:
-            return call(self._actors[name].actor)
-        except RuntimeError:  # what Dask raises then
-            return None
-
-    def _answer(self, name: str, future: Any) -> tuple[Any] | None:
-        """The answer of one actor; None where its worker is gone. Messages of other errors may quote cells and stay inside."""
-        try:
-            return (self._waited(future, self._actors[name].worker),)
-        except _Lost:
-            return None
-        except Exception as error:
-            fault = type(error).__name__
-            if self._there(self._actors[name].worker) and not isinstance(error, OSError):
-                raised = error if isinstance(error, ArgumentError | PublishError) else None
-            else:
-                return None
-        if raised is not None:
-            raise type(raised)(str(raised)) from None
-        raise PublishError(
-            f"a worker of the cluster failed with {fault}; the message is withheld because it may quote a cell."
-        )
-
-    def _waited(self, future: Any, worker: str) -> Any:
-        """Wait for a result as long as its worker is there: a task for one that is gone, or a call to it, may wait for ever."""
-        while True:
+    def _answers(self, asked: list[_Held], method: str, message: bytes) -> list[bytes | None]:
+        """What each of these actors answers to a call; None for one whose worker is gone."""
+        found: list[bytes | None] = [None] * len(asked)
+        waiting: dict[int, Any] = {}
+        for place, held in enumerate(asked):
             try:
-                return future.result(timeout=_LOOK)
-            except TimeoutError:
-                if not self._there(worker):
-                    raise _Lost from None
+                waiting[place] = held.actor.call(method, message)
+            except RuntimeError:  # what Dask raises for an actor that is known to be lost
+                continue
+        while waiting:
+            # All at once: asked one by one, each would cost a change of threads.
+            for place, outcome in self._client.sync(_settled, waiting).items():
+                del waiting[place]
+                if isinstance(outcome, bytes):
+                    found[place] = outcome
+                elif not isinstance(outcome, OSError) and not self._is_lost(asked[place]):
+                    raise PublishError(
+                        f"the connection to a worker of the cluster failed with {type(outcome).__name__}."
+                    )
+            # A call to a worker that is gone may never be answered.
+            waiting = {place: future for place, future in waiting.items() if not self._is_lost(asked[place])}
+        return found
 
-    def _there(self, worker: str) -> bool:
-        return worker in self._client.scheduler_info(n_workers=-1)["workers"]
+    # --- workers -----------------------------------------------------------------------------------------------------
+
+    def _known(self) -> Mapping[str, Any]:
+        """What the scheduler says of each worker, by address; nothing where the scheduler is gone."""
+        if self._client.status in ("closing", "closed"):
+            raise PublishError(
+                "the scheduler of the cluster is gone, and with it the rows. Read them anew with sf.Dataset.from_dask(...). "
+                "Nothing was released."
+            )
+        known: Mapping[str, Any] = self._client.scheduler_info(n_workers=-1).get("workers", {})
+        return known
+
+    def _is_lost(self, held: _Held) -> bool:
+        """Whether an actor is gone: with its worker, or because another process took its worker's address."""
+        return held.worker not in self._known() or held.future.status != "finished"
 
     def _unheld(self) -> set[int]:
         """The partitions that no actor holds: those of lost workers, and at first all."""
@@ -240,8 +193,9 @@ class Cluster:
                     begun.append((future, worker, share))
             for future, worker, share in begun:
                 actor = self._made(future, worker)
-                if actor is not None and self._ready(actor, worker):
-                    self._actors[uuid.uuid4().hex] = _Held(actor, future, worker, share)
+                held = _Held(actor, future, worker, share)
+                if actor is not None and self._ready(held):
+                    self._actors[uuid.uuid4().hex] = held
         if self._unheld():
             raise PublishError("no worker of the cluster could read the rows; nothing was released.")
 
@@ -250,7 +204,7 @@ class Cluster:
         from distributed import Actor, KilledWorker
 
         try:
-            made = self._waited(future, worker)
+            made = self._read_by(future, worker)
             with self._client.as_current():  # an actor speaks through the client that is current when it is made
                 return Actor(*made.__reduce__()[1])  # type: ignore[no-untyped-call]
         except (ArgumentError, PublishError) as error:
@@ -264,40 +218,83 @@ class Cluster:
             raised = PublishError(f"a worker could not read its rows: it failed with {type(error).__name__}.")
         raise raised
 
-    def _ready(self, actor: Any, worker: str) -> bool:
+    def _read_by(self, future: Any, worker: str) -> Any:
+        """Wait as long as the worker may still read: a task for one that is gone, or that takes no tasks, would wait for ever."""
+        while True:
+            try:
+                return future.result(timeout=_LOOK)
+            except TimeoutError:
+                if future.done():
+                    raise
+                known = self._known().get(worker)
+                if known is None or not (_takes_tasks(known) or _is_working(known)):
+                    raise _Lost from None
+
+    def _ready(self, held: _Held) -> bool:
         """Check what a new actor read, and open on it what is open elsewhere; False where its worker is lost meanwhile."""
-        openings = list(self._openings.items())  # a garbage collection may forget one meanwhile
-        try:
-            for number, mark in self._waited(actor.facts(self._mark), worker).items():
-                if self._marks.setdefault(number, mark) != mark:
-                    raise PublishError(
-                        "a worker was lost, and the rows that were read in its place are not the same: somebody changed the "
-                        "table meanwhile. Read it anew with sf.Dataset.from_dask(...) and publish again. Nothing was released."
-                    )
-            for token, opening in openings:
-                self._waited(actor.open(token, opening.make, opening.behind, ()), worker)
-        except (OSError, RuntimeError, _Lost):  # RuntimeError is what Dask raises for an actor that is known to be lost
+        received = self._answers([held], "facts", self._mark)[0]
+        if received is None:
             return False
+        for number, mark in answer_of(received).items():
+            if self._marks.setdefault(number, mark) != mark:
+                raise PublishError(
+                    "a worker was lost, and the rows that were read in its place are not the same: somebody changed the "
+                    "table meanwhile. Read it anew with sf.Dataset.from_dask(...) and publish again. Nothing was released."
+                )
+        for opening in self._openings.copy().values():  # a garbage collection may forget one meanwhile
+            received = self._answers([held], "open", opening)[0]
+            if received is None:
+                return False
+            answer_of(received)
         return True
 
     def _workers(self) -> list[str]:
-        """Addresses of the workers that are there; waits for the first of them."""
+        """Addresses of the workers that take tasks; waits for the first of them."""
         until = time.monotonic() + _WAIT
         while True:
-            workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
+            known = self._known()
+            workers = sorted(address for address, facts in known.items() if _takes_tasks(facts))
             if workers:
                 checked_addresses(workers)
                 return workers
             if time.monotonic() > until:
-                raise PublishError(
-                    f"the cluster has had no worker for {_WAIT:.0f} seconds; start one (dask worker ADDRESS). Nothing was released."
+                why = (
+                    "all workers of the cluster are paused, since their memory is nearly full; give them more, or start more"
+                    if known
+                    else f"the cluster has had no worker for {_WAIT:.0f} seconds; start one (dask worker ADDRESS)"
                 )
+                raise PublishError(f"{why}. Nothing was released.")
             time.sleep(0.1)
 
 
-async def _settled(futures: list[Any]) -> None:
-    """Wait until every future has an answer, or an error."""
-    await asyncio.gather(*futures, return_exceptions=True)
+def _takes_tasks(facts: Mapping[str, Any]) -> bool:
+    """Whether a worker begins new tasks: one whose memory is nearly full is paused, and answers calls alone."""
+    return bool(facts.get("status", "running") == "running")
+
+
+def _is_working(facts: Mapping[str, Any]) -> bool:
+    return bool(facts.get("metrics", {}).get("task_counts", {}).get("executing"))
+
+
+def _close(client: Any) -> None:
+    """Close a client in a thread of its own: whoever drops the last reference must not wait, and may be the client's own thread."""
+    threading.Thread(target=client.close, daemon=True).start()
+
+
+async def _settled(waiting: Mapping[int, Any]) -> dict[int, Any]:
+    """The answers, or errors, that arrive within a while, by place."""
+
+    async def outcome(future: Any) -> Any:
+        try:
+            return await future
+        except Exception as error:
+            return error
+
+    tasks = {asyncio.ensure_future(outcome(future)): place for place, future in waiting.items()}
+    done, pending = await asyncio.wait(tasks, timeout=_LOOK)
+    for task in pending:
+        task.cancel()
+    return {tasks[task]: task.result() for task in done}
 
 
 def checked_addresses(addresses: list[str]) -> None:

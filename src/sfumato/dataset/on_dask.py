@@ -30,6 +30,8 @@ from sfumato.schema.reading import open_table
 _MEMORY = 1 << 60
 # A recipe is a few names and numbers; one that is larger has rows in it.
 _LARGEST_RECIPE = 1 << 20
+# Functions of Dask's by which rows are exchanged through files on the workers' disks.
+_THROUGH_DISKS = (b"maybe_buffered_partd", b"distributed.shuffle")
 
 
 class ClusterBlocks:
@@ -107,7 +109,7 @@ def _refuse_split(parts: list[NDArray[np.uint64]]) -> None:
     if len(np.unique(together, axis=0)) < len(together):
         raise ArgumentError(
             "the rows of one person lie in several partitions, and every worker averages the persons of its own. Bring them "
-            "together first, such as by ddf.shuffle(on=...) with the id column, or write one file a group of persons."
+            "together first: write one file a group of persons or, for a small table, ddf.shuffle(on=..., shuffle_method='tasks')."
         )
 
 
@@ -162,6 +164,8 @@ def recipes_of(source: Any, schema: Schema) -> list[bytes]:
             raise ArgumentError(f"no file is called {os.fspath(source)!r}.")
         source = found
     if isinstance(source, list | tuple) and source and all(isinstance(each, str | os.PathLike) for each in source):
+        if len({os.path.realpath(each) for each in source}) < len(source):
+            raise ArgumentError("one file is given twice: its records would count twice.")
         return [pickle.dumps(os.path.abspath(each)) for each in source]
     if not hasattr(source, "to_delayed"):
         raise ArgumentError(
@@ -183,6 +187,11 @@ def recipes_of(source: Any, schema: Schema) -> list[bytes]:
                 "pass through the scheduler. Write them to files and give dask.dataframe.read_parquet(...), or the paths."
             )
         recipe = cloudpickle.dumps(partition)
+        if any(word in recipe for word in _THROUGH_DISKS):
+            raise ArgumentError(
+                "this Dask data frame is shuffled through files, which would leave rows on the disks of workers. Write it, "
+                "shuffled, to files of your own, or shuffle it with shuffle_method='tasks'."
+            )
         if len(recipe) > _LARGEST_RECIPE:
             raise ArgumentError(
                 "the task graph of this Dask data frame is larger than a recipe can be: give the paths of files."
@@ -221,20 +230,23 @@ def connected(client: Any) -> Any:
     from distributed import Client, get_client
 
     kind: Any = Client
+    security = None
     if isinstance(client, str):
-        checked_addresses([client])
+        address = client
+    else:
         try:
-            client = kind(client, set_as_default=False, timeout="20s")
-        except OSError:
-            raise ArgumentError(f"no scheduler answers at {client}. Is it started?") from None
-    try:
-        given: Any = get_client() if client is None else client
-    except ValueError:
-        raise ArgumentError("from_dask needs a cluster: client=Client(...), or the address of a scheduler.") from None
-    address = str(given.scheduler.address)
+            given: Any = get_client() if client is None else client
+        except ValueError:
+            raise ArgumentError(
+                "from_dask needs a cluster: client=Client(...), or the address of a scheduler."
+            ) from None
+        address, security = str(given.scheduler.address), given.security
     checked_addresses([address])
-    # Results then come from the workers themselves and not through the scheduler.
-    direct = kind(address, security=given.security, direct_to_workers=True, set_as_default=False)
+    # One of our own, so that results come from the workers themselves and not through the scheduler.
+    try:
+        direct = kind(address, security=security, direct_to_workers=True, set_as_default=False, timeout="20s")
+    except OSError:
+        raise ArgumentError(f"no scheduler answers at {address}. Is it started?") from None
     checked_addresses(sorted(direct.scheduler_info(n_workers=-1)["workers"]))
     if any(direct.run(_spills).values()):
         raise ArgumentError(

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.dataset import Dataset, rows_of
-from sfumato.dataset.cluster import result_of
 from sfumato.dataset.dataset import part_of
+from sfumato.dataset.partitions import result_of
 from sfumato.engines.protocol import LabelScale, Tally
 from sfumato.engines.threads import RUN, added_in_runs
 from sfumato.models.gibbs import Gibbs
