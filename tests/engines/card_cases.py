@@ -58,6 +58,12 @@ def cases(rows: int = 2_600) -> dict[str, Case]:
         f"{count} chains of {width} columns": Case(rows, width, "poisson", chains=count, weighted=width == 200, seed=4)
         for width, count in ((5, 8), (30, 8), (100, 4), (129, 8), (200, 3), (400, 8), (1_000, 8), (1_024, 2))
     }
+    # More rows than one block of threads adds up.
+    found |= {
+        "20481 rows": Case(20_481, 6, seed=5),
+        "16383 rows, 2 chains of 132 columns": Case(16_383, 132, "poisson", chains=2, seed=5),
+        "8 logistic chains of 140 columns": Case(rows, 140, chains=8, seed=6),
+    }
     found |= {"no intercept": Case(rows, 8, intercept=0.0), "weights": Case(rows, 8, weighted=True)}
     return found
 

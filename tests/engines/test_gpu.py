@@ -41,6 +41,7 @@ CASES = card_cases.cases()
 QUICK = (
     "1 columns", "5 columns", "30 columns", "100 columns", "300 columns", "1030 columns", "8 chains", "13 chains", "0 rows",
     "8 chains of 30 columns", "8 chains of 129 columns", "3 chains of 200 columns", "8 chains of 1000 columns",
+    "20481 rows", "16383 rows, 2 chains of 132 columns", "8 logistic chains of 140 columns",
     "1 rows", "33 rows", "4097 rows", "no intercept", "weights", *(f"{name} loss" for name in LOSSES),
 )  # fmt: skip
 
@@ -62,14 +63,15 @@ def test_sums_are_those_of_numpy_within_what_is_charged(name):
 
 
 @pytest.mark.planted
-def test_rows_that_pass_through_the_card_in_chunks_have_the_same_sums(monkeypatch):
+@pytest.mark.parametrize(("width", "chains"), [(3, 1), (6, 8), (132, 2)])
+def test_rows_that_pass_through_the_card_in_chunks_have_the_same_sums(width, chains, monkeypatch):
     monkeypatch.setattr(card_rows, "_BYTES", 1)  # steps of one part
     found = []
-    for limit in (1 << 40, 1_710_000):
-        data, model, theta = data_of(Case(12_000, 3, weighted=True))
+    for limit in (1 << 40, least_room(Case(12_000, width, weighted=True))):
+        data, model, theta = data_of(Case(12_000, width, chains=chains, weighted=True))
         card = EmulatedCard(limit)
         engine = GpuEngine(data, model, card)
-        weighed = engine.weighed(np.eye(4) * 2, 1.0)
+        weighed = engine.weighed(np.eye(width + 1) * 2, 1.0)
         sums = [
             engine.gradient(theta),
             engine.moments(2.0),
@@ -80,7 +82,21 @@ def test_rows_that_pass_through_the_card_in_chunks_have_the_same_sums(monkeypatc
         assert (card.in_pieces > 0) == (limit < 1 << 40)
     assert found[0] == found[1]
     with pytest.raises(ArgumentError, match="no room"):
-        GpuEngine(data, model, EmulatedCard(100_000))
+        GpuEngine(data, model, EmulatedCard(limit - 1))
+
+
+def least_room(case: Case) -> int:
+    """The smallest card that the rows can pass through."""
+    data, model, _ = data_of(case)
+    low, high = 0, 1 << 40
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            card_rows.Room.of(data, model, EmulatedCard(middle))
+            high = middle
+        except ArgumentError:
+            low = middle
+    return high
 
 
 @pytest.mark.planted
@@ -120,18 +136,25 @@ def test_slopes_and_curvatures_are_those_of_the_compiled_kernels_and_of_the_loss
 
 
 @pytest.mark.planted
-def test_logistic_slopes_of_several_chains_are_those_of_float32_and_within_their_bound():
+@pytest.mark.parametrize("quads", [1, 33])
+def test_logistic_slopes_of_several_chains_are_those_of_float32_and_within_their_bound(quads):
     """One row at a time, by the kernel itself; the last number of its line is the slope."""
     card = EmulatedCard()
-    launch = card.kernel("gradient", LOSS=0, **shape_of(1, 2).defined)
-    theta, bias, numbers = np.eye(1, 4, dtype=np.float32).repeat(2, axis=0), np.array([0.0, 0.5]), (np.float64(0),) * 2
-    for u in [*np.linspace(-20, 20, 81), -800.0, -104.0, -88.0, 88.0, 104.0, 800.0, math.inf, -math.inf, math.nan]:
+    shape, wide = shape_of(quads, 2), 4 * quads
+    launch = card.kernel(shape.kernel, LOSS=0, **shape.defined)
+    theta, bias, numbers = (
+        np.eye(1, wide, dtype=np.float32).repeat(2, axis=0),
+        np.array([0.0, 0.5]),
+        (np.float64(0),) * 2,
+    )
+    for u in [*np.linspace(-20, 20, 41), -800.0, -104.0, -88.0, 88.0, 104.0, 800.0, math.inf, -math.inf, math.nan]:
         for y in (-1.0, 1.0):
-            out, rows = np.empty((1, 10)), np.array([[u, 0, 0, 0]], np.float32)
+            out, rows = np.empty((1, 2 * wide + 2)), np.zeros((1, wide), np.float32)
+            rows[:, 0] = u
             launch(1, rows, np.array([y], np.float32), None, np.int64(1), theta, bias, *numbers, out)
             expected = [slope(0, float(np.float32(u)) + shift, y, 0.0, 0.0) for shift in bias]
-            assert out[0, [4, 9]] == pytest.approx(expected, rel=2.0**-21, abs=1e-38)
-            assert (np.abs(out[0, [4, 9]]) <= 1).all()
+            assert out[0, [wide, -1]] == pytest.approx(expected, rel=2.0**-21, abs=1e-38)
+            assert (np.abs(out[0, [wide, -1]]) <= 1).all()
 
 
 @pytest.mark.planted
@@ -224,6 +247,11 @@ def test_lanes_cover_a_row_once_and_a_warp_is_full(width, chains):
 def test_the_source_has_no_atomics_and_no_unsafe_mathematics():
     code = re.sub(r"//.*", "", SOURCE.read_text(encoding="utf-8"))
     assert not re.search(r"atomic|fast_math|clock", code)
+    # What a shuffle orders on the emulated card must be ordered by a barrier on a real one: before and after slopes are read.
+    for kernel in ("gradient", "wide_gradient"):
+        body = code.split(f" {kernel}(")[1].split("extern")[0]
+        assert body.count("__syncwarp();") == 2
+        assert re.search(r"__syncwarp\(\);\s+FOR\(u, U\) \{.*steep\[warp\].*__syncwarp\(\);", body, flags=re.DOTALL)
     # Quick functions stand in one line, where the result is cut off at its bound.
     assert re.findall(r".*__(?:expf|fdividef).*", code) == [
         "    const float steep = fminf(__fdividef(1.0f, 1.0f + __expf((float)(y * u))), 1.0f);"

@@ -3,7 +3,7 @@
 //
 // Rows lie as float32 in rows of 4 * D4 entries, the last of them zero where the dimension is no multiple of four. What is computed
 // within one record (a score, a slope, a weight) is rounded as it may be: the record's own bound holds whatever it is. What is added
-// over records is float64 from the first addition to the last, in an order that follows from the number of rows alone.
+// over records is float64 from the first addition to the last, in an order that follows from the numbers of rows, columns and chains.
 //
 // Set by whoever compiles: D4, and for gradients LOSS (the loss's code), U (rows in flight at a time) and C (chains); for `gradient` also
 // K (quads of entries a lane) and G (lanes a row, at least U); for `wide_gradient` W (warps a row). All but D4, LOSS and K are powers of
@@ -11,7 +11,7 @@
 
 typedef long long whole;
 
-// Rows of a run, which one warp adds up.
+// Rows of a run, which one warp adds up or, where rows are wide, a few together.
 #define RUN 2048
 #define WARPS 8
 #define ALL 0xffffffffu
@@ -111,7 +111,7 @@ __device__ inline double sum_of_lanes(double value, int lanes) {
 #define FOR(name, count) _Pragma("unroll") for (int name = 0; name < (count); ++name)
 
 // The slope at a score. Of several chains the slopes of the logistic loss are computed in float32, by the card's quick exponential and
-// quotient, which are off by a few units in the last place: in float64 those of a narrow row would take longer than its sums. The
+// quotient, whose slopes are off by less than 2^-22: in float64 those of a narrow row would take longer than its sums. The
 // bound of 1 is kept by cutting off.
 #define QUICK (LOSS == 0 && C > 1)
 __device__ inline double slope_at(double u, double y, double first, double second) {
