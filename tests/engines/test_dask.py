@@ -360,6 +360,17 @@ def test_plain_connections_beyond_this_machine_are_refused(address):
         sf.Dataset.from_dask(["x.parquet"], schema=SCHEMA, client=address)
 
 
+@pytest.mark.parametrize("address", ["tls://127.0.0.1", "tcp://localhost", "tls://host:", "tls://"])
+def test_an_address_without_a_port_is_refused(address):
+    with pytest.raises(ArgumentError, match="ends with its port, such as"):
+        checked_addresses([address])
+
+
+def test_an_address_with_tls_asks_for_a_client_with_a_certificate():
+    with pytest.raises(ArgumentError, match=r"security=Security\(...\)"):
+        sf.Dataset.from_dask(["x.parquet"], schema=SCHEMA, client="tls://127.0.0.1:8786")
+
+
 def test_tls_and_this_machine_are_admitted():
     checked_addresses(["tls://10.0.0.5:8786", "tcp://127.0.0.1:1", "tcp://[::1]:1", "inproc://x", "tcp://localhost:1"])
 

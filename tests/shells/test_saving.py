@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from test_commands import clinic as clinic
@@ -16,7 +17,7 @@ from test_commands import with_budget
 from test_trouble import CHARGED
 
 import sfumato as sf
-from sfumato.errors import ArgumentError, LedgerError
+from sfumato.errors import ArgumentError, LedgerError, PublishError
 from sfumato.ledger import Ledger
 from sfumato.shells import printing
 from sfumato.shells.interrupting import says_what_was_charged
@@ -123,3 +124,14 @@ def test_a_spec_file_holds_any_name(text, clinic, sfumato):
     made = tomllib.loads(out)
     assert made["data"] == {"file": text, "schema": f"{text}.toml"}
     assert (made["model"]["column"], made["ledger"]) == (text, {"file": text, "name": text})
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [("charged", "gone. It was charged to 'a' under request 'r'. Repeat"), ("unknown", "gone.")]
+)
+def test_a_cluster_that_was_lost_after_the_charge_says_that_it_stands(status, said, tmp_path):
+    ledger = SimpleNamespace(status=lambda name, request: status)
+    with pytest.raises(PublishError) as caught, says_what_was_charged(ledger, "a", "r", tmp_path / "x"):
+        raise PublishError("gone.")
+    assert str(caught.value).startswith(said)
+    assert ("Repeat" in str(caught.value)) == (status == "charged")

@@ -150,8 +150,8 @@ class Cluster:
         """What the scheduler says of each worker, by address; nothing where the scheduler is gone."""
         if self._client.status in ("closing", "closed"):
             raise PublishError(
-                "the scheduler of the cluster is gone, and with it the rows. Read them anew with sf.Dataset.from_dask(...). "
-                "Nothing was released."
+                "the scheduler of the cluster is gone, and with it the rows on its workers. Nothing was released: start a cluster "
+                "and let it read the rows anew."
             )
         known: Mapping[str, Any] = self._client.scheduler_info(n_workers=-1).get("workers", {})
         return known
@@ -166,38 +166,39 @@ class Cluster:
 
     def _assign(self) -> None:
         """Share the partitions that nobody holds among the workers that are there, and open on them what is open."""
-        if self._unheld():
-            with while_waiting("the workers of the cluster read their rows"):
-                self._share_out()
-
-    def _share_out(self) -> None:
         for _ in range(_TRIES):
             numbers = sorted(self._unheld())
             if not numbers:
                 return
-            workers = self._workers()
-            begun = []
-            for place, worker in enumerate(workers):
-                share = tuple(numbers[place :: len(workers)])
-                if share:
-                    recipes = {number: self._recipes[number] for number in share}
-                    future = self._client.submit(
-                        Partitions,
-                        recipes,
-                        self._read,
-                        actor=True,
-                        workers=[worker],
-                        pure=False,
-                        allow_other_workers=False,
-                    )
-                    begun.append((future, worker, share))
-            for future, worker, share in begun:
-                actor = self._made(future, worker)
-                held = _Held(actor, future, worker, share)
-                if actor is not None and self._ready(held):
-                    self._actors[uuid.uuid4().hex] = held
+            with while_waiting("waiting for a worker of the cluster"):
+                workers = self._workers()
+            with while_waiting("the workers of the cluster read their rows"):
+                self._share_out(numbers, workers)
         if self._unheld():
             raise PublishError("no worker of the cluster could read the rows; nothing was released.")
+
+    def _share_out(self, numbers: list[int], workers: list[str]) -> None:
+        """Let each worker read its share; those of workers that are lost meanwhile stay without a holder."""
+        begun = []
+        for place, worker in enumerate(workers):
+            share = tuple(numbers[place :: len(workers)])
+            if share:
+                recipes = {number: self._recipes[number] for number in share}
+                future = self._client.submit(
+                    Partitions,
+                    recipes,
+                    self._read,
+                    actor=True,
+                    workers=[worker],
+                    pure=False,
+                    allow_other_workers=False,
+                )
+                begun.append((future, worker, share))
+        for future, worker, share in begun:
+            actor = self._made(future, worker)
+            held = _Held(actor, future, worker, share)
+            if actor is not None and self._ready(held):
+                self._actors[uuid.uuid4().hex] = held
 
     def _made(self, future: Any, worker: str) -> Any:
         """The actor behind a future; None where its worker was lost. What reading refuses is refused here too."""
@@ -239,7 +240,7 @@ class Cluster:
             if self._marks.setdefault(number, mark) != mark:
                 raise PublishError(
                     "a worker was lost, and the rows that were read in its place are not the same: somebody changed the "
-                    "table meanwhile. Read it anew with sf.Dataset.from_dask(...) and publish again. Nothing was released."
+                    "table meanwhile. Nothing was released: let the cluster read the table anew."
                 )
         for opening in self._openings.copy().values():  # a garbage collection may forget one meanwhile
             received = self._answers([held], "open", opening)[0]
@@ -305,7 +306,11 @@ def checked_addresses(addresses: list[str]) -> None:
             raise ArgumentError(
                 f"the address of a scheduler begins with tls:// or, on this machine, tcp://; got {address!r}."
             )
-        host = rest.rsplit(":", 1)[0].strip("[]")
+        host, port = rest.rsplit(":", 1)[0].strip("[]"), rest.rsplit(":", 1)[-1]
+        if scheme in ("tls", "tcp") and not port.isdigit():
+            raise ArgumentError(
+                f"the address of a scheduler ends with its port, such as {scheme}://{rest or 'host'}:8786."
+            )
         local = scheme == "inproc" or host in ("127.0.0.1", "localhost", "::1")
         if scheme != "tls" and not local:
             raise ArgumentError(

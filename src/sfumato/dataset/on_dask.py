@@ -233,6 +233,11 @@ def connected(client: Any) -> Any:
     security = None
     if isinstance(client, str):
         address = client
+        if address.startswith("tls://"):
+            raise ArgumentError(
+                "a scheduler with TLS wants a client that has a certificate: client=Client(address, security=Security(...)), as in "
+                "docs/scale.md."
+            )
     else:
         try:
             given: Any = get_client() if client is None else client
@@ -251,7 +256,8 @@ def connected(client: Any) -> Any:
     if any(direct.run(_spills).values()):
         raise ArgumentError(
             "workers of the cluster may write rows to their disks. Turn spilling off where they are started: "
-            "DASK_DISTRIBUTED__WORKER__MEMORY__TARGET=False DASK_DISTRIBUTED__WORKER__MEMORY__SPILL=False"
+            "DASK_DISTRIBUTED__WORKER__MEMORY__TARGET=False DASK_DISTRIBUTED__WORKER__MEMORY__SPILL=False, or "
+            'dask.config.set({"distributed.worker.memory.target": False, "distributed.worker.memory.spill": False}).'
         )
     return direct
 

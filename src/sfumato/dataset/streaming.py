@@ -83,7 +83,8 @@ class FileBlocks:
         """Refuse a file that was changed."""
         if _state(self._path) != self._state:
             raise PublishError(
-                "the file was changed after the data set was made: every pass must read the same rows. Make the data set anew."
+                f"{self._path.name} was changed after the data set was made: every pass must read the same rows. Make the data set "
+                "anew."
             )
 
     def __repr__(self) -> str:

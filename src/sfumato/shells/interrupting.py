@@ -1,4 +1,4 @@
-"""Ctrl-C, or a file that cannot be written, during a release: the error line includes what was charged."""
+"""Ctrl-C, a lost cluster, or a file that cannot be written, during a release: the error line includes what was charged."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import ArgumentError, SfumatoError
+from sfumato.errors import ArgumentError, PublishError, SfumatoError
 from sfumato.shells.printing import Interrupted, of_file
 
 
 @contextmanager
 def says_what_was_charged(ledger: Any, name: str, request: str, output: Path) -> Iterator[None]:
-    """Add what the ledger holds under this request to the message of Ctrl-C or of an error of the operating system.
+    """Add what the ledger holds under this request to the message of Ctrl-C, of a refusal, or of an error of the system.
 
     The request id is made from the spec and the plan, so the same command finds the same charge again.
     """
@@ -27,6 +27,12 @@ def says_what_was_charged(ledger: Any, name: str, request: str, output: Path) ->
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         sentence = _sentence(ledger, name, request, output, "Repeat the same command")
         raise Interrupted(f"interrupted; {sentence}") from None
+    except PublishError as error:
+        # Such as a cluster that was lost: the charge stands, and nothing more is needed.
+        if ledger is None or ledger.status(name, request) != "charged":
+            raise
+        stands = _sentence(ledger, name, request, output, "Repeat the same command")
+        raise PublishError(f"{error} It was {stands}") from None
     except OSError as error:
         if isinstance(error, SfumatoError):
             raise

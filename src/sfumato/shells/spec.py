@@ -12,6 +12,7 @@ File names are relative to the spec's own folder. An unknown key is an error tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -134,7 +135,12 @@ class Spec:
         """Open the data file under the schema."""
         if self.data is None:
             raise ArgumentError(f'{self.path.name}: [data] needs file = "<data>.csv" for a release.')
-        data = engines.opened(self.data, self.schema, self.roster, self.engine)
+        try:
+            data = engines.opened(self.data, self.schema, self.roster, self.engine)
+        except ArgumentError as error:
+            if not self.engine:
+                raise
+            raise ArgumentError(f"{self.path.name}, with its [engine]: {error}") from None
         if data.n == 0:
             raise ArgumentError(f"{(self.roster or self.data).name} is empty: it holds no record.")
         if self.n is not None and data.n != self.n:
@@ -168,9 +174,10 @@ class Spec:
         count, delta = self.records() if n is None else _records("--n", n), options["delta"]
         check_number(self.schema, count, "--n")
         if isinstance(delta, float) and 1 / count < delta < 1:
+            low = 10.0 ** -math.ceil(math.log10(count) + 1)
             raise ArgumentError(
                 f"{self.path.name}: delta = {delta:g} would allow {whole_record(self.schema)} among {count:,} to be published. "
-                "Write a delta far below one in the number of records, such as 1e-6."
+                f"Write a delta far below one in the number of records, such as {low:.0e}."
             )
         if self.model.summed == LOSSES:
             options.setdefault("goal", "estimate")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,9 @@ def said(data: Path | None, schema: Schema, engine: Mapping[str, Any]) -> str | 
     if where == STREAMED:
         return f"streamed: {data.name} is read on every pass; a release shows the time left from its first pass on"
     if where == GPU:
-        return (
-            "gpu: a regression's rows are brought to the card once and summed there; anything else is summed without it"
-        )
+        absent = "" if find_spec("cupy") else ". CuPy is absent here, so that a release on this machine will be refused"
+        words = "a regression's rows are brought to the card once and summed there; anything else is summed without it"
+        return f"gpu: {words}{absent}"
     return "memory: the file is read once, and passes go over the rows in memory"
 
 
