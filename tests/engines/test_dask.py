@@ -15,10 +15,10 @@ import pytest
 import sfumato as sf
 from dask_cluster import cluster, kill_one
 from effort import sized
-from sfumato.dataset import cluster as clusters
-from sfumato.dataset.cluster import checked_addresses
+from sfumato.dataset import workers as cluster_workers
 from sfumato.dataset.on_dask import _records
 from sfumato.dataset.partitions import Partitions
+from sfumato.dataset.workers import checked_addresses, known_workers
 from sfumato.errors import ArgumentError, PublishError
 
 N, PARTS = 6_000, 5
@@ -302,14 +302,14 @@ def test_a_paused_worker_is_given_nothing_to_read(tmp_path, monkeypatch):
         held = data_cluster(data)
         first, second = sorted(client.scheduler_info()["workers"])
         client.run(pause, workers=[first])
-        wait_until(lambda: held._known()[first]["status"] == "paused")
+        wait_until(lambda: known_workers(held._client)[first]["status"] == "paused")
         assert held.facts(_records) == [10, 20, 30, 40, 50]
         held._actors.pop(min(held._actors))
         assert held.facts(_records) == [10, 20, 30, 40, 50]
         client.run(pause, workers=[second])
-        wait_until(lambda: held._known()[second]["status"] == "paused")
+        wait_until(lambda: known_workers(held._client)[second]["status"] == "paused")
         held._actors.pop(min(held._actors))
-        monkeypatch.setattr(clusters, "_WAIT", 0.5)
+        monkeypatch.setattr(cluster_workers, "_WAIT", 0.5)
         with pytest.raises(PublishError, match="are paused, since their memory is nearly full"):
             held.facts(_records)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 import uuid
 import weakref
 from collections.abc import Callable, Mapping
@@ -18,11 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.dataset.partitions import Partitions, answer_of, message_of
+from sfumato.dataset.workers import known_workers, may_still_read, ready_workers
 from sfumato.errors import ArgumentError, PublishError
 from sfumato.progress import while_waiting
 
-# Seconds for which workers are waited for: those of a lost worker's nanny, or of a cluster that grows.
-_WAIT = 60.0
 # Seconds after which it is looked whether the worker that is waited for is still there.
 _LOOK = 2.0
 # How often one call is repeated because workers were lost.
@@ -146,19 +144,9 @@ class Cluster:
 
     # --- workers -----------------------------------------------------------------------------------------------------
 
-    def _known(self) -> Mapping[str, Any]:
-        """What the scheduler says of each worker, by address; nothing where the scheduler is gone."""
-        if self._client.status in ("closing", "closed"):
-            raise PublishError(
-                "the scheduler of the cluster is gone, and with it the rows on its workers. Nothing was released: start a cluster "
-                "and let it read the rows anew."
-            )
-        known: Mapping[str, Any] = self._client.scheduler_info(n_workers=-1).get("workers", {})
-        return known
-
     def _is_lost(self, held: _Held) -> bool:
         """Whether an actor is gone: with its worker, or because another process took its worker's address."""
-        return held.worker not in self._known() or held.future.status != "finished"
+        return held.worker not in known_workers(self._client) or held.future.status != "finished"
 
     def _unheld(self) -> set[int]:
         """The partitions that no actor holds: those of lost workers, and at first all."""
@@ -227,8 +215,7 @@ class Cluster:
             except TimeoutError:
                 if future.done():
                     raise
-                known = self._known().get(worker)
-                if known is None or not (_takes_tasks(known) or _is_working(known)):
+                if not may_still_read(self._client, worker):
                     raise _Lost from None
 
     def _ready(self, held: _Held) -> bool:
@@ -250,31 +237,7 @@ class Cluster:
         return True
 
     def _workers(self) -> list[str]:
-        """Addresses of the workers that take tasks; waits for the first of them."""
-        until = time.monotonic() + _WAIT
-        while True:
-            known = self._known()
-            workers = sorted(address for address, facts in known.items() if _takes_tasks(facts))
-            if workers:
-                checked_addresses(workers)
-                return workers
-            if time.monotonic() > until:
-                why = (
-                    "all workers of the cluster are paused, since their memory is nearly full; give them more, or start more"
-                    if known
-                    else f"the cluster has had no worker for {_WAIT:.0f} seconds; start one (dask worker ADDRESS)"
-                )
-                raise PublishError(f"{why}. Nothing was released.")
-            time.sleep(0.1)
-
-
-def _takes_tasks(facts: Mapping[str, Any]) -> bool:
-    """Whether a worker begins new tasks: one whose memory is nearly full is paused, and answers calls alone."""
-    return bool(facts.get("status", "running") == "running")
-
-
-def _is_working(facts: Mapping[str, Any]) -> bool:
-    return bool(facts.get("metrics", {}).get("task_counts", {}).get("executing"))
+        return ready_workers(self._client)
 
 
 def _close(client: Any) -> None:
@@ -296,24 +259,3 @@ async def _settled(waiting: Mapping[int, Any]) -> dict[int, Any]:
     for task in pending:
         task.cancel()
     return {tasks[task]: task.result() for task in done}
-
-
-def checked_addresses(addresses: list[str]) -> None:
-    """Refuse a way to a worker that others could listen to: TLS, or this machine alone."""
-    for address in addresses:
-        scheme, found, rest = address.partition("://")
-        if not found:
-            raise ArgumentError(
-                f"the address of a scheduler begins with tls:// or, on this machine, tcp://; got {address!r}."
-            )
-        host, port = rest.rsplit(":", 1)[0].strip("[]"), rest.rsplit(":", 1)[-1]
-        if scheme in ("tls", "tcp") and not port.isdigit():
-            raise ArgumentError(
-                f"the address of a scheduler ends with its port, such as {scheme}://{rest or 'host'}:8786."
-            )
-        local = scheme == "inproc" or host in ("127.0.0.1", "localhost", "::1")
-        if scheme != "tls" and not local:
-            raise ArgumentError(
-                f"the cluster speaks {scheme} beyond this machine, so that sums could be read on the way. Start the scheduler and "
-                "the workers with TLS (docs/scale.md has the commands), and connect to tls://..."
-            )

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.dataset.blocks import Block
-from sfumato.dataset.cluster import Cluster, checked_addresses
+from sfumato.dataset.cluster import Cluster
 from sfumato.dataset.storing import PersonBlocks, RowStore
+from sfumato.dataset.workers import checked_addresses
 from sfumato.errors import ArgumentError, PublishError
 from sfumato.gathering.people import absent_run, gather_present
 from sfumato.gathering.roster import Roster, read_roster

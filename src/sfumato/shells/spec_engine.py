@@ -77,7 +77,7 @@ def without_card(engine: Mapping[str, Any]) -> dict[str, Any]:
 
 def _client(engine: Mapping[str, Any]) -> Any:
     """Connect to the scheduler; the same certificate serves as that of the client and of whoever signed it."""
-    from sfumato.dataset.cluster import checked_addresses
+    from sfumato.dataset.workers import checked_addresses
 
     address = str(engine["dask"])
     checked_addresses([address])
