@@ -2,9 +2,10 @@
 
     python tests/mutants/run.py -j 2                     the faults that are kept beside this file
     python tests/mutants/run.py ledger verify -k units   those of two rooms whose name contains "units"
-    python tests/mutants/run.py --seed 7 --number 100    faults that are not kept, drawn anew, the same number for each room
+    python tests/mutants/run.py --seed 7 --number 100    faults that are not kept, drawn anew, the same number for each room: what
+                                                         the tests see at first sight, by package
     python tests/mutants/run.py --trace                  trace which tests run which lines, so that --seed tries those first
-    ... --seed 7 --number 100 --keep                     and keep them, with the test that failed or an empty reason
+    ... --seed 7 --number 100 --keep                     and keep the survivors, with an empty reason
 
 A fault is killed if a test fails, or if tests whose time is known no longer end. It survives if all tests that were tried
 pass; a survivor needs a reason in the list. A kept fault is tried on the test that killed it when it was kept, and only if
@@ -22,7 +23,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -158,26 +158,29 @@ def trace(root: Path) -> int:
     return subprocess.run(command, cwd=root, env=environment, check=False).returncode
 
 
-def table(rooms: Sequence[str], outcomes: Sequence[tuple[faults.Listed, Outcome]]) -> str:
-    """Planted, killed and survived, by room."""
-    counts = Counter((each.fault.room, outcome.verdict) for each, outcome in outcomes)
-    rows = [f"{'room':14s} {'planted':>8s} {'killed':>8s} {'survived':>8s}"]
-    for room in rooms:
-        killed, survived = counts[room, "killed"], counts[room, "survived"]
-        if killed + survived:
-            rows.append(f"{room:14s} {killed + survived:8d} {killed:8d} {survived:8d}")
+def package_of(file: str) -> str:
+    """The package, or the module beside the packages, that a source file belongs to."""
+    return file.partition("/")[0].removesuffix(".py")
+
+
+def table(outcomes: Sequence[tuple[faults.Listed, Outcome]]) -> str:
+    """Planted, killed and survived, by room and then by package."""
+    rooms = Counter((each.fault.room, outcome.verdict) for each, outcome in outcomes)
+    packages = Counter((package_of(each.fault.file), outcome.verdict) for each, outcome in outcomes)
+    rows: list[str] = []
+    for title, counts in (("room", rooms), ("package", packages)):
+        rows.append(f"{title:18s} {'planted':>8s} {'killed':>8s} {'survived':>8s}")
+        for name in dict.fromkeys(name for name, _ in counts):
+            killed, survived = counts[name, "killed"], counts[name, "survived"]
+            if killed + survived:
+                rows.append(f"{name:18s} {killed + survived:8d} {killed:8d} {survived:8d}")
     return "\n".join(rows)
 
 
 def keep(outcomes: Sequence[tuple[faults.Listed, Outcome]], root: Path) -> None:
-    """Add the faults that were tried to the list; a survivor's reason is left empty, to be written by hand."""
+    """Add the survivors to the list, without a test and a reason: one of the two is then written by hand."""
     folder = root / "tests" / "mutants"
-    listed = faults.read_list(folder)
-    for each, outcome in outcomes:
-        if outcome.verdict == "killed" and "::" in outcome.detail:
-            listed.append(faults.Listed(replace(each.fault, test=outcome.detail)))
-        elif outcome.verdict == "survived":
-            listed.append(each)
+    listed = faults.read_list(folder) + [each for each, outcome in outcomes if outcome.verdict == "survived"]
     for room in faults.ROOMS:
         mine = [each for each in listed if each.fault.room == room]
         if mine:
@@ -202,7 +205,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("-j", dest="jobs", type=int, default=1, help="faults tried at a time")
     parser.add_argument("--seed", type=int, help="draw faults that are not in the list")
     parser.add_argument("--number", type=int, default=100, help="how many to draw (default 100)")
-    parser.add_argument("--keep", action="store_true", help="add them to the list")
+    parser.add_argument("--keep", action="store_true", help="add those that survive to the list")
     parser.add_argument("--trace", action="store_true", help="trace which tests run which lines")
     return parser.parse_args(arguments)
 
@@ -226,17 +229,17 @@ def main(arguments: Sequence[str] | None = None, root: Path = plant.ROOT) -> int
             print(f"[{place}/{len(chosen)}] {shown(each, outcome)}", flush=True)
     if options.keep:
         keep(outcomes, root)
-    return closing(outcomes)
+    return closing(outcomes, " at first sight" if options.seed is not None else "")
 
 
-def closing(outcomes: Sequence[tuple[faults.Listed, Outcome]]) -> int:
-    """Print the table and the share that was killed; 1 if it is too small, or a survivor has no reason."""
-    print(table([*faults.ROOMS], outcomes))
+def closing(outcomes: Sequence[tuple[faults.Listed, Outcome]], when: str = "") -> int:
+    """Print the tables and the share that was killed; 1 if it is too small, or a survivor has no reason."""
+    print(table(outcomes))
     killed = sum(outcome.verdict == "killed" for _, outcome in outcomes)
     unexplained = sum(outcome.verdict == "survived" and not each.reason for each, outcome in outcomes)
     broken = sum(outcome.verdict == "BROKEN" for _, outcome in outcomes)
     print(
-        f"{killed} of {len(outcomes)} killed ({killed / len(outcomes):.1%}); {unexplained} survivors without a reason; "
+        f"{killed} of {len(outcomes)} killed{when} ({killed / len(outcomes):.1%}); {unexplained} survivors without a reason; "
         f"{broken} could not be planted."
     )
     return 0 if killed >= LEAST * len(outcomes) and not unexplained and not broken else 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -184,7 +185,8 @@ def test_a_killed_fault_and_survivors_with_and_without_a_reason_are_told_apart(t
     shown = capsys.readouterr().out
     assert "[1/2] queries: once: killed (tests/queries/test_sums.py::test_twice)" in shown
     assert "[2/2] queries: no sign: survived" in shown
-    assert "queries               2        1        1" in shown
+    # The room and the package of this name.
+    assert len(re.findall(r"^queries +2 +1 +1$", shown, re.MULTILINE)) == 2
     assert "1 of 2 killed (50.0%); 1 survivors without a reason; 0 could not be planted." in shown
     toy((KILLED,), (UNSEEN, "nobody calls it"))
     assert run.main(["queries", "-k", "SIGN"], root) == 1
@@ -194,10 +196,10 @@ def test_a_killed_fault_and_survivors_with_and_without_a_reason_are_told_apart(t
 def test_drawn_faults_are_new_and_are_kept_on_demand(toy, capsys):
     root = toy((KILLED,))
     assert run.main(["queries", "--seed", "3", "--number", "2", "--keep"], root) == 1
-    assert "1 of 2 killed" in capsys.readouterr().out
-    kept = faults.read_list(root / "tests" / "mutants")
-    assert [bool(each.fault.test) for each in kept].count(True) == 2
-    assert len({each.fault.new for each in kept}) == 3
+    assert "1 of 2 killed at first sight" in capsys.readouterr().out
+    kept = [each.fault for each in faults.read_list(root / "tests" / "mutants")]
+    assert [fault.test for fault in kept] == [KILLED.test, ""]  # of the two that were drawn, the survivor alone
+    assert "unseen" in kept[1].name
 
 
 @pytest.mark.parametrize(
