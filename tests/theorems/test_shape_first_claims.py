@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from fractions import Fraction
 from functools import reduce
 from operator import add
 
@@ -129,12 +130,25 @@ def test_constants_of_a_weighted_loss():
             weighted.weighted_constants(**({"slope": 1.5, "curvature": 0.25, "bend": 1.0} | wrong))
 
 
-def test_the_factor_of_the_logistic_loss_in_two_dimensions_is_two():
-    assert weighted.logistic_difference_factor(bend=1.0, dimension=2) == 2.0
-    assert weighted.logistic_difference_factor(bend=math.inf, dimension=7) == 2.0
-    for wrong in ({"bend": 0.5}, {"dimension": 0}, {"dimension": True}):
+LINE = {"slope": 1.0, "zero_slope": 0.5, "convex": True, "dimension": 1}
+
+
+def test_the_factor_is_two_but_on_a_line_for_a_convex_loss_with_a_smaller_slope_at_zero():
+    for same in ({"dimension": 2}, {"dimension": 7}, {"convex": False}, {"zero_slope": 1.0}, {"zero_slope": 9.0}):
+        assert weighted.difference_factor(**(LINE | same)) == 2.0
+    assert weighted.difference_factor(**(LINE | {"zero_slope": 0.0})) == 1.0
+    third = weighted.difference_factor(**(LINE | {"slope": 3.0, "zero_slope": 1.0}))
+    assert 0 <= Fraction(third) - Fraction(4, 3) < Fraction(1, 2**51)  # rounded up
+    for wrong in (
+        {"slope": 0.0},
+        {"slope": math.inf},
+        {"zero_slope": -0.1},
+        {"zero_slope": math.nan},
+        {"dimension": 0},
+        {"dimension": True},
+    ):
         with pytest.raises(AssumptionError):
-            weighted.logistic_difference_factor(**({"bend": 1.0, "dimension": 1} | wrong))
+            weighted.difference_factor(**(LINE | wrong))
 
 
 # --- composition ----------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from typing import Any
 
 from sfumato.auditing import learnt_tables
 from sfumato.draws import Draws
-from sfumato.models.losses.logistic import Logistic
 from sfumato.procedures import chains, envelope, kinked_grid, lattice, shape_first
 from sfumato.procedures.domains import corners
 from sfumato.procedures.loss_values import VALUE_ERROR, magnitude, unit_of
@@ -86,12 +85,14 @@ def _moments(task: Task[Any, Any], label: Any) -> Declared:
 def _shaped_path(task: Task[Any, Any], draws: Draws) -> list[Declared]:
     """Moments, gradients of norm 1 in units of the slope, curvature of norm b k, and scores of norm 1."""
     model, n, numbers = task.model, task.n, task.parameters
-    # The two weighted gradients of a logistic loss in one dimension differ by at most 1.5 slopes.
-    apart = 1.5 if isinstance(model.loss, Logistic) and model.dimension == 1 else 2.0
+    label = shape_first.label_column(model, numbers.rule)
+    # In one dimension weighted gradients of the plan's own loss reach from a slope at 0 to the largest slope.
+    line = model.dimension == 1 and label is None
+    apart = 1 + min(1.0, model.loss.zero_slope() / model.loss.largest_slope()) if line else 2.0
     whole = numbers.score_matrix_noise is not None
     bent = math.sqrt(2) * shape_first.BEND * model.loss.largest_curvature() / n
     return [
-        _moments(task, shape_first.label_column(model, numbers.rule)),
+        _moments(task, label),
         *[Declared("gradient", "normal", "norm", apart / n, numbers.noise)] * int(numbers.steps),
         Declared("curvature", "normal", "norm", bent, numbers.curvature_noise),
         Declared("scores", "normal", "norm", math.sqrt(2) / n, numbers.score_matrix_noise)

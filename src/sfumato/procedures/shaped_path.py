@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from sfumato.draws import Draws
 from sfumato.engines.protocol import UNIT_ROUNDOFF, Array, ShapedEngine, WeighedEngine, gradient_error
 from sfumato.errors import FormatError
 from sfumato.models.gibbs import Gibbs
-from sfumato.models.losses.logistic import Logistic
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import protocol, shape_first
 from sfumato.procedures.outlook import Cost, Expected
@@ -110,10 +109,18 @@ def part_prices(model: Gibbs, n: int, parameters: Parameters) -> list[Guarantee]
 
 def _path_price(model: Gibbs, n: int, parameters: Parameters) -> Guarantee:
     """Price of every noisy gradient, in units of the largest slope."""
-    d, logistic = int(model.dimension or 1), isinstance(model.loss, Logistic)
+    loss: Any = model.loss
+    steepest = loss.largest_slope()
+    # The clip of a loss whose labels enter the moments may be narrowed, and then its slope at 0 is a larger share of the largest.
+    kept = label_column(model, parameters.rule) is None
     return weighted.weighted_path(
         slope=1.0,
-        difference_factor=weighted.logistic_difference_factor(bend=BEND, dimension=d) if logistic else 2.0,
+        difference_factor=weighted.difference_factor(
+            slope=steepest,
+            zero_slope=loss.zero_slope() if kept else steepest,
+            convex=model.constants.convex,
+            dimension=int(model.dimension or 1),
+        ),
         n=n,
         noise=parameters.noise,
         steps=parameters.steps,

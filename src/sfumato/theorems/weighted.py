@@ -18,8 +18,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sfumato.errors import CompositionError
-from sfumato.models._rounding import product_up
-from sfumato.models.losses.logistic import ONE_DIMENSION
+from sfumato.models._rounding import product_up, up
 from sfumato.privacy.compose import compose
 from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.guarantee import TRUST, Guarantee
@@ -37,11 +36,11 @@ from sfumato.theorems._common import (
 from sfumato.theorems._hypotheses import Hypotheses, Hypothesis, theorem
 from sfumato.theorems._noisy_mean import CURVATURE, MAPPED_ROWS, NOISE, SLOPE, check_mapped_rows, check_noisy_mean
 
-# The logistic loss in one dimension with a bend above 1: sigma(b t) + max_z z sigma(-z t) < 1 + 1/2, approached as b t grows
-# and t falls to 0 (docs/proofs/weighted.md).
-LINE_WITH_BEND = 1.5
 _BEND = Hypothesis("bend", "bend of the weights", "b", AT_LEAST_ONE_OR_INFINITE,
                    "1 for min(1, |Bz|^-2), infinity for min(1, 1/|Bz|).")  # fmt: skip
+
+_ZERO_SLOPE = Hypothesis("zero-slope", "bound on the slope at score 0", "|phi'(0, y)|", NOT_NEGATIVE,
+                         "Use the bound at all scores where no smaller one is known.", "loss")  # fmt: skip
 
 theorem(
     "weighted.weighted_path", "path of a weighted loss (every iterate)", path.SOURCE,
@@ -51,7 +50,7 @@ theorem(
     Hypothesis("momentum", "momentum coefficient", "momentum", NOT_NEGATIVE, "Choose 0 or more."),
     SLOPE,
     Hypothesis("difference-factor", "difference of two gradients over the slope", "G/s", ONE_TO_TWO,
-               "Use 2; a smaller factor needs a proof for the loss and its weights (logistic_difference_factor).", "loss"),
+               "Use 2; less only in one dimension (difference_factor).", "loss"),
     Hypothesis("steps", "number of steps", "T", COUNT, "Take at least one step."),
     Hypothesis("chains", "number of chains", "chains", COUNT, "Run at least one chain."),
     RECORDS, NOISE, *FLOAT_ERROR,
@@ -81,7 +80,7 @@ def weighted_path(
 
     mu = sqrt(T chains) (f s (1 + headroom)/n + 2 e)/sigma, where |phi'| <= s (`slope`), |v Bz| <= 1 + headroom as computed,
     and |g - g'| <= f s for the exact gradients of two records at one theta. f (`difference_factor`) is 2 for every loss and
-    weights; less only as `logistic_difference_factor` gives. `noise` is sigma, `float_error` a bound e on the rounding
+    weights; less only as `difference_factor` gives. `noise` is sigma, `float_error` a bound e on the rounding
     error of one mean gradient in norm. The weights of a record depend on its own row and the public map alone. Map,
     start, steps and momentum depend on public numbers and earlier releases alone; every step uses every record.
     Source: Dong, Roth and Su 2022; docs/proofs/weighted.md.
@@ -115,20 +114,20 @@ def weighted_constants(*, slope: float, curvature: float, bend: float) -> tuple[
     return s, product_up(b, k)
 
 
-def logistic_difference_factor(*, bend: float, dimension: int) -> float:
-    """The factor f: two gradients of the weighted logistic loss at one theta differ by at most f (its slope is 1).
+def difference_factor(*, slope: float, zero_slope: float, convex: bool, dimension: int) -> float:
+    """The factor f: two gradients of a weighted loss at one theta differ by at most f times its slope, rounded up.
 
-    `dimension` >= 2: 2, approached for every bend. `dimension` 1 (the constant feature counts): 1.05163 at bend 1, where a
-    long row's gradient is that of the unit row in its direction times a number in [0, 1], and 1.5 for a larger `bend`: the
-    gradients at t = |theta| fill the interval from -max_{z<=1} z sigma(-z t) to sigma(b t), and 0 <= z sigma(-z t) <= 1/2.
-    For losses other than the logistic the factor is 2.
+    |phi'| <= s (`slope`) at every score and |phi'(0, y)| <= h (`zero_slope`) for every label. f = min(2, 1 + h/s) where phi is
+    `convex` in the score and the `dimension` of the rows is 1 (the constant feature counts), whatever the weights as long as
+    |v Bz| <= 1: at t > 0 scores have the sign of their row, so that v phi' Bz lies in [-h, s]; at t < 0 in [-s, h]. f = 2
+    otherwise: nearly opposite rows of a long theta.
     Source: docs/proofs/weighted.md.
     """
-    h = Hypotheses("gradients of a weighted logistic loss", "docs/proofs/weighted.md")
-    b = h.number(bend, _BEND)
-    if h.count(dimension, "dimension of the rows", "d", remedy="Count the constant feature.") > 1:
+    h = Hypotheses("gradients of a weighted loss", "docs/proofs/weighted.md")
+    s, zero = h.number(slope, SLOPE), h.number(zero_slope, _ZERO_SLOPE)
+    if h.count(dimension, "dimension of the rows", "d", remedy="Count the constant feature.") > 1 or not convex:
         return 2.0
-    return ONE_DIMENSION if b == 1 else LINE_WITH_BEND
+    return min(2.0, up(1 + Fraction(zero) / Fraction(s)))
 
 
 theorem(

@@ -68,6 +68,10 @@ class Logistic(ScalarLinkLoss):
             convex=True,
         )
 
+    def zero_slope(self) -> float:
+        """1/2, for both labels."""
+        return 0.5
+
     def mode_bound(self, power: float, n: int, precision: float) -> float | None:
         """The radius of `map_radius`, which some data set attains."""
         return map_radius(power, self.radius, precision / n)

@@ -205,6 +205,8 @@ class ScalarLinkLoss(Loss):
     non-decreasing function is non-decreasing.
     """
 
+    search_radius: float = 1e4  # the largest score at which the declared numbers are attacked
+
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """phi(u, y)."""
         raise NotImplementedError
@@ -225,6 +227,14 @@ class ScalarLinkLoss(Loss):
             rise = self.derivative(above, labels) - self.derivative(below, labels)
             quotient = np.where(above > below, rise / (above - below), 0.0)
         return np.asarray(np.clip(np.nan_to_num(quotient, nan=0.0), 0.0, self.largest_curvature()))
+
+    def zero_slope(self) -> float:
+        """Bound on |phi'(0, y)| over all labels; it follows from that at all scores unless a loss states less.
+
+        In one dimension a convex loss then has gradients that differ by at most this and the largest slope
+        (`theorems.weighted.difference_factor`).
+        """
+        return self.largest_slope()
 
     def value_at(self, scores: FloatArray, y: ArrayLike) -> FloatArray:
         """The link at the only score."""
