@@ -14,7 +14,6 @@ from sfumato.calibrate import Target, largest, target_of
 from sfumato.errors import ArgumentError, AssumptionError, CalibrationError, SfumatoError
 from sfumato.mechanisms import exponential
 from sfumato.mechanisms.protocol import PROVED
-from sfumato.models.families.beta_bernoulli import BetaBernoulli
 from sfumato.models.families.family import Family
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.model import LOSSES, TOTALS, Model
@@ -192,8 +191,9 @@ def _family_rows(model: Family, n: int, target: Target, most: int | None = None)
         renyi = profile = persons_of.SOURCE
         note = "no profile is proved for averages of a person's rows: this is the Renyi price"
     rows = [_row("Renyi curve", renyi, lambda: _largest_by_renyi(exact, target, 1e3))]
-    if isinstance(model, BetaBernoulli) and not averaged:
-        any_n = partial(conjugate.beta_any_n, alpha=model.alpha, beta=model.beta)
+    claim = model.claim(n)
+    if claim.theorem == "beta-bernoulli" and claim.facts["trials"] == 1 and not averaged:
+        any_n = partial(conjugate.beta_any_n, alpha=claim.facts["alpha"], beta=claim.facts["beta"])
         rows.append(
             _row("exact profile, any n", "one pair for every n", lambda: search(lambda power: any_n(power=power)))
         )

@@ -29,6 +29,10 @@ from sfumato.schema.reading import open_source
 from sfumato.schema.structure import BLOCK_ROWS
 
 Array = NDArray[np.float64]
+# Of a family from outside the package: what it may change alone, and what it must state with any other change.
+_NAMES = ("name", "quantity", "labels", "priced")
+_PRICES = frozenset({"sensitivity", "claim"})
+_PACKAGE = __name__.partition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,25 @@ class Family:
     of_person_means: ClassVar[bool] = False
     utility: ClassVar[bool] = False  # whether draws follow a utility and not a likelihood: then power 1 is not special
     highest_power: ClassVar[float] = 1.0  # largest power that is searched; 1 is the posterior itself
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse a class from outside the package that changes a family whose price was proved without changing the price.
+
+        It may have new fields and functions, other names, and no price at all (`priced`). Where it has another function or
+        number in the place of one of the family's, it must state `sensitivity` and `claim` of its own.
+        """
+        super().__init_subclass__(**options)
+        lineage = cls.__mro__
+        base = next(each for each in lineage[1:] if issubclass(each, Family))
+        if base is Family or cls.__module__.partition(".")[0] == _PACKAGE:
+            return
+        own = {name for each in lineage[: lineage.index(base)] for name in vars(each) if not name.startswith("__")}
+        changed = {name for name in own if hasattr(base, name)} - {*_NAMES, *getattr(base, "__dataclass_fields__", ())}
+        if changed and not own >= _PRICES:
+            raise ArgumentError(
+                f"class {cls.__name__} has another {', '.join(sorted(changed - _PRICES) or sorted(changed))} than {base.__name__}, "
+                "whose price was proved for its own: define sensitivity and claim too, for what the class counts and draws."
+            )
 
     def strengthened(self, strength: float) -> Self:
         """The family itself: its law takes the strength as a number."""
