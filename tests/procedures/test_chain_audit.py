@@ -153,20 +153,27 @@ def double_well(convex: bool) -> sf.losses.ScalarLink:
 
 
 @dataclass(frozen=True)
-class ClippedSoftmax(sf.losses.Loss):
-    """A softmax whose gradient is scaled down per record, as its author would have to declare it: not convex."""
+class Redescending(sf.losses.Loss):
+    """Three scores, each of whose slopes falls to 0 again: not convex."""
 
-    name, radius, outputs = "clipped-softmax", 1.0, 3
+    name, radius, outputs = "redescending", 1.0, 3
+    label_domain = sf.losses.LabelSet((0.0,))
+
+    def value_at(self, scores, y):
+        return -np.exp(-0.5 * np.square(scores)).sum(axis=-1)
+
+    def slope_at(self, scores, y):
+        return scores * np.exp(-0.5 * np.square(scores))
 
     def constants(self, dimension=None, domain_radius=math.inf) -> Constants:
-        return Constants(0.5, 1.0, 0.5, 0.0, math.inf, convex=False, smooth=True)
+        return Constants(1.06, 2.12, 1.0, 0.0, math.inf, convex=False, smooth=True)
 
 
 @pytest.mark.planted
 def test_a_double_well_cannot_be_declared_convex_and_is_refused_when_it_is_not():
     with pytest.raises(LossRejected, match="convex"):
         double_well(convex=True)
-    for loss in (double_well(convex=False), ClippedSoftmax()):
+    for loss in (double_well(convex=False), Redescending()):
         model = sf.Gibbs(loss, sf.priors.Gaussian(1.0), 6)
         for mechanism in ("langevin", "diffused", "concentrated"):
             with pytest.raises(MechanismRefused, match="conve"):

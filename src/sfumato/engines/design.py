@@ -18,6 +18,7 @@ from sfumato.engines.shares import row_shares
 from sfumato.errors import ArgumentError
 from sfumato.models import regression
 from sfumato.models.gibbs import Gibbs
+from sfumato.models.losses.attack import shipped
 from sfumato.models.losses.protocol import LABEL, ROW, Loss
 from sfumato.models.regression import columns_read, label_values
 from sfumato.schema.design import Design
@@ -86,11 +87,10 @@ def coordinates(dataset: Dataset, model: Gibbs) -> tuple[tuple[str, ...], int]:
 def kernel_arguments(loss: Loss) -> tuple[int, float, float] | None:
     """Number of the loss's slope in the kernels and its two parameters; None for a loss without a compiled slope.
 
-    `compiled` must be stated by the loss's own class: a subclass may have another derivative than its base class.
+    A class from outside the package, or one that was changed, has none: the kernels' slopes are those of the shipped derivatives.
     """
-    stated = vars(type(loss)).get("compiled")
-    if stated is None:
+    if loss.compiled is None or not shipped(loss):
         return None
-    code, names = stated
+    code, names = loss.compiled
     first, second, *_ = [float(getattr(loss, name)) for name in names] + [0.0, 0.0]
     return code, first, second

@@ -84,7 +84,7 @@ class ReferenceEngine(Shaped):
 
 def _slopes(loss: Loss, scores: Array, labels: Array) -> Array:
     """Slopes (rows, chains, outputs), clipped to the bound that prices assume; 0 for a score that is not a number."""
-    steepest = loss.constants().lipschitz / loss.radius
+    steepest = loss.largest_slope()
     slopes = np.nan_to_num(loss.slope_at(scores, labels[:, None]), nan=0.0)
     if scores.shape[-1] == 1:
         return np.asarray(np.clip(slopes, -steepest, steepest), dtype=np.float64)

@@ -12,6 +12,7 @@ from sfumato.errors import ArgumentError, AssumptionError
 from sfumato.models._prior import Prior, common_dimension
 from sfumato.models._rounding import line_down, line_up, product_up
 from sfumato.models.constants import Constants
+from sfumato.models.losses.attack import attack
 from sfumato.models.losses.protocol import Loss
 from sfumato.models.model import LOSSES
 from sfumato.schema import Schema
@@ -56,6 +57,7 @@ class Gibbs:
         object.__setattr__(self, "dimension", agreed)
         object.__setattr__(self, "intercept", _validate.non_negative("intercept", self.intercept))
         object.__setattr__(self, "terms", _texts(self.terms))
+        attack(self.loss, self.dimension, self.prior.domain_radius)
         curvature = self.constants.strong_convexity + self.prior.strong_convexity
         if curvature == 0 and self.prior.domain_radius == math.inf:
             raise AssumptionError(

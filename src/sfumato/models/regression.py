@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from sfumato.errors import ArgumentError
 from sfumato.models._rounding import norm_up
 from sfumato.models.gibbs import Gibbs
-from sfumato.models.losses.gaussian_mean import GaussianMean
 from sfumato.models.losses.labels import LabelInterval
-from sfumato.models.losses.protocol import LABEL, LABELLED_ROW, ROW
+from sfumato.models.losses.protocol import LABEL, LABELLED_ROW
 from sfumato.models.row_products import row_products
 from sfumato.schema import Boolean, Number, Schema
 from sfumato.schema.design import Design
@@ -32,8 +31,6 @@ def check_rows(model: Gibbs, schema: Schema) -> int:
     record = model.loss.record
     if model.intercept and record != LABELLED_ROW:
         raise ArgumentError(f"{model.loss.name} has no features beside which an intercept could stand; leave it 0.")
-    if record == ROW and not isinstance(model.loss, GaussianMean):
-        raise ArgumentError(f"rows without labels are served by GaussianMean alone; {model.loss.name} is another loss.")
     if record == LABEL:
         label_values(model, schema, None)
         return 1

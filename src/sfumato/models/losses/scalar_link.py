@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from numpy.typing import ArrayLike
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
+from sfumato.models._rounding import product_up, up
 from sfumato.models.constants import Constants
-from sfumato.models.losses import _scalar
-from sfumato.models.losses.attack import attack
+from sfumato.models.losses import _scalar, pairs
+from sfumato.models.losses.attack import attack_link
 from sfumato.models.losses.labels import LabelInterval, Labels, LabelSet
 from sfumato.models.losses.protocol import FloatArray, ScalarLinkLoss
 
@@ -33,7 +35,14 @@ class ScalarLink(ScalarLinkLoss):
     `LossRejected` with it. A search is no proof: between its points and beyond `search_radius` the declaration is
     trusted.
 
-    L = derivative_bound r, G/power = 2 derivative_bound r, M_l = curvature_bound r^2, Delta = 2 derivative_bound r R.
+    A derivative that reaches its bound up to rounding passes: engines clip it to the bound.
+
+    In one dimension two smaller numbers may be declared, which are attacked too: |derivative(0, y)| <=
+    `derivative_bound_at_zero`, and `difference_bound`, which is not below the distance of the gradients of any two records
+    at one theta, for |x| <= 1. In more dimensions opposite rows are 2 derivative_bound apart.
+
+    L = derivative_bound r, G/power = 2 derivative_bound r (difference_bound r in one dimension), M_l = curvature_bound r^2,
+    Delta = 2 derivative_bound r R.
     """
 
     value_function: Link
@@ -44,6 +53,8 @@ class ScalarLink(ScalarLinkLoss):
     curvature_bound: float | None
     convex: bool
     name: str
+    derivative_bound_at_zero: float
+    difference_bound: float
     search_radius: float
 
     def __init__(
@@ -58,6 +69,8 @@ class ScalarLink(ScalarLinkLoss):
         convex: bool,
         name: str = "custom",
         search_radius: float = 1e4,
+        derivative_bound_at_zero: float | None = None,
+        difference_bound: float | None = None,
     ) -> None:
         """Check the arguments, then attack the loss."""
         if not callable(value) or not callable(derivative):
@@ -69,19 +82,29 @@ class ScalarLink(ScalarLinkLoss):
         if not (isinstance(search_radius, (int, float)) and search_radius >= 1):
             raise ArgumentError(f"search_radius must be 1 or greater; got {search_radius!r}.")
         curvature = None if curvature_bound is None else _validate.positive("curvature_bound", curvature_bound)
+        steepest = _validate.positive("derivative_bound", derivative_bound)
+        at_zero, most = derivative_bound_at_zero, difference_bound
+        zero = (
+            steepest if at_zero is None else min(steepest, _validate.non_negative("derivative_bound_at_zero", at_zero))
+        )
+        # Gradients of a convex loss in one dimension fill at most [-zero, steepest] or its mirror image.
+        apart = up(Fraction(steepest) + Fraction(zero if convex else steepest))
         parts = {
             "value_function": value,
             "derivative_function": derivative,
             "label_domain": _label_domain(labels),
             "radius": _validate.positive("radius", radius),
-            "derivative_bound": _validate.positive("derivative_bound", derivative_bound),
+            "derivative_bound": steepest,
             "curvature_bound": curvature,
             "convex": convex,
             "name": name,
             "search_radius": _validate.finite("search_radius", search_radius),
+            "derivative_bound_at_zero": zero,
+            "difference_bound": apart if most is None else min(apart, _validate.positive("difference_bound", most)),
         }
         vars(self).update(parts)
-        attack(self)
+        attack_link(self)
+        pairs.attack(self, 1, math.inf)
 
     def value(self, u: ArrayLike, y: ArrayLike) -> FloatArray:
         """The user's value."""
@@ -100,8 +123,13 @@ class ScalarLink(ScalarLinkLoss):
             slope=self.derivative_bound,
             curvature=math.inf if self.curvature_bound is None else self.curvature_bound,
             bound=_scalar.slope_bound(self.radius, self.derivative_bound, domain_radius),
+            difference=product_up(self.difference_bound, self.radius) if dimension == 1 else None,
             convex=self.convex,
         )
+
+    def zero_slope(self) -> float:
+        """As declared."""
+        return self.derivative_bound_at_zero
 
     @property
     def fingerprint(self) -> str:
@@ -126,6 +154,8 @@ class ScalarLink(ScalarLinkLoss):
             "curvature_bound": self.curvature_bound,
             "convex": self.convex,
             "search_radius": self.search_radius,
+            "derivative_bound_at_zero": self.derivative_bound_at_zero,
+            "difference_bound": self.difference_bound,
             "fingerprint": self.fingerprint,
         }
 
