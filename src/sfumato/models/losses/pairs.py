@@ -16,7 +16,7 @@ from sfumato.models.constants import Constants
 from sfumato.models.losses.labels import LabelSet
 from sfumato.models.losses.protocol import LABEL, ROW, FloatArray, Loss, ScalarLinkLoss
 
-# Random states, those that are perturbed in each round, perturbations of each, and rounds; scales shrink by a third.
+# Random states, those that are perturbed in each round, perturbations of each, and rounds; scales shrink by a quarter.
 _STATES, _WORST, _EACH, _ROUNDS = 2000, 40, 20, 24
 # The largest parameter that is tried on all of R^d, in units of one over the radius, and the largest label.
 _LONGEST, _LARGEST_LABEL = 1e3, 1e3
@@ -93,8 +93,9 @@ class _Search:
             again = {name: np.repeat(part, _EACH, axis=0) for name, part in state.items()}
             count = len(again["y"])
             for name in sizes:
-                size = np.abs(again[name]) + 0.01 * np.linalg.norm(again[name], axis=1, keepdims=True)
-                again[name] = again[name] + 0.6667**each * size * rng.normal(size=size.shape)
+                size = np.abs(again[name]) + 0.1 * np.linalg.norm(again[name], axis=1, keepdims=True)
+                some = rng.random(size.shape) < 0.5  # so that a good part of a state is kept while another changes
+                again[name] = again[name] + 0.75**each * size * some * rng.normal(size=size.shape)
             for name in ("y", "w"):
                 again[name] = np.where(rng.random(count) < 0.2, rng.choice(self.labels, count), again[name])
             state = {name: np.concatenate([part, again[name]]) for name, part in state.items()}
