@@ -193,6 +193,7 @@ def test_the_witness_of_a_price_by_class_is_refused_or_priced_at_its_true_mu() -
     )
 
 
+@pytest.mark.planted
 def test_the_audit_declares_the_same_numbers() -> None:
     from types import SimpleNamespace
 
@@ -204,6 +205,7 @@ def test_the_audit_declares_the_same_numbers() -> None:
         assert gradients[0].allowed == pytest.approx(apart / 1000)
 
 
+@pytest.mark.planted
 def test_a_clip_that_may_be_narrowed_has_the_factor_two() -> None:
     """A narrower clip leaves the slope at 0, which is then a larger share of the largest slope."""
 
@@ -248,6 +250,7 @@ def test_a_compiled_slope_is_that_of_an_unchanged_class_alone(monkeypatch: pytes
         gradient(sf.losses.Huber(1.0, 3.0))
 
 
+@pytest.mark.planted
 def test_a_shipped_loss_that_was_changed_is_attacked(monkeypatch: pytest.MonkeyPatch) -> None:
     loss = sf.losses.Logistic(1.0)
     object.__setattr__(loss, "derivative", lambda u, y: -3.0 * np.asarray(y) / (1 + np.exp(np.multiply(y, u))))
@@ -286,6 +289,7 @@ def test_what_passed_before_is_attacked_again_once_it_has_changed() -> None:
         model_of(Times(1.0))
 
 
+@pytest.mark.planted
 def test_values_and_slopes_that_engines_call_are_those_that_are_attacked() -> None:
     class Two(sf.losses.Logistic):
         def slope_at(self, scores, y):
@@ -302,6 +306,7 @@ def test_values_and_slopes_that_engines_call_are_those_that_are_attacked() -> No
         model_of(Broken(1.0, 3))
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize(
     ("changes", "name"),
     [
@@ -402,3 +407,34 @@ def test_smaller_numbers_of_one_dimension_may_be_declared_and_are_attacked() -> 
         declared(difference_bound=1.0515)
     document = sharp.to_json()
     assert (document["derivative_bound_at_zero"], document["difference_bound"]) == (1.0, 1.0517)
+
+
+@pytest.mark.planted
+def test_a_loss_that_is_not_convex_has_no_smaller_difference() -> None:
+    """Slopes u exp(-u^2/2), 0 at 0, with two signs: 0 at the score 0, and twice the largest of them apart."""
+
+    def slope(u: Any, y: Any) -> Any:
+        return y * u * np.exp(-np.square(u) / 2)
+
+    loss = ScalarLink(
+        lambda u, y: -y * np.exp(-np.square(u) / 2),
+        slope,
+        (-1, 1),
+        1.0,
+        0.607,
+        1.0,
+        convex=False,
+        derivative_bound_at_zero=0.0,
+    )
+    apart = abs(slope(1.0, 1.0) - slope(1.0, -1.0))
+    assert 1.2 < apart <= loss.constants(1).difference == pytest.approx(2 * 0.607)
+
+
+@pytest.mark.planted
+def test_a_value_of_several_scores_has_the_slopes_that_are_given() -> None:
+    class Off(sf.losses.Softmax):
+        def value_at(self, scores, y):
+            return 1.001 * super().value_at(scores, y)
+
+    with pytest.raises(LossRejected, match="derivative of the value"):
+        model_of(Off(1.0, 3))
