@@ -45,7 +45,9 @@ def main() -> None:
         data = sf.Dataset.from_dask(f"{name}/visits-*.parquet", schema=schema, client=client)
         print(data)
         print(f"{plan.cost}, on {len(client.scheduler_info()['workers'])} workers", end="\n\n")
-        print(sf.publish(plan, data).summary())
+        ledger = sf.Ledger.open(Path(name) / "budget.db")
+        ledger.register("visits", epsilon=2.0, delta=1e-6, unit="visit")
+        print(sf.publish(plan, data, ledger).summary())
 
 
 if __name__ == "__main__":

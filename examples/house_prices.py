@@ -6,6 +6,9 @@ here.
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
 import sfumato as sf
@@ -33,11 +36,24 @@ def generated_sales() -> dict[str, np.ndarray]:
 
 
 def main() -> None:
+    """Work in a folder that is deleted afterwards; a ledger of your own stays where it is."""
+    with tempfile.TemporaryDirectory() as folder, sf.Ledger.open(Path(folder) / "budget.db") as ledger:
+        ledger.register("sales", epsilon=2.0, delta=1e-6, unit="sale")
+        published(ledger)
+
+
+def published(ledger: sf.Ledger) -> None:
     """Fit by the estimator, which keeps coefficients in your units, and predict public houses."""
     table = generated_sales()
     rows = np.column_stack([table["square_metres"], table["age"], table["garden"]])
     model = sf.PrivateLinearRegression(
-        epsilon=1.0, delta=1e-6, bounds=([20, 0, 0], [260, 120, 1]), bounds_y=(0, 900_000)
+        epsilon=1.0,
+        delta=1e-6,
+        bounds=([20, 0, 0], [260, 120, 1]),
+        bounds_y=(0, 900_000),
+        unit="sale",
+        ledger=ledger,
+        ledger_name="sales",
     ).fit(rows, table["price"])
     for name, value, made in zip(
         ["square metre", "year of age", "garden"], model.coef_, [2_600, -700, 35_000], strict=True
@@ -52,7 +68,7 @@ def main() -> None:
     # The mean price by itself is a family: no regression, nothing assumed of the spread, and an interval.
     mean = sf.plan(sf.families.BoundedMean(0, 900_000), N, epsilon=0.3, delta=1e-6, goal="estimate")
     prices = sf.Dataset.from_table({"price": table["price"]}, schema=SCHEMA.only(["price"], "price"))
-    low, high = sf.publish(mean, prices).interval(0.9)
+    low, high = sf.publish(mean, prices, ledger, "sales").interval(0.9)
     print(f"\nthe mean price is between {low:,.0f} and {high:,.0f} euros (90 %)")
 
 

@@ -6,6 +6,9 @@ sample. The table is generated here.
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
 import sfumato as sf
@@ -25,12 +28,20 @@ def generated_people(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def main() -> None:
+    """Work in a folder that is deleted afterwards; a ledger of your own stays where it is."""
+    with tempfile.TemporaryDirectory() as folder, sf.Ledger.open(Path(folder) / "budget.db") as ledger:
+        ledger.register("people", epsilon=4.0, delta=1e-6)
+        fitted(ledger)
+
+
+def fitted(ledger: sf.Ledger) -> None:
     """Fit at three prices and say what each gets right among public people."""
     rows, rich = generated_people(13, N)
     public_rows, public_rich = generated_people(14, 4_000)
     print(f"always the larger class: {max(public_rich.mean(), 1 - public_rich.mean()):.3f} right\n")
     for epsilon in (0.1, 0.5, 2.0):
-        model = sf.PrivateLogisticRegression(epsilon=epsilon, delta=1e-6, bounds=(LOWER, UPPER), classes=[0, 1])
+        price = {"epsilon": epsilon, "delta": 1e-6, "ledger": ledger, "ledger_name": "people"}
+        model = sf.PrivateLogisticRegression(**price, bounds=(LOWER, UPPER), classes=[0, 1])
         model.fit(rows, rich)
         right = (model.predict(public_rows) == public_rich).mean()
         print(

@@ -5,6 +5,9 @@ One row is one whole visit of at most six pages, so that a visit is what is prot
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
 import sfumato as sf
@@ -37,7 +40,10 @@ def main() -> None:
     chain = sf.networks.MarkovChain(PAGES, record="trajectory", length=LENGTH, end="left")
     plan = sf.plan(chain, data.n, epsilon=1.0, delta=1e-6, mechanism="noisy-statistics")
     print(plan, end="\n\n")
-    release = sf.publish(plan, data)
+    # In a folder that is deleted afterwards; a ledger of your own stays where it is.
+    with tempfile.TemporaryDirectory() as folder, sf.Ledger.open(Path(folder) / "budget.db") as ledger:
+        ledger.register("visits", epsilon=2.0, delta=1e-6, unit="visit")
+        release = sf.publish(plan, data, ledger)
     for label, share in zip(release.draws.labels, release.mean(), strict=True):
         if label.endswith("| article"):
             print(f"{label:<24} {share:.3f}")

@@ -5,6 +5,9 @@ Public records go into the prior, where they cost nothing. The tables are genera
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
 import sfumato as sf
@@ -31,7 +34,10 @@ def main() -> None:
         plan = sf.plan(model, N, epsilon=0.5, delta=1e-6, mechanism="diffused")
         print(f"{model!r:<38} {dict(plan.parameters)['power']:.3f}: {plan.expected}")
 
-    low, high = sf.publish(plan, private).interval(0.9)
+    # In a folder that is deleted afterwards; a ledger of your own stays where it is.
+    with tempfile.TemporaryDirectory() as folder, sf.Ledger.open(Path(folder) / "budget.db") as ledger:
+        ledger.register("clinic", epsilon=2.0, delta=1e-6, unit="patient")
+        low, high = sf.publish(plan, private, ledger).interval(0.9)
     print(f"\npublished under the informed prior: {low:.3f} to {high:.3f} (90 %)")
     print("this year's records were made with 0.71; last year's with 0.66")
 

@@ -5,6 +5,9 @@ A replaced record leaves one region and enters another, however many regions the
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
 import sfumato as sf
@@ -32,7 +35,10 @@ def main() -> None:
     # Intervals by group are known for tempered posteriors, so the mechanism is named.
     plan = sf.plan(rates, data.n, epsilon=1.0, delta=1e-6, mechanism="diffused")
     print(plan.guarantee, end="\n\n")
-    release = sf.publish(plan, data)
+    # In a folder that is deleted afterwards; a ledger of your own stays where it is.
+    with tempfile.TemporaryDirectory() as folder, sf.Ledger.open(Path(folder) / "budget.db") as ledger:
+        ledger.register("survey", epsilon=2.0, delta=1e-6, unit="person")
+        release = sf.publish(plan, data, ledger)
     lower, upper = release.interval(0.9)
     print("region    90 % interval     made with   people (private: the release does not say)")
     for k, (region, (rate, size)) in enumerate(REGIONS.items()):

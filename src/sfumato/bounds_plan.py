@@ -13,6 +13,7 @@ from sfumato.models.families._public_grid import COARSE, column_grid, is_even
 from sfumato.models.families.quantile import Quantile
 from sfumato.models.whose_rows import a_record, whose_rows
 from sfumato.planning import plan
+from sfumato.privacy import weakness
 from sfumato.schema import Date, Number, Schema
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ def plan_bounds(
     the lower one records are rounded down to the grid, for the upper one up.
     """
     total, count = _validate.positive("epsilon", epsilon), _validate.records("n", n)
+    weakness.allowed(weakness.of_point(total, 0.0, count), False)  # each bound has a share of it
     low, high = _levels(levels)
     names = _columns(schema, columns)
     share = total / (2 * len(names))

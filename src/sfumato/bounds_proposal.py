@@ -26,6 +26,7 @@ from sfumato.publishing import publish
 from sfumato.release import Release
 from sfumato.schema import Date, Number, Schema
 from sfumato.schema.documents import toml_key, toml_value
+from sfumato.wording import first_line
 
 if TYPE_CHECKING:
     from sfumato.ledger import Ledger
@@ -48,6 +49,7 @@ def private_quantile(
     *,
     grid: Sequence[float] | None = None,
     delta: float = 0.0,
+    allow_weak: bool = False,
     ledger: Ledger | None = None,
     name: str | None = None,
     request_id: str | None = None,
@@ -56,16 +58,17 @@ def private_quantile(
     """Release the quantile at `level` of a Number column by the exponential mechanism on the public `grid`.
 
     Without a grid the column's declared bounds give one (`Quantile.of`), and records are rounded to its nearest candidate.
-    The price is pure (`epsilon`, 0) unless a delta is given; ledger, name, request_id and randomness are those of
-    `sf.publish`, which does the work: spend, draw, seal. `release.plan["expected"]` bounds the rank error beforehand: 9
-    times in 10 it is at most (2/epsilon) ln(10 m) records for m candidates, beyond that of the best candidate.
+    The price is pure (`epsilon`, 0) unless a delta is given; `allow_weak` is that of `sf.plan`. Ledger, name, request_id and
+    randomness are those of `sf.publish`, which does the work: spend, draw, seal. `release.plan["expected"]` bounds the rank error
+    beforehand: 9 times in 10 it is at most (2/epsilon) ln(10 m) records for m candidates, beyond that of the best candidate.
     """
     _dataset(data)
     if not isinstance(column, str):
         raise ArgumentError(f"column must be the name of a Number column; got {column!r}.")
     model = Quantile.of(data.schema, level, column) if grid is None else Quantile(level, grid, column)
     model.columns(data.schema)
-    planned = plan(model, data.n, epsilon, delta, mechanism="exponential", persons=data.schema.persons)
+    persons = data.schema.persons
+    planned = plan(model, data.n, epsilon, delta, mechanism="exponential", persons=persons, allow_weak=allow_weak)
     release = publish(planned, data, ledger, name, request_id, randomness)
     return PrivateQuantile(float(release.draws.values[0, 0]), release)
 
@@ -120,7 +123,8 @@ class PrivateBounds:
                     f"{name}: an empty cell counts as {self._shown(name, after)}; it counted as "
                     f"{self._shown(name, declared.missing)}, which is outside."
                 )
-        return "\n".join([*said, *self.notes, "", "Write into the schema:", *self.lines()])
+        head = dict.fromkeys(line for release in self.releases if (line := first_line(release)))
+        return "\n".join([*head, *said, *self.notes, "", "Write into the schema:", *self.lines()])
 
     def _shown(self, name: str, value: float) -> str:
         column = self.plan.schema.columns[name]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError, CalibrationError
+from sfumato.privacy import weakness
 from sfumato.privacy.cover import covering_mu
 from sfumato.privacy.curves import BoundedRange, Curve, Gaussian, Pure
 from sfumato.privacy.guarantee import Guarantee
@@ -50,6 +51,12 @@ class Target:
     def admits(self, guarantee: Guarantee) -> bool:
         """Whether the price is within the target."""
         return self.excess(guarantee) <= 0
+
+    def weakness(self, n: int, whom: str = "records") -> str:
+        """Why a release at this price protects next to nobody; "" where it does not (`privacy.weakness`)."""
+        if self.curve is not None:
+            return weakness.of_curve(self.curve, n)
+        return weakness.of_point(self.epsilon or 0.0, self.delta or 0.0, n, whom)
 
     def __str__(self) -> str:
         if self.curve is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice
 from typing import Any
 
@@ -21,6 +21,8 @@ from sfumato.models.families.family import Family
 from sfumato.models.model import LOSSES, TOTALS, Model
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.models.weighted import weighted_form
+from sfumato.models.whose_rows import many_records
+from sfumato.privacy import weakness
 from sfumato.privacy.curves import Curve
 from sfumato.progress import while_waiting
 from sfumato.queries.interval_widths import WidthPlan, cheapest, fewest_draws
@@ -56,6 +58,7 @@ def plan(
     trust: str = "proved",
     persons: Persons | None = None,
     weight: Weight | None = None,
+    allow_weak: bool = False,
 ) -> Plan:
     """Plan a release of `model` fitted to `n` records at a price fixed beforehand.
 
@@ -65,7 +68,8 @@ def plan(
     Langevin chain. `trust` is "proved", slack included; "assumes converged" plans "exponential" or "exact" draws of a Gibbs model
     at their exact price by a chain that no theorem certifies; every printed form includes that. `persons` are those of the
     schema (schema.persons): n is then their public number, and the price is that of one person with all of their rows. `weight` is
-    the schema's survey weight (schema.weight).
+    the schema's survey weight (schema.weight). A delta of 1/(10 n) or more and an epsilon above 50 are refused without
+    `allow_weak`, which every printed form of the promise then states.
     """
     records = _validate.records("n", n)
     terms = terms_of(persons, records)
@@ -87,9 +91,10 @@ def plan(
         model = weighted_form(model)
     wanted = model.goal if goal is None else goal
     if mechanism == "exact" and epsilon is None and delta is None and target is None:
-        limit = None
+        limit, weak = None, False
     else:
         limit = target_of(epsilon, delta, target)
+        weak = weakness.allowed(limit.weakness(records, many_records(terms)), allow_weak)
     length = None
     if steps is not None:
         length = _validate.whole("steps", steps, maximum=MOST_STEPS, why="each is a pass over all records")
@@ -98,6 +103,9 @@ def plan(
         with while_waiting("planning"):
             request = Request(model, records, limit, number, wanted, tuple(keep), length, trust, terms, weight)
             planned = plan_with(mechanism, request)
+            if limit is None:
+                weak = weakness.allowed(weakness.of_curve(planned.guarantee, records), allow_weak)
+            planned = replace(planned, guarantee=replace(planned.guarantee, weak=weak))
         json.dumps(planned.to_json(), allow_nan=False)  # a plan whose numbers overflowed has no digest
     except (ArithmeticError, ValueError) as error:
         if isinstance(error, SfumatoError):
@@ -170,12 +178,13 @@ def price_list(
     goal: str | None = None,
     persons: Persons | None = None,
     weight: Weight | None = None,
+    allow_weak: bool = False,
 ) -> PriceList:
     """Return what each epsilon buys: one plan per epsilon at the same delta."""
 
     def at(epsilon: float) -> Plan:
-        options = {"mechanism": mechanism, "draws": draws, "goal": goal, "persons": persons, "weight": weight}
-        return plan(model, n, epsilon, delta, **options)  # type: ignore[arg-type]
+        whose = {"persons": persons, "weight": weight, "allow_weak": allow_weak}
+        return plan(model, n, epsilon, delta, mechanism=mechanism, draws=draws, goal=goal, **whose)  # type: ignore[arg-type]
 
     return priced(at, epsilons, delta)
 

@@ -103,18 +103,18 @@ class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions, Drawn):
         `reference` replaces the reference levels of a regression's categories.
         """
         from sfumato.queries import own_units, regression_summary, summary
-        from sfumato.wording import clipping_in_words, counting_in_words, date_of_release, notice, shown_labels
+        from sfumato.wording import clipping_in_words, counting_in_words, date_of_release, first_line, shown_labels
 
-        promise = f"{notice(self)} {self.promise}".lstrip()
+        promise, first = self.promise, first_line(self)
         if own_units.regression_of(self.plan) is not None:
-            return regression_summary.summarise(self, level, prior, reference, promise)
+            return regression_summary.summarise(self, level, prior, reference, promise, first)
 
         def intervals() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             return self.interval(level, prior=prior), self.estimate(prior=prior)
 
         facts = (clipping_in_words(self), date_of_release(self), counting_in_words(self))
         draws = replace(self.draws, labels=shown_labels(self))
-        return summary.summarise(draws, self.kind, promise, intervals, level, prior is not None, *facts)
+        return summary.summarise(draws, self.kind, promise, intervals, level, prior is not None, *facts, first)
 
     def respond(
         self,

@@ -10,9 +10,12 @@ from sfumato.errors import SfumatoError
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.neighbours import protected
 from sfumato.privacy.plain_reasons import reason
+from sfumato.privacy.weakness import NOTE as WEAK
 
 # Most coefficients whose estimate is computed for a description.
 _QUICKLY = 300
+# What is printed first of a release without a receipt.
+NO_LEDGER = "charged to no ledger: nothing counts what else is released about the same records"
 # Columns of a learnt table that are named.
 _LISTED = 8
 
@@ -31,7 +34,8 @@ def promise_of(plan: Mapping[str, Any], guarantee: Guarantee) -> str:
         if delta and target["epsilon"]:
             asked = f"with at most epsilon {target['epsilon']:g} at delta {delta:g}, as its plan asked"
         why = f"{guarantee.trust.capitalize()}: {reason(guarantee.theorem)}."
-        return f"Differential privacy {asked}; exact numbers need scipy and dp-accounting. {why}"
+        weak = f"{WEAK} " if guarantee.weak else ""
+        return f"{weak}Differential privacy {asked}; exact numbers need scipy and dp-accounting. {why}"
 
 
 def notice(release: Any) -> str:
@@ -39,9 +43,14 @@ def notice(release: Any) -> str:
     return "" if release.private else "NOT PRIVATE: made with a seeded stream, for tests only."
 
 
+def first_line(release: Any) -> str:
+    """What is printed first of a release that is not private, or was charged to no ledger; "" for others."""
+    said = [notice(release).rstrip("."), "" if release.receipt is not None else NO_LEDGER]
+    return "; ".join(filter(None, said))
+
+
 def describe(release: Any) -> str:
     """What a release is, how it was made and what it promises, one line each."""
-    head = f"{notice(release)}\n" if notice(release) else ""
     # The estimate of very many coefficients takes a while, and a description must not.
     reads = release.plan["mechanism"] == "shaped-path" and len(release.draws.labels) <= _QUICKLY
     shown, values = ("estimate", release.estimate()) if reads else ("mean", release.mean())
@@ -55,7 +64,6 @@ def describe(release: Any) -> str:
     kind = "draw" if (count, release.kind) == (1, "draws") else release.kind
     schema, receipt, names = release.schema, release.receipt, columns_read(release)
     columns = f", column{'s' * (len(names) > 1)} {', '.join(names)}" if names else ""
-    charged = "to no ledger" if receipt is None else f"to {receipt['ledger']}, request {receipt['request_id']}"
     rows = [
         ("release", f"{count} {kind} of {_model_in_words(release.plan['model'])}"),
         ("made by", _made_by(release.plan)),
@@ -77,13 +85,15 @@ def describe(release: Any) -> str:
         included = "; interval() includes it" if _has_intervals(release.plan["model"]) else ""
         spread = f"of the draws is the posterior's alone: the noise of the totals is not in it{included}. "
         rows.append(("spread", spread + expected_in_words(release.plan)))
-    rows.append(("charged", charged))
+    if receipt is not None:
+        rows.append(("charged", f"to {receipt['ledger']}, request {receipt['request_id']}"))
     if release.signature is not None:
         key = release.signature.key.hex()[:16]
         rows.append(("signed", f"with the key that begins {key}; verify with the signer's public key"))
     if release.stored:
         rows.append(("stored", "returned as it was sealed under this request before; the rows given now were not used"))
-    return head + "\n".join(f"{name:<8} {visible(value)}" for name, value in rows)
+    head = [line] if (line := first_line(release)) else []
+    return "\n".join([*head, *(f"{name:<8} {visible(value)}" for name, value in rows)])
 
 
 def clipping_in_words(release: Any) -> str:

@@ -24,7 +24,7 @@ PLANS: dict[str, tuple[Any, int, float, float, dict[str, Any]]] = {
     "rate, 10 draws": (F.BetaBernoulli(1, 1), 500, 1.0, 1e-6, {"mechanism": "diffused", "draws": 10}),
     "rate, 3 draws, own prior": (F.BetaBernoulli(6, 12), 60, 0.3, 1e-7, {"mechanism": "diffused", "draws": 3}),
     "rate, strength": (F.BetaBernoulli(2, 3), 400, 1.0, 1e-6, {"mechanism": "concentrated", "draws": 2}),
-    "rate, one draw": (F.BetaBernoulli(1, 1), 5_000_000, 1.0, 1e-6, {"mechanism": "diffused"}),
+    "rate, one draw": (F.BetaBernoulli(1, 1), 5_000_000, 1.0, 1e-6, {"mechanism": "diffused", "allow_weak": True}),
     "shares, 10 draws": (F.DirichletCategorical(["a", "b", "c"]), 1_000, 1.0, 1e-6, {"mechanism": "diffused", "draws": 10}),
     "counts, 5 draws": (F.GammaPoisson(2.0, 0.5, 20), 1_000, 1.0, 1e-6, {"mechanism": "diffused", "draws": 5}),
     "durations, 5 draws": (F.ExponentialRate(2.0, 4.0, 10.0), 1_000, 1.0, 1e-6, {"mechanism": "concentrated", "draws": 5}),

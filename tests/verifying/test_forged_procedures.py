@@ -64,7 +64,7 @@ def test_a_grid_whose_error_was_not_measured_is_refused_before_the_charge(grid, 
     ]
     plans[1] = replace(plans[1], parameters=replace(plans[1].parameters, grid=grid))
     with sf.Ledger.open(tmp_path / "budget.db") as ledger:
-        ledger.register("bits", 100.0, 1e-2, unit="person")
+        ledger.register("bits", 100.0, 1e-2, unit="person", allow_weak=True)
         for plan in plans:
             with pytest.raises(FormatError, match="grid"):
                 sf.publish(plan, BITS, ledger)

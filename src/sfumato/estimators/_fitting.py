@@ -31,6 +31,7 @@ from sfumato.queries import shaped_intervals
 from sfumato.queries.predict import SCALED
 from sfumato.schema.columns import Column
 from sfumato.schema.structure import same_length
+from sfumato.wording import first_line
 
 Array = NDArray[np.float64]
 # Precision of the default prior without bounds, as a share of the largest curvature of one record's loss: it weighs as much as a
@@ -71,6 +72,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     request_id: str | None = None
     random_state: int | None = None
     robust: bool = False
+    allow_weak: bool = False
 
     def _read(
         self, X: Any, y: Any, groups: Any, column: Column, scores: Scores, prepare: Callable[[Any], Any]
@@ -129,7 +131,8 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
 
         def at(*kept: str) -> Plan:
             price = float(self.epsilon), _validate.positive("delta", self.delta)
-            return plan(model, data.n, *price, goal="estimate", keep=kept, persons=data.schema.persons)
+            persons, weak = data.schema.persons, self.allow_weak
+            return plan(model, data.n, *price, goal="estimate", keep=kept, persons=persons, allow_weak=weak)
 
         if self.robust:
             return at(*keep, "scores")
@@ -190,7 +193,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         shown = super().__repr__(N_CHAR_MAX)
         release = self.__dict__.get("release_")
-        return shown if release is None or release.private else f"{shown}  # NOT PRIVATE: fitted with a seed"
+        return f"{shown}  # {head}" if release is not None and (head := first_line(release)) else shown
 
 
 def _precision(loss: Loss, dimension: int, recipe: Recipe, scores: Scores, deviation: float | None) -> Any:

@@ -77,6 +77,7 @@ class Ledger(Shown):
         unit: str = "row",
         tv: float = 0.0,
         id_column: str | None = None,
+        allow_weak: bool = False,
     ) -> None:
         """Promise (epsilon, delta) to every `unit` of the data set called `name`; fixed for ever.
 
@@ -84,10 +85,11 @@ class Ledger(Shown):
         chosen. `currency` is "gdp", "zcdp" or "renyi" (with one `order`); `slack` is the share of delta set aside for curves
         without a mu of their own (gdp alone), `tv` the summed total-variation distance allowed to inexact samplers, paid
         out of delta. `id_column` is that of the schema's persons, who are promised this with all of their rows (adjacency
-        "replace-person"). The same terms again do nothing; other terms are an error. Names are compared in Unicode's NFC.
+        "replace-person"). An epsilon above 50 or a delta above 0.001 needs `allow_weak`, which the promise then states. The same
+        terms again do nothing; other terms are an error. Names are compared in Unicode's NFC.
         """
         name = label("name", name)
-        terms = Terms(epsilon, delta, currency, slack, order, adjacency, unit, tv, id_column)
+        terms = Terms(epsilon, delta, currency, slack, order, adjacency, unit, tv, id_column, allow_weak)
         content = {"terms": terms.to_json(), "cap": cap_of(terms)}
 
         def act(_: Transaction, chain: Chain) -> tuple[None, Row | None]:

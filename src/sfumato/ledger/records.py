@@ -191,6 +191,7 @@ class Report:
             slack=min(1.0, math.fsum(guarantee.slack for guarantee in charged)),
             id_column=charged[0].id_column,
             rows=charged[0].rows,
+            weak=any(guarantee.weak for guarantee in charged),
         )
         # The epsilon is read off at the registered delta, so that it can be compared with the promise.
         return cls(spent.name, whole, whole.epsilon(spent.delta), spent.delta, spent)

@@ -17,6 +17,7 @@ from typing import Any
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.ledger.units import float_below
+from sfumato.privacy import weakness
 from sfumato.privacy.neighbours import REPLACE_ENTRY, REPLACE_ONE, REPLACE_PERSON, replaced
 
 # The keys of `currency.BY_NAME`, and the neighbours that a ledger can count.
@@ -32,7 +33,8 @@ PARTS = 64
 class Terms:
     """The terms of one registration; fixed for ever.
 
-    `id_column` says by which column persons are known, where a person may have several rows ("replace-person").
+    `id_column` says by which column persons are known, where a person may have several rows ("replace-person"). `allow_weak` is
+    recorded where the promise is one that is refused without it (`privacy.weakness`).
     """
 
     epsilon: float
@@ -44,11 +46,14 @@ class Terms:
     unit: str = "row"
     tv: float = 0.0
     id_column: str | None = None
+    allow_weak: bool = False
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "epsilon", _validate.positive("epsilon", self.epsilon))
         set_(self, "delta", _validate.between("delta", self.delta, 0.0, 1.0))
+        weak = weakness.of_point(self.epsilon, self.delta, None)
+        set_(self, "allow_weak", weakness.allowed(weak, self.allow_weak))
         _validate.one_of("currency", self.currency, CURRENCIES)
         _validate.one_of("adjacency", self.adjacency, ADJACENCIES)
         label("unit", self.unit)
@@ -107,7 +112,8 @@ class Terms:
         """Return the plain document of these terms."""
         document = {f.name: getattr(self, f.name) for f in fields(self)}
         # Registrations without persons are written as they always were: the ledger's chain holds their bytes.
-        return document if self.id_column is not None else {k: v for k, v in document.items() if k != "id_column"}
+        left_out = [name for name in ("id_column", "allow_weak") if not document[name]]
+        return {name: value for name, value in document.items() if name not in left_out}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Terms:
@@ -119,7 +125,10 @@ class Terms:
         tv = f", total-variation allowance {self.tv:g}" if self.tv else ""
         who = replaced(self.adjacency, self.unit)
         by = f" (persons by {self.id_column})" if self.id_column is not None else ""
-        return f"({self.epsilon:g}, {self.delta:g}) in {self.currency}{order}{tv}; neighbours: {who}{by}, n public"
+        weak = f"{weakness.NOTE} " if self.allow_weak else ""
+        return (
+            f"{weak}({self.epsilon:g}, {self.delta:g}) in {self.currency}{order}{tv}; neighbours: {who}{by}, n public"
+        )
 
 
 def label(what: str, value: object) -> str:

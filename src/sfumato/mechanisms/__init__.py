@@ -16,6 +16,7 @@ from sfumato.models.families.family import Family
 from sfumato.models.model import LOSSES, Model
 from sfumato.models.networks.learned import LearnedNetwork
 from sfumato.models.reading import FamilyOrGibbs
+from sfumato.privacy import weakness
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures.expectations import divergence
 from sfumato.procedures.protocol import Procedure, Task
@@ -86,7 +87,7 @@ def task_of(plan: Plan) -> tuple[Procedure[Any, Any], Task[Any, Any]]:
     procedure, price = repriced(plan.mechanism, plan.procedure, plan.goal, task)
     terms = (said.curve, said.slack, said.draws, said.adjacency, said.id_column, said.rows, said.trust)
     again = (price.curve, price.slack, price.draws, price.adjacency, price.id_column, price.rows, price.trust)
-    if again != terms:
+    if again != terms or said.weak != weakness.needed(plan.target, price, plan.n):
         raise PublishError(
             "the plan's guarantee is not what its parameters cost: it was changed after planning. Plan again."
         )

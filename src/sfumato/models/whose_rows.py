@@ -78,6 +78,11 @@ def a_record(terms: PersonTerms, unit: str = "person") -> str:
     return f"a record is one {unit} with all of their {terms.rows}; how many {terms.rows} there are is private"
 
 
+def many_records(terms: PersonTerms | None) -> str:
+    """What the records of a plan are, in the plural."""
+    return "records" if terms is None else f"persons, with all of their {terms.rows},"
+
+
 def without_rows(terms: PersonTerms, unit: str, schema: Schema | None = None, weighted: bool = False) -> str:
     """What a person of the roster counts as who has no usable row."""
     whom = f"Every {unit} without {terms.rows}"

@@ -26,10 +26,11 @@ from sfumato.pictures.results import of_family
 from sfumato.planning import PriceList
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.metric import Metric
+from sfumato.privacy.weakness import NOTE as WEAK
 from sfumato.queries.own_units import regression_of
 from sfumato.queries.summary import shown as written
 from sfumato.release import Release
-from sfumato.wording import columns_read, counting_in_words
+from sfumato.wording import NO_LEDGER, columns_read, counting_in_words
 
 # Rows of a table and of a picture that still fit beside code.
 _MOST = 12
@@ -58,9 +59,16 @@ def fragment(thing: Any) -> str:
 def _release(release: Release) -> str:
     about = ", ".join(columns_read(release))
     head = title(f"{release.schema['name']}: {about}" if about else str(release.schema["name"]))
+    head += said(NO_LEDGER) if release.receipt is None else ""
     promise = release.promise if release.private else f"NOT PRIVATE. {release.promise}"
     whose = "".join(soft(f"{heading}: {sentence}") for heading, sentence in counting_in_words(release))
-    return head + said(promise, not release.private) + _picture(release) + whose + _estimates(release)
+    return (
+        head
+        + said(promise, not release.private or release.guarantee.weak)
+        + _picture(release)
+        + whose
+        + _estimates(release)
+    )
 
 
 def _picture(release: Release) -> str:
@@ -124,7 +132,7 @@ def _plan(plan: Plan) -> str:
     others = [row for row in rows if row[0] != "price"]
     return (
         title(f"Plan: {plan.mechanism}")
-        + said(price, plan.guarantee.vacuous)
+        + said(price, plan.guarantee.vacuous or plan.guarantee.weak)
         + table("Plan", ["part", "as planned"], others, facts=True)
     )
 
@@ -154,7 +162,12 @@ def _guarantee(guarantee: Guarantee) -> str:
         head = ["hypothesis", "symbol", "required", "value", "from"]
         inner += table("Hypotheses", head, list(dict.fromkeys(hypotheses)))
     why = folded("Why it holds", inner)
-    return title("Guarantee") + said(sentence, not private or guarantee.vacuous) + _epsilons(guarantee) + why
+    return (
+        title("Guarantee")
+        + said(sentence, not private or guarantee.vacuous or guarantee.weak)
+        + _epsilons(guarantee)
+        + why
+    )
 
 
 def _epsilons(guarantee: Guarantee) -> str:
@@ -165,7 +178,9 @@ def _epsilons(guarantee: Guarantee) -> str:
         epsilons = [guarantee.epsilon(delta) for delta in _DELTAS]
     except ImportError:
         return ""
-    rows = [
+    pure = guarantee.renyi(math.inf)
+    rows = [("0", shown(pure))] if pure < math.inf else []
+    rows += [
         # Rounded up: a price is never printed too small.
         (number(delta), shown(epsilon) if math.isfinite(epsilon) else "none")
         for delta, epsilon in zip(_DELTAS, epsilons, strict=True)
@@ -189,7 +204,8 @@ def _budget(spent: Spent) -> str:
     terms, share = spent.account.terms, spent.units / UNITS
     used = f"spent epsilon {shown(spent.epsilon)} of {given(terms.epsilon)} at delta {given(terms.delta)}"
     words = f"{used}: {shown(100 * share)} % of the budget, in {spent.charges} charge{'s' * (spent.charges != 1)}"
-    return f"<p><strong>{text(spent.name)}</strong>: {text(words)}</p>" + bar(share, f"{spent.name}: {words}")
+    weak = said(WEAK, True) if terms.allow_weak else ""
+    return f"{weak}<p><strong>{text(spent.name)}</strong>: {text(words)}</p>" + bar(share, f"{spent.name}: {words}")
 
 
 def _charges(ledger: Ledger, name: str) -> str:

@@ -97,10 +97,11 @@ def _default_name(item: Guarantee | Plan | Release) -> str:
 
 
 def _warning(guarantee: Guarantee) -> str:
-    """A suffix for guarantees that are vacuous or rest on an assumption."""
+    """A suffix for guarantees that are vacuous, weak or rest on an assumption."""
     if guarantee.vacuous:
         return " (vacuous)"
-    return "" if guarantee.trust == "proved" else f" ({guarantee.trust})"
+    said = ["weak"] * guarantee.weak + [guarantee.trust] * (guarantee.trust != "proved")
+    return f" ({', '.join(said)})" if said else ""
 
 
 def asked_of(item: Guarantee | Plan | Release) -> tuple[float, float] | None:

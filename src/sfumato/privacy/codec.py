@@ -45,11 +45,17 @@ def curve_from_json(document: object) -> Curve:
     kind = document.get("curve") if isinstance(document, Mapping) else document
     if not isinstance(document, Mapping) or not isinstance(kind, str) or kind not in _KEYS:
         raise FormatError(f"curve must be one of {', '.join(sorted(_KEYS))}; got {kind!r}.")
-    fields = refuse_unknown(document, ("curve", *_KEYS[kind]), f"a {kind} curve")
+    pure = ("epsilon",) if kind == "composed" and "epsilon" in document else ()
+    fields = refuse_unknown(document, ("curve", *_KEYS[kind], *pure), f"a {kind} curve")
     try:
-        return _build(kind, fields)
+        curve = _build(kind, fields)
+        if kind == "composed" and fields.get("epsilon") != curve.to_json().get("epsilon"):
+            raise FormatError(
+                "epsilon of a composed curve is the sum of its pure parts' alone; the document has another."
+            )
     except (TypeError, ValueError) as error:
         raise FormatError(f"a {kind} curve cannot be read: {error}") from error
+    return curve
 
 
 def _build(kind: str, fields: Mapping[str, Any]) -> Curve:

@@ -187,8 +187,9 @@ class Composed(Curve):
         return math.fsum(count * curve.renyi(order) for curve, count in self.parts) * (1 + 8 * UNIT)
 
     def to_json(self) -> dict[str, Any]:
-        """{"curve": "composed", "parts": [{"count": k, "part": {...}}, ...]}."""
-        return {"curve": self.kind, "parts": [{"count": n, "part": c.to_json()} for c, n in self.parts]}
+        """{"curve": "composed", "parts": [{"count": k, "part": {...}}, ...]}; of pure parts also their summed "epsilon"."""
+        pure = {"epsilon": self.pure_total} if self.pure_total < math.inf else {}
+        return {"curve": self.kind, "parts": [{"count": n, "part": c.to_json()} for c, n in self.parts], **pure}
 
     def __repr__(self) -> str:
         return " + ".join(f"{count} * {curve!r}" if count > 1 else repr(curve) for curve, count in self.parts)

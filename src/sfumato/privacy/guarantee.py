@@ -11,14 +11,13 @@ from typing import Any
 from sfumato import _validate
 from sfumato._shown import Shown
 from sfumato.errors import ArgumentError, CompositionError, FormatError
+from sfumato.privacy import sentences
 from sfumato.privacy.codec import curve_from_json, refuse_unknown
-from sfumato.privacy.curves import BoundedRange, Curve, Gaussian, Pure
+from sfumato.privacy.curves import Curve
 from sfumato.privacy.gaussian_tail import bisect_down
 from sfumato.privacy.metric import Metric
 from sfumato.privacy.neighbours import ADJACENCIES as ADJACENCIES
-from sfumato.privacy.neighbours import REPLACE_PERSON, protected, replaced
-from sfumato.privacy.plain_reasons import reason
-from sfumato.privacy.renyi import Renyi
+from sfumato.privacy.neighbours import REPLACE_PERSON
 from sfumato.privacy.statements import IDENTIFIED, WORDS, assumption_from_json, id_of, in_words, joined
 from sfumato.privacy.statements import Assumption as Assumption
 
@@ -26,10 +25,8 @@ from sfumato.privacy.statements import Assumption as Assumption
 TRUST = ("proved", "proved with slack", "assumes converged", "not private")
 # 1: theorems and hypotheses in words; 2: by their identifiers.
 VERSIONS = (1, 2)
-# What a sentence says of the price of a single draw; of an estimate it says something else.
-_ONE = "covers one draw"
-# Fields that a document has only where persons with several rows are protected.
-_OF_PERSONS = ("id_column", "rows")
+# Fields that a document has only where they say something: of persons with several rows, and of weak promises.
+_OPTIONAL: dict[str, Any] = {"id_column": "", "rows": "", "weak": False}
 
 
 @dataclass(frozen=True)
@@ -39,6 +36,7 @@ class Guarantee(Shown):
     delta(eps) = curve.delta(eps) + (1 + exp(eps)) slack, where `slack` is the summed total-variation error of an inexact
     sampler (0 unless the trust is "proved with slack"): neither GDP nor Renyi survives it, so it is kept apart. Where the
     neighbours are "replace-person", `id_column` names the column that says whose row it is, and `rows` what the rows are called.
+    `weak` marks a promise that was allowed by name although it protects next to nobody (`privacy.weakness`).
     """
 
     curve: Curve
@@ -52,17 +50,20 @@ class Guarantee(Shown):
     slack: float = 0.0
     id_column: str = ""
     rows: str = ""
+    weak: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.curve, Curve):
             raise ArgumentError(f"curve must be a privacy curve such as sf.Gaussian(mu=1.0); got {self.curve!r}.")
-        for name in ("theorem", "source", "unit", *_OF_PERSONS):
+        for name in ("theorem", "source", "unit", "id_column", "rows"):
             if not isinstance(getattr(self, name), str):
                 raise ArgumentError(f"{name} must be a text; got {getattr(self, name)!r}.")
         _validate.one_of("adjacency", self.adjacency, ADJACENCIES)
         _validate.one_of("trust", self.trust, TRUST)
         _validate.whole("draws", self.draws)
         _validate.probability("slack", self.slack)
+        if not isinstance(self.weak, bool):
+            raise ArgumentError(f"weak must be True or False; got {self.weak!r}.")
         if (self.adjacency == "metric") != isinstance(self.curve, Metric):
             raise ArgumentError(
                 f"adjacency must be 'metric' exactly when the curve is a Metric; got {self.adjacency!r} with {self.curve!r}."
@@ -131,6 +132,7 @@ class Guarantee(Shown):
             trust=TRUST[max(TRUST.index(self.trust), TRUST.index(other.trust))],
             draws=self.draws + other.draws,
             slack=min(1.0, self.slack + other.slack),
+            weak=self.weak or other.weak,
         )
 
     def __mul__(self, count: object) -> Guarantee:
@@ -149,81 +151,18 @@ class Guarantee(Shown):
     @staticmethod
     def of_estimate(sentence: str) -> str:
         """The sentence of a guarantee as it is said of an estimate, which is no draw."""
-        return sentence.replace(_ONE, "covers the estimate")
+        return sentence.replace(sentences.ONE, "covers the estimate")
 
     def at(self, delta: float) -> str:
         """Return the plain sentence with epsilon read off at this delta."""
-        if isinstance(self.curve, Metric) or self.vacuous:
-            return str(self)
-        epsilon = self.epsilon(delta)
-        if epsilon == math.inf:
-            return f"No epsilon is promised at delta = {delta!r} ({self._neighbours()}); {self._why()}"
-        return f"({_short(epsilon)}, {_short(delta)})-differential privacy. {self._who()}"
-
-    def _who(self) -> str:
-        whom = protected(self.adjacency, self.unit, self.rows)
-        many = _ONE if self.draws == 1 else f"covers all {self.draws} draws together"
-        why = self._why()
-        return f"It holds for every {whom} ({self._neighbours()}) and {many}. {why[0].upper()}{why[1:]}"
-
-    def _neighbours(self) -> str:
-        return f"neighbours: {replaced(self.adjacency, self.unit, self.rows)}, n public"
-
-    def _why(self) -> str:
-        return f"{self.trust}: {reason(self.theorem)}."
+        return sentences.at(self, delta)
 
     def __str__(self) -> str:
-        if self.vacuous:
-            return f"Vacuous: this protects nobody (delta is 1 at every epsilon; {self._neighbours()}); {self._why()}"
-        curve = self.curve
-        if isinstance(curve, Metric):
-            bound = f"exp({_short(curve.epsilon_value)} rho) P(B|y) + {_short(curve.delta_value)} rho"
-            return (
-                f"For every two data sets x, y and every event B: P(B|x) <= {bound}, rho = {curve.distance}; "
-                f"this covers {self.draws} draw(s); {self._why()}"
-            )
-        if isinstance(curve, Gaussian):
-            head = f"{_short(curve.mu)}-Gaussian differential privacy"
-        elif isinstance(curve, Pure):
-            head = f"Pure {_short(curve.epsilon_value)}-differential privacy"
-        elif isinstance(curve, BoundedRange):
-            head = f"Pure {_short(curve.epsilon_value)}-differential privacy (bounded range)"
-        elif isinstance(curve, Renyi) and curve.orders == (1.0,) and not self.slack:
-            bounds = (
-                f"KL divergence at most {_short(curve.values[0])} (total variation at most {_short(curve.delta(0.0))})"
-            )
-            return f"{bounds}; no epsilon is promised at a smaller delta. {self._who()}"
-        else:
-            head = "Differential privacy"
-        points = ", ".join(f"({_short(self.epsilon(d))}, {d:.0e})" for d in (1e-5, 1e-6))
-        tail = f" with total-variation slack {_short(self.slack)}" if self.slack else ""
-        return f"{head}{tail}; (epsilon, delta) = {points}. {self._who()}"
+        return sentences.whole(self)
 
     def table(self) -> str:
         """Return the guarantee and every checked hypothesis as an aligned text table."""
-        head = [
-            ("curve", repr(self.curve)),
-            ("neighbours", f"{self.adjacency} (unit: {self.unit}; n is public)"),
-            *([("whose rows", f"{self.rows} by {self.id_column}")] if self.id_column else []),
-            ("theorem", self.theorem),
-            ("source", self.source),
-            ("trust", self.trust),
-            ("draws", str(self.draws)),
-        ]
-        if self.slack:
-            head.append(("slack", f"{_short(self.slack)} (total variation)"))
-        if not isinstance(self.curve, Metric):
-            head += [(f"epsilon at delta {d:.0e}", _short(self.epsilon(d))) for d in (1e-3, 1e-5, 1e-6, 1e-9)]
-        width = max(len(name) for name, _ in head)
-        lines = [f"{name:<{width}}  {value}" for name, value in head]
-        if self.assumptions:
-            rows = [("hypothesis", "symbol", "required", "value", "from")]
-            rows += dict.fromkeys((a.name, a.symbol, a.required, a.value, a.origin) for a in self.assumptions)
-            widths = [max(len(row[i]) for row in rows) for i in range(5)]
-            lines += [""] + [
-                "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
-            ]
-        return "\n".join(lines)
+        return sentences.table(self)
 
     def to_dp_event(self) -> Any:
         """Return the dp_accounting event of the same curve; raises ArgumentError where that library has none."""
@@ -240,9 +179,9 @@ class Guarantee(Shown):
             **{
                 f.name: getattr(self, f.name)
                 for f in fields(self)
-                if f.name not in ("curve", "assumptions", *_OF_PERSONS)
+                if f.name not in ("curve", "assumptions", *_OPTIONAL)
             },
-            **({name: getattr(self, name) for name in _OF_PERSONS} if self.id_column else {}),
+            **{name: getattr(self, name) for name, usual in _OPTIONAL.items() if getattr(self, name) != usual},
             "theorem": named(self.theorem),
             "source": named(self.source),
             "curve": self.curve.to_json(),
@@ -259,9 +198,9 @@ class Guarantee(Shown):
             loaded = json.loads(document) if isinstance(document, str) else document
         except json.JSONDecodeError as error:
             raise FormatError(f"a guarantee must be JSON: {error}") from error
-        names = tuple(f.name for f in fields(cls) if f.name not in _OF_PERSONS)
-        if isinstance(loaded, Mapping) and loaded.get("adjacency") == REPLACE_PERSON:
-            names += _OF_PERSONS
+        names = tuple(f.name for f in fields(cls) if f.name not in _OPTIONAL)
+        if isinstance(loaded, Mapping):
+            names += tuple(name for name, usual in _OPTIONAL.items() if loaded.get(name, usual) != usual)
         checked = refuse_unknown(loaded, ("sfumato", "version", *names), "a guarantee")
         version = checked["version"]
         if checked["sfumato"] != "guarantee" or type(version) is not int or version not in VERSIONS:
@@ -285,14 +224,3 @@ class Guarantee(Shown):
 def _by_ids(one: Guarantee, other: Guarantee) -> str:
     """How the id columns differ, where both are about persons."""
     return f" (persons by {one.id_column!r} and by {other.id_column!r})" if one.id_column and other.id_column else ""
-
-
-def _short(value: float) -> str:
-    """Four significant digits, rounded up: a promise is never printed smaller than it is."""
-    if value in (0.0, math.inf):
-        return "0" if value == 0 else "infinity"
-    shown = f"{value:.4g}"
-    if float(shown) < value:
-        mantissa, exponent = f"{value:.3e}".split("e")
-        shown = f"{float(f'{round(float(mantissa) * 1000) + 1}e{int(exponent) - 3}'):.4g}"
-    return shown

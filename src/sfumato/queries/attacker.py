@@ -16,6 +16,7 @@ from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.metric import Metric
 from sfumato.privacy.neighbours import REPLACE_ENTRY, REPLACE_ONE, REPLACE_PERSON
+from sfumato.privacy.weakness import NOTE as WEAK
 from sfumato.theorems import distinguish
 
 # False-positive rates at which an attacker's power is shown: from a careful attacker to a coin flip.
@@ -74,7 +75,9 @@ def attacker(
         error = distinguish.minimax_error(separation=separation, total_variation=variation)
     pairs = tuple((float(a), 0.0) for a in levels) if broken else trade_off(ordinary, levels)
     unaided = max(belief, 1 - belief)
-    return Attacker(success, unaided, pairs, _sentence(guarantee, distance, success, unaided), error, comparing)
+    sentence = _sentence(guarantee, distance, success, unaided)
+    noted = f"{WEAK} {sentence}" if guarantee.weak and not broken else sentence
+    return Attacker(success, unaided, pairs, noted, error, comparing)
 
 
 def trade_off(guarantee: Guarantee, levels: Iterable[float] = LEVELS) -> tuple[tuple[float, float], ...]:

@@ -37,6 +37,7 @@ class RegressionSummary:
     coefficients: Coefficients
     notes: tuple[str, ...]
     promise: str
+    first: str = ""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -73,11 +74,12 @@ class RegressionSummary:
         facts = [f"{name:<{head}}  {visible(value)}" for name, value in self.facts]
         heavy, light = "=" * wide, "-" * wide
         below = [*map(visible, self.notes), visible(self.promise)]
-        return "\n".join([visible(self.title), *facts, heavy, table[0], light, *body, heavy, *below])
+        above = [self.first] if self.first else []
+        return "\n".join([*above, visible(self.title), *facts, heavy, table[0], light, *body, heavy, *below])
 
 
 def summarise(
-    release: Any, level: float, prior: Any, reference: Mapping[str, Any] | None, promise: str
+    release: Any, level: float, prior: Any, reference: Mapping[str, Any] | None, promise: str, first: str
 ) -> RegressionSummary:
     """The summary of a release of a regression."""
     intervals.no_prior(prior)
@@ -93,7 +95,9 @@ def summarise(
         ("made by", str(release.plan["mechanism"])),
     )
     notes = _notes(release, model, schema, table, reference or {})
-    return RegressionSummary(f"{kind_in_words(model)} regression of {target}", facts, table, tuple(notes), promise)
+    return RegressionSummary(
+        f"{kind_in_words(model)} regression of {target}", facts, table, tuple(notes), promise, first
+    )
 
 
 def kind_in_words(model: Gibbs) -> str:

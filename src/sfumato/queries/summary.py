@@ -40,6 +40,7 @@ class Summary:
     clipping: str = ""
     date: Date | None = None
     counting: Sequence[tuple[str, str]] = ()
+    first: str = ""
 
     def __str__(self) -> str:
         columns = {"": [visible(label) for label in self.labels[:_SHOWN]]}
@@ -69,7 +70,8 @@ class Summary:
         reason = why if self.intervals is not None else f"No interval: {self.reason}"
         notes = [("Clipping", self.clipping), *self.counting]
         said = [visible(f"{name}: {note}") for name, note in notes if note]
-        return "\n".join([*lines, "", *said, visible(reason), visible(self.promise)])
+        head = [self.first] if self.first else []
+        return "\n".join([*head, *lines, "", *said, visible(reason), visible(self.promise)])
 
 
 def summarise(
@@ -82,11 +84,13 @@ def summarise(
     clipping: str = "",
     date: Date | None = None,
     counting: Sequence[tuple[str, str]] = (),
+    first: str = "",
 ) -> Summary:
     """Means of the draws, with the intervals and the estimates that `intervals_of` computes.
 
     If `intervals_of` refuses, its reason is kept; with `must` it is raised. `clipping` is the sentence of `models.clipping`,
-    `counting` those on how records count, with their headings. `date` is the column where the numbers are days.
+    `counting` those on how records count, with their headings; `first` is the first line, if any.
+    `date` is the column where the numbers are days.
     """
     _validate.between("level", level, 0.0, 1.0)  # a wrong level is an error of the question, no reason for no interval
     means = np.asarray(draws.mean(), dtype=np.float64).ravel()
@@ -98,7 +102,9 @@ def summarise(
         if must:
             raise
         reason = str(error)
-    return Summary(draws.labels, kind, means, middles, ends, float(level), reason, promise, clipping, date, counting)
+    return Summary(
+        draws.labels, kind, means, middles, ends, float(level), reason, promise, clipping, date, counting, first
+    )
 
 
 def shown(value: float, date: Date | None = None) -> str:

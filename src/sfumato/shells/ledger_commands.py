@@ -49,6 +49,10 @@ def register(
             help="Where one person may have several rows: the column that says whose row it is, as in the schema."
         ),
     ] = None,
+    allow_weak: Annotated[
+        bool,
+        typer.Option("--allow-weak", help="Allow an epsilon above 50 or a delta above 0.001, and say so for ever."),
+    ] = False,
     witness: WitnessFile = None,
 ) -> None:
     """Promise (epsilon, delta) to every unit of a data set; the promise is fixed for ever.
@@ -58,7 +62,7 @@ def register(
     Example: sfumato ledger register budget.db visits --epsilon 2 --delta 1e-6 --unit patient --persons patient_id
     """
     with open_existing(place, witness) as ledger:
-        ledger.register(name, epsilon, delta, unit=unit, id_column=persons)
+        ledger.register(name, epsilon, delta, unit=unit, id_column=persons, allow_weak=allow_weak)
         typer.echo(str(ledger.spent(name)))
 
 
@@ -74,6 +78,7 @@ def show(
     Example: sfumato ledger show budget.db survey
     """
     from sfumato.ledger.account import shown_down
+    from sfumato.privacy.weakness import NOTE
 
     with open_existing(place, witness) as ledger:
         names = [name] if name is not None else ledger.names()
@@ -91,6 +96,7 @@ def show(
                 "remaining": left,
                 "epsilon": spent.epsilon,
                 "charges": spent.charges,
+                **({"allow_weak": NOTE} if spent.account.terms.allow_weak else {}),
                 **({} if spent.account.terms.id_column is None else {"persons": spent.account.terms.id_column}),
                 "history": [{"time": row.time, "kind": row.kind, "request": row.request_id} for row in history],
             }

@@ -17,6 +17,7 @@ from sfumato.ledger.url_and_witness import Location
 from sfumato.pictures.axes import given
 from sfumato.pictures.svg import figure
 from sfumato.privacy.neighbours import protected, replaced
+from sfumato.privacy.weakness import NOTE as WEAK
 from sfumato.shells import html_page
 from sfumato.shells import ledger_report_html as html
 from sfumato.shells import ledger_report_left as left
@@ -83,7 +84,8 @@ def _overview(view: View) -> str:
     rows = []
     for budget, _ in view.budgets:
         terms = budget.account.terms
-        promised = f"({given(terms.epsilon)}, {given(terms.delta)}) for every {_whom(terms)}"
+        weak = f"{WEAK} " if terms.allow_weak else ""
+        promised = f"{weak}({given(terms.epsilon)}, {given(terms.delta)}) for every {_whom(terms)}"
         rows.append([budget.name, promised, shown(budget.spent), shown_down(budget.account.epsilon_left())])
     return html.table(
         ["data set", "promise (epsilon, delta)", "epsilon spent", "epsilon left"], rows, "The budgets of all data sets"
@@ -142,8 +144,9 @@ def promise(account: Account) -> str:
     terms = account.terms
     who = replaced(terms.adjacency, terms.unit)
     known = "" if terms.id_column is None else f" Persons are known by the column {terms.id_column!r}."
+    weak = f"{WEAK} " if terms.allow_weak else ""
     return (
-        f"Everything that is ever charged to {account.name!r}, whoever asks and however each question follows from earlier "
+        f"{weak}Everything that is ever charged to {account.name!r}, whoever asks and however each question follows from earlier "
         f"answers, is ({given(terms.epsilon)}, {given(terms.delta)})-differentially private together, for every {_whom(terms)} "
         f"(neighbours: {who}, n public).{known}"
     )

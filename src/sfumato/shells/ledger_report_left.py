@@ -68,7 +68,8 @@ def _half_width(model: Any, n: int, cells: int, target: Curve, account: Account)
     try:
         # Of persons with several rows any rule has the same noise.
         persons = None if account.terms.id_column is None else Persons(account.terms.id_column, rule=FIRST, count=n)
-        planned = plan(model, n, target=target, mechanism="noisy-statistics", persons=persons)
+        weak = account.terms.allow_weak
+        planned = plan(model, n, target=target, mechanism="noisy-statistics", persons=persons, allow_weak=weak)
         price = account.price(replace(planned.guarantee, unit=account.terms.unit))
     except SfumatoError:
         return ""

@@ -258,7 +258,9 @@ def compare(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
 
     Example: sfumato compare income.toml
     """
+    from sfumato.calibrate import target_of
     from sfumato.comparing import compare as comparison
+    from sfumato.privacy import weakness
     from sfumato.shells.spec import Spec
 
     spec = Spec.load(file)
@@ -268,6 +270,7 @@ def compare(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
             "compare is about draws of a posterior; of weighted records only estimates are released: sfumato plan."
         )
     price = spec.price["epsilon"], spec.price["delta"]
+    weakness.allowed(target_of(*price).weakness(count), spec.price.get("allow_weak", False))
     allowed = comparison(spec.model, count, *price, persons=spec.schema.persons)
     emit(as_json, allowed.to_json(), str(allowed))
 

@@ -17,10 +17,18 @@ from sfumato.ledger.account import shown_down
 from sfumato.models.model import LOSSES
 from sfumato.pictures.axes import given
 from sfumato.pictures.results import quantity_of
+from sfumato.privacy.weakness import NOTE as WEAK
 from sfumato.shells import html_page, report_audit, report_learned, report_protection, report_quality, report_results
 from sfumato.shells.html_page import section
 from sfumato.shells.ledger_places import open_existing
-from sfumato.wording import clipping_in_words, columns_read, counting_in_words, expected_in_words, record_in_words
+from sfumato.wording import (
+    NO_LEDGER,
+    clipping_in_words,
+    columns_read,
+    counting_in_words,
+    expected_in_words,
+    record_in_words,
+)
 
 # The level of `Release.interval` by default.
 _LEVEL = 0.9
@@ -56,6 +64,7 @@ def page(
     title = f"{release.schema['name']}: {_what(release)}"
     parts = [
         f"<h1>{escape(title)}</h1>",
+        f'<div class="promise"><p>{NO_LEDGER}.</p></div>' if release.receipt is None else "",
         f'<p class="lead">{escape(_lead(release))}</p>',
         _promise(release),
         section("What came out", report_results.results(release, _LEVEL)),
@@ -126,7 +135,7 @@ def _promise(release: Any) -> str:
 def _target(release: Any) -> tuple[float, float] | None:
     """(epsilon, delta) of the plan's target, where it has both."""
     target = release.plan["target"] or {}
-    return (target["epsilon"], target["delta"]) if target.get("epsilon") and target.get("delta") else None
+    return None if target.get("epsilon") is None else (target["epsilon"], target["delta"])
 
 
 def _accuracy(release: Any, test: str | Path | None) -> str:
@@ -160,9 +169,7 @@ def _obtained(release: Any, test: str | Path) -> str:
 def _budget(release: Any, ledger: str | None, witness: Path | None) -> str:
     receipt = release.receipt
     if receipt is None:
-        charge = (
-            "This release was charged to no ledger: nothing here says what else was released about the same records."
-        )
+        charge = f"This release was {NO_LEDGER}."
     else:
         charge = f"Charged to “{receipt['ledger']}” under request “{receipt['request_id']}”, entry {receipt['seq']}."
     if ledger is None:
@@ -186,13 +193,14 @@ def methods(release: Any) -> str:
     shown = {key: value for key, value in plan["parameters"].items() if key not in ("grid", "totals")}
     numbers = ", ".join(f"{key} {value:.4g}" for key, value in shown.items())
     level = f"({given(target[0])}, {given(target[1])})-differential privacy" if target else str(guarantee.curve)
+    weak = f" {WEAK}" if guarantee.weak else ""
     notes = [note for note in (clipping_in_words(release), *(said for _, said in counting_in_words(release))) if note]
     said = "".join(f" {note[:1].upper()}{note[1:]}" for note in notes)
     same = "public roster" if guarantee.id_column else "number of records"
     return (
         f"We released the {_what(release)} from {plan['n']:,} records (unit: {release.schema['unit']}) with Sfumato {__version__}, "
         f"mechanism '{plan['mechanism']}' ({numbers}), under {level}; neighbouring data sets have one {record_in_words(release)} "
-        f"replaced and the same {same}. The guarantee is {guarantee.trust} ({guarantee.theorem}; {guarantee.source}).{said}"
+        f"replaced and the same {same}. The guarantee is {guarantee.trust} ({guarantee.theorem}; {guarantee.source}).{weak}{said}"
     )
 
 

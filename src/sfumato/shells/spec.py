@@ -12,7 +12,6 @@ File names are relative to the spec's own folder. An unknown key is an error tha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,7 +27,7 @@ from sfumato.shells.file_kinds import expect
 from sfumato.shells.ledger_places import open_existing
 from sfumato.shells.spec_keys import known_keys
 from sfumato.shells.spec_models import check_columns, read_model
-from sfumato.shells.spec_persons import check_number, number_of, other_number, register_options, roster_of, whole_record
+from sfumato.shells.spec_persons import check_number, number_of, other_number, register_options, roster_of
 from sfumato.shells.toml_files import read_toml
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 # The keys of each table; those of [model] depend on the model (`spec_models`).
 _KEYS = {
     "data": ("file", "schema", "n", "roster"),
-    "price": ("epsilon", "delta", "draws", "mechanism", "goal", "steps", "robust"),
+    "price": ("epsilon", "delta", "draws", "mechanism", "goal", "steps", "robust", "allow_weak"),
     "ledger": ("file", "url", "name", "request", "witness"),
     "engine": engines.KEYS,
 }
@@ -46,8 +45,6 @@ _KEYS = {
 _LIST_RUNS, _FEWEST_RUNS, _FAST = 120, 4, 100
 # Mechanisms that release a path of noisy gradients.
 _PATHS = ("auto", "shaped-path", "langevin-path")
-# Beyond this an attacker is certain for every practical purpose: 1 - e^-50.
-_LARGEST = 50
 
 # The file that `sfumato spec` writes.
 TEMPLATE = """\
@@ -112,12 +109,6 @@ class Spec:
                 raise FormatError(
                     f"{file.name}: [price] needs {needed}. Write epsilon = 1.0 and delta = 1e-6 (far below one in n)."
                 )
-        epsilon = price["epsilon"]
-        if isinstance(epsilon, int | float) and epsilon > _LARGEST:
-            raise FormatError(
-                f"{file.name}: epsilon = {epsilon:g} promises nothing to anybody. Choose one between 0.1 and 10; "
-                "sfumato price-list shows what each buys."
-            )
         n = facts.get("n")
         if n is not None:
             n = _records(file.name, n)
@@ -171,14 +162,8 @@ class Spec:
         robust = options.pop("robust", False)
         if not isinstance(robust, bool):
             raise FormatError(f"{self.path.name}: robust in [price] must be true or false; got {robust!r}.")
-        count, delta = self.records() if n is None else _records("--n", n), options["delta"]
+        count = self.records() if n is None else _records("--n", n)
         check_number(self.schema, count, "--n")
-        if isinstance(delta, float) and 1 / count < delta < 1:
-            low = 10.0 ** -math.ceil(math.log10(count) + 1)
-            raise ArgumentError(
-                f"{self.path.name}: delta = {delta:g} would allow {whole_record(self.schema)} among {count:,} to be published. "
-                f"Write a delta far below one in the number of records, such as {low:.0e}."
-            )
         if self.model.summed == LOSSES:
             options.setdefault("goal", "estimate")
             if options["goal"] == "estimate" and options.get("mechanism", "auto") in _PATHS:

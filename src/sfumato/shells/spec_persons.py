@@ -61,8 +61,3 @@ def register_options(schema: Schema) -> str:
     """The options with which a name is registered for the persons of this schema."""
     persons: Any = schema.persons
     return f"--unit {shlex.quote(schema.unit)} --persons {shlex.quote(persons.id)}"
-
-
-def whole_record(schema: Schema) -> str:
-    """What a delta above one in the number of records would allow to be published."""
-    return "a whole record" if schema.persons is None else f"all {schema.persons.rows} of one {schema.unit}"

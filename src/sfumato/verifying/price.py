@@ -11,6 +11,7 @@ from sfumato.errors import FormatError
 from sfumato.mechanisms.noisy_statistics import LEAST_NOISE
 from sfumato.mechanisms.tempering import STRONGEST
 from sfumato.models.model import TOTALS
+from sfumato.privacy import weakness
 from sfumato.privacy.codec import curve_from_json, refuse_unknown
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.statements import same_reasons
@@ -34,6 +35,9 @@ def check_price(record: Record) -> None:
     for written, where in ((record.release.guarantee, "recorded"), (planned, "planned")):
         if (written.curve, written.slack) != (price.curve, price.slack):
             raise FormatError(f"the {where} guarantee {written.curve!r} is not what the plan costs, {price.curve!r}.")
+        target = None if record.plan["target"] is None else _read_target(record.plan["target"])
+        if written.weak != weakness.needed(target, price, record.plan["n"]):
+            raise FormatError(f"whether the {where} promise is marked as weak does not follow from its target and n.")
         same = (written.adjacency, written.id_column, written.rows) == (price.adjacency, price.id_column, price.rows)
         if not same or written.draws != price.draws:
             raise FormatError(f"the {where} neighbours or number of draws are not those of the plan.")
@@ -54,7 +58,7 @@ def check_target(record: Record) -> None:
     if document is None:
         require(record.plan["mechanism"] == "exact", "target")
         return
-    target = _read_target(refuse_unknown(document, ("epsilon", "delta", "curve"), "a target"))
+    target = _read_target(document)
     if not target.admits(record.price):
         raise FormatError(f"the plan's target {target} does not admit what the plan costs: the record was edited.")
     noisy = (
@@ -67,6 +71,7 @@ def check_target(record: Record) -> None:
 
 
 def _read_target(document: Mapping[str, Any]) -> Target:
+    refuse_unknown(document, ("epsilon", "delta", "curve"), "a target")
     curve = None if document["curve"] is None else curve_from_json(document["curve"])
     return target_of(document["epsilon"], document["delta"], curve)
 
