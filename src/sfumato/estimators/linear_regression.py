@@ -32,6 +32,7 @@ class PrivateLinearRegression(PrivateRegressor):
     unit: what a record is called in the promise and in the ledger, such as "patient"; by default "row", or "person" with persons.
     ledger, ledger_name, request_id: where the price is charged before anything is drawn.
     robust: whether the matrix of the scores is released too, for a tenth of the price: release_.interval(include="robust").
+    allow_weak: whether an epsilon above 50 or a delta of 1/(10 n) or more is allowed; every form of the promise then states it.
     random_state: None for a private fit. A whole number makes a fit that can be repeated and is NOT PRIVATE.
 
     After `fit`: release_, plan_, guarantee_, coef_ (features,), intercept_, n_iter_, n_features_in_, feature_names_in_.
