@@ -103,8 +103,8 @@ def plan(
         with while_waiting("planning"):
             request = Request(model, records, limit, number, wanted, tuple(keep), length, trust, terms, weight)
             planned = plan_with(mechanism, request)
-            if limit is None:
-                weak = weakness.allowed(weakness.of_curve(planned.guarantee, records), allow_weak)
+            if limit is None:  # whatever the posterior costs was asked for, and is marked
+                weak = weakness.needed(None, planned.guarantee, records)
             planned = replace(planned, guarantee=replace(planned.guarantee, weak=weak))
         json.dumps(planned.to_json(), allow_nan=False)  # a plan whose numbers overflowed has no digest
     except (ArithmeticError, ValueError) as error:

@@ -11,7 +11,7 @@ import sfumato as sf
 
 N, D = 600, 3
 LOWER, UPPER = np.array([-1.0, 0.0, 10.0]), np.array([1.0, 4.0, 30.0])
-RICH = {"epsilon": 2000.0, "delta": 1e-5}
+RICH = {"epsilon": 2000.0, "delta": 1e-5, "allow_weak": True}
 
 
 @pytest.fixture(scope="module")

@@ -288,7 +288,7 @@ def test_the_id_column_is_no_feature():
 def test_a_fit_is_charged_to_a_ledger_that_calls_its_persons_patients(tmp_path):
     X, y = visits()
     ledger = sf.Ledger.open(str(tmp_path / "budget.db"))
-    ledger.register("clinic", epsilon=500.0, delta=1e-4, unit="patient", id_column="patient")
+    ledger.register("clinic", epsilon=500.0, delta=1e-4, unit="patient", id_column="patient", allow_weak=True)
     fit = logistic(random_state=None, unit="patient", ledger=ledger, ledger_name="clinic").fit(X, y, groups=IDS)
     assert fit.release_.receipt["ledger"] == "clinic"
     assert "one patient with all of their visits" in fit.release_.promise

@@ -172,7 +172,7 @@ def peak(estimator, X, y) -> float:
 @pytest.mark.planted
 def test_scaling_does_not_hold_the_matrix_twice(monkeypatch):
     X, y = rows(sized(131_072, 262_144), 10)
-    declared = {"epsilon": 1e-3, "delta": 1e-6, "classes": [0, 1]}
+    declared = {"epsilon": 1e-3, "delta": 1e-7, "classes": [0, 1]}
     sf.PrivateLogisticRegression(**declared, data_norm=1.0).fit(X[:50], y[:50])
     bare = peak(sf.PrivateLogisticRegression(**declared, data_norm=1.0), X, y)
     scaled = sf.PrivateLogisticRegression(**declared, bounds=(-1, 1))

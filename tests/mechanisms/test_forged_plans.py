@@ -96,7 +96,7 @@ def rewritten(release: sf.Release, model: sf.families.GammaPoisson, draws: Draws
 def test_a_model_that_does_not_fit_its_schema_is_no_release():
     model = sf.families.GammaPoisson(20, 1, 100)
     data = sf.Dataset.from_table({"x": np.arange(50.0)}, schema=sf.Schema({"x": sf.Number(0, 100)}, name="s"))
-    release = sf.publish(sf.plan(model, 50, mechanism="exact", allow_weak=True), data)
+    release = sf.publish(sf.plan(model, 50, mechanism="exact"), data)
     assert rewritten(release, model).verify()
     with pytest.raises(SfumatoError, match="must contain"):
         rewritten(release, sf.families.GammaPoisson(20, 1, 1)).verify()

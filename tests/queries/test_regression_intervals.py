@@ -180,7 +180,7 @@ def test_a_residual_loss_takes_the_most_variance_that_its_clip_allows():
 
 
 def test_little_noise_leaves_the_optimum_alone():
-    study = Study("plain", epsilon=200.0)
+    study = Study("plain", epsilon=200.0, allow_weak=True)
     rows, labels, release = study.release(5)
     hat, _ = optimum(study, rows, labels)
     inner, _ = coefficient_draws(release.draws, release.plan, release.schema)

@@ -45,7 +45,7 @@ def rows(n: int = N) -> dict[str, np.ndarray]:
 
 
 DATA = sf.Dataset.from_table(rows(), schema=SCHEMA)
-RELEASE = sf.publish(sf.plan(MODEL, N, mechanism="exact", draws=3, allow_weak=True), DATA, randomness=sf.seeded(1))
+RELEASE = sf.publish(sf.plan(MODEL, N, mechanism="exact", draws=3), DATA, randomness=sf.seeded(1))
 
 
 def enumerated(wanted: tuple[str, ...], draw: int) -> np.ndarray:

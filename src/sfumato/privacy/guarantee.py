@@ -36,7 +36,7 @@ class Guarantee(Shown):
     delta(eps) = curve.delta(eps) + (1 + exp(eps)) slack, where `slack` is the summed total-variation error of an inexact
     sampler (0 unless the trust is "proved with slack"): neither GDP nor Renyi survives it, so it is kept apart. Where the
     neighbours are "replace-person", `id_column` names the column that says whose row it is, and `rows` what the rows are called.
-    `weak` marks a promise that was allowed by name although it protects next to nobody (`privacy.weakness`).
+    `weak` marks a promise that was asked for although it protects next to nobody (`privacy.weakness`).
     """
 
     curve: Curve

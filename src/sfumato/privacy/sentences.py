@@ -38,7 +38,7 @@ def whole(guarantee: Guarantee) -> str:
 
 
 def _noted(guarantee: Guarantee, sentence: str) -> str:
-    """The sentence; of a weak promise behind the note that it was allowed by name."""
+    """The sentence; of a weak promise behind the note that it was asked for."""
     return f"{WEAK} {sentence}" if guarantee.weak else sentence
 
 

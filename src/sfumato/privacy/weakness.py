@@ -18,7 +18,7 @@ _SHARE = 10
 # A ledger does not know n: its delta is at most 1/(10 n) of a data set of a hundred records.
 LARGEST_LEDGER_DELTA = 1e-3
 # What every form of a weak promise begins with.
-NOTE = "Weak, and allowed by name (allow_weak): epsilon is above 50, or delta is not below 1/(10 n)."
+NOTE = "Weak, as was asked for: epsilon is above 50, or delta is not below 1/(10 n)."
 _ALLOW = "or allow it by name (allow_weak), which every form of the promise then states"
 
 
@@ -69,7 +69,7 @@ def of_curve(promise: Priced, n: int) -> str:
 
 
 def needed(target: Target | None, price: Priced, n: int) -> bool:
-    """Whether the promise of a plan needed `allow_weak`: by its target or, where it has none, by its price."""
+    """Whether the promise of a plan is weak: by its target or, where none was asked for, by its price."""
     return bool(of_curve(price, n) if target is None else target.weakness(n))
 
 
