@@ -224,6 +224,8 @@ def feature_bounds(bounds: Any, width: int) -> tuple[Array, Array]:
             f"bounds must be a tuple (lower, upper) of numbers or arrays of length {width}, or a list of {width} pairs; "
             f"got {bounds!r}."
         ) from None
-    if not (np.isfinite(ends).all() and (ends[0] < ends[1]).all() and np.isfinite(ends[1] - ends[0]).all()):
+    with np.errstate(over="ignore", invalid="ignore"):
+        spans = ends[1] - ends[0]
+    if not ((spans > 0) & (spans < np.inf)).all():
         raise ArgumentError(f"bounds must be finite, every lower one below its upper one; got {bounds!r}.")
     return ends[0], ends[1]
