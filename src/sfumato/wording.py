@@ -124,9 +124,20 @@ def persons_in_words(release: Any) -> str:
 
 
 def counting_in_words(release: Any) -> list[tuple[str, str]]:
-    """How records count, each sentence with its heading: persons with several rows, and survey weights."""
-    said = {"Persons": persons_in_words(release), "Weights": weights_in_words(release)}
+    """How records count, each sentence with its heading: their source, persons with several rows, and survey weights."""
+    said = {"Rows": given_in_words(release), "Persons": persons_in_words(release), "Weights": weights_in_words(release)}
     return [(heading, sentence) for heading, sentence in said.items() if sentence]
+
+
+def given_in_words(release: Any) -> str:
+    """What an estimator's rows were made of; "" for a data set, whose columns are declared, or where the record is unreadable."""
+    from sfumato.schema import Schema
+
+    try:
+        units = Schema.from_json(release.schema["document"]).units
+    except (SfumatoError, AttributeError, KeyError):
+        return ""
+    return "" if units is None else units.given()
 
 
 def weights_in_words(release: Any) -> str:

@@ -78,12 +78,22 @@ REFUSED = {
     "subclass of columns": ([Columns([("a", SCALER, ["age"])])], "a subclass of ColumnTransformer may read the rows"),
     "replaced method": ([SCALER, replaced(PolynomialFeatures())], "its method 'fit' was replaced"),
     "replaced in a union": ([replaced(FeatureUnion([("a", SCALER)]), "transform")], "its method 'transform' was replaced"),
-    "weighted cells": (
-        [ColumnTransformer([("a", "passthrough", ["age"])], transformer_weights={"a": 2.0})],
-        "'a': a weight of uncoded cells raises an error",
+    "raw cells": ([PolynomialFeatures()], "scikit-learn reads cells there .*Put sf.PublicScaler"),
+    "raw behind passthrough": (["passthrough", Normalizer()], "scikit-learn reads cells there that no public step has coded"),
+    "raw and handed on": ([FunctionTransformer()], "'functiontransformer' .FunctionTransformer.: scikit-learn reads cells there"),
+    "raw branch of columns": (
+        [ColumnTransformer([("a", SCALER, ["age"]), ("b", "passthrough", ["hours"])])],
+        "'b': scikit-learn reads cells there .*Put sf.PublicScaler.bounds=.lower, upper.*in place of \"passthrough\"",
     ),
-    "raw cells": ([PolynomialFeatures()], "raises an error on a cell that is empty, .*Put sf.PublicScaler"),
-    "raw behind passthrough": (["passthrough", Normalizer()], "raises an error on a cell"),
+    "raw branch of a union": ([FeatureUnion([("a", SCALER), ("b", "passthrough")])], "'featureunion', 'b': scikit-learn reads"),
+    "raw branch within": (
+        [FeatureUnion([("a", SCALER), ("b", bare_pipeline("passthrough", FeatureUnion([("c", bare_pipeline(None))])))])],
+        "'b', 'featureunion', 'c': scikit-learn reads",
+    ),
+    "raw remainder": (
+        [ColumnTransformer([("a", SCALER, ["age"])], remainder="passthrough")],
+        "'columntransformer', 'remainder': scikit-learn reads cells",
+    ),
     "nested": ([bare_pipeline(SCALER, bare_pipeline(StandardScaler()))], "'pipeline', 'pipeline', 'standardscaler'"),
     "union": ([FeatureUnion([("a", SCALER), ("b", StandardScaler())])], "'featureunion', 'b' .StandardScaler."),
     "column": ([ColumnTransformer([("a", SCALER, ["age"]), ("b", StandardScaler(), ["hours"])])], "'b' .StandardScaler."),
@@ -95,11 +105,9 @@ REFUSED = {
         [ColumnTransformer([("a", SCALER, make_column_selector(dtype_include=float))])],
         "'a': its columns are chosen by a function of the rows",
     ),
-    "raw column later": (
-        [ColumnTransformer([("a", SCALER, ["age"])], remainder="passthrough"), PolynomialFeatures()],
-        "'polynomialfeatures' .*raises an error on a cell",
-    ),
     "inner memory": ([Pipeline([("a", SCALER)], memory="cache")], "memory keeps rows in files"),
+    "processes": ([SCALER, FeatureUnion([("a", SCALER)], n_jobs=2)], "'featureunion': other processes get the rows"),
+    "processes of columns": ([ColumnTransformer([("a", SCALER, ["age"])], n_jobs=-1)], "other processes get the rows"),
 }  # fmt: skip
 
 

@@ -18,11 +18,12 @@ _PLACE = "_encoded_rows"
 class EncodedRows:
     """Public facts about coded rows.
 
-    norm: the largest Euclidean norm of a row; None where undeclared columns pass through. The estimator shortens longer rows
-        to it, so that its promise does not rest on this number being right.
+    norm: the largest Euclidean norm of a row; None without a step that codes it. The estimator shortens longer rows to it, so
+        that its promise does not rest on this number being right.
     names: the names of the columns, if they have any. target: the declared column of the labels, if there is one.
     digest: of every declaration behind the coding; a ledger refuses a repeated request under another one.
     persons: whose rows they are, where the schema of a step declares that one person may have several.
+    steps: the classes of the steps, as the release records them.
     """
 
     norm: float | None
@@ -30,6 +31,7 @@ class EncodedRows:
     target: Column | None
     digest: str
     persons: Persons | None = None
+    steps: tuple[str, ...] = ()
 
 
 @contextmanager

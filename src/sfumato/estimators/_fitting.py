@@ -95,7 +95,8 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None if coded is None else coded.names)
         check_names(persons, names)
         name = _named(self.ledger_name or "data", recipe, scores, "" if coded is None else coded.digest)
-        schema = recipe.schema(column, name, names, scores.offset, scores.factor, persons, self.unit)
+        steps = () if coded is None else coded.steps
+        schema = recipe.schema(column, name, names, scores.offset, scores.factor, persons, self.unit, steps)
         ids = read_groups(groups) if private else None
         return Dataset.from_arrays(recipe.prepare(features), prepare(labels), schema=schema, groups=ids), recipe
 

@@ -28,8 +28,8 @@ from sfumato.schema.columns import Column
 _ROOM = 1 + 2.0**-40
 
 
-def norm_after(step: Any, norm: float | None) -> float | None:
-    """The largest norm behind a fitted step, of rows of this norm; None for rows of which it is not known."""
+def norm_after(step: Any, norm: float = math.inf) -> float:
+    """The largest norm behind a fitted step, of rows of this norm."""
     if is_identity(step):
         return norm
     if isinstance(step, str):  # "drop"
@@ -56,23 +56,20 @@ def _places(columns: Any) -> Any:
     return [columns] if isinstance(columns, str | int | slice) else columns
 
 
-def _together(steps: Any, weights: Any, norm: float | None) -> float | None:
+def _together(steps: Any, weights: Any, norm: float) -> float:
     square = 0.0
     for name, step in steps:
-        each = norm_after(step, norm)
-        if each is None:
-            return None
-        square += (each * abs((weights or {}).get(name, 1.0))) ** 2
+        square += (norm_after(step, norm) * abs((weights or {}).get(name, 1.0))) ** 2
     return math.sqrt(square) * _ROOM
 
 
-def _stateless(step: Any, norm: float | None) -> float:
-    """The norm behind a step of scikit-learn; its input is coded, so that `norm` is known where it matters."""
+def _stateless(step: Any, norm: float) -> float:
+    """The norm behind a step of scikit-learn, whose input is coded."""
     if isinstance(step, Normalizer):
         return math.sqrt(step.n_features_in_) if step.norm == "max" else 1.0
     if isinstance(step, Binarizer | OneHotEncoder):  # at most one 1 for each column
         return math.sqrt(step.n_features_in_)
-    if isinstance(step, PolynomialFeatures) and norm is not None:
+    if isinstance(step, PolynomialFeatures):
         least, most = step.degree if isinstance(step.degree, tuple) else (0, step.degree)
         powers = [k for k in range(least, most + 1) if k > 0] + ([0] if step.include_bias else [])
         return math.sqrt(sum(norm ** (2 * k) for k in powers))
@@ -88,6 +85,12 @@ def schemas(step: Any) -> list[Schema]:
 def targets(step: Any) -> list[Column]:
     """The declared targets of the schemas of all public steps."""
     return [schema.columns[schema.target] for schema in schemas(step) if schema.target is not None]
+
+
+def steps_of(step: Any) -> tuple[str, ...]:
+    """The classes of the steps that read or change a cell, each once, in their order."""
+    kept = [leaf for leaf in leaves(step) if not isinstance(leaf, str) and not is_identity(leaf)]
+    return tuple(dict.fromkeys(type(leaf).__name__ for leaf in kept))
 
 
 def digest(step: Any) -> str:

@@ -112,13 +112,14 @@ class Recipe:
         factor: float = 1.0,
         persons: Persons | None = None,
         unit: str | None = None,
+        steps: tuple[str, ...] = (),
     ) -> Schema:
         """The schema of the model's rows: a score s of the model means shift + factor s in the user's units."""
         width = self.width + (1 if self.appended else 0)
         more = ("constant",) if self.appended else ()
         known = _told_apart(usable_names(names, self.width), (INTERCEPT, *more))
         centre, span = (*self.centre.tolist(), *(0.0 for _ in more)), (*self.span.tolist(), *(1.0 for _ in more))
-        units = VectorUnits((*known, *more), centre, span, shift, factor)
+        units = VectorUnits((*known, *more), centre, span, shift, factor, steps)
         return Schema.vector(
             width,
             data_norm=self.data_norm,

@@ -3,7 +3,8 @@
 A step is accepted if (1) what `fit` keeps follows from its parameters, the number of columns and their names; (2) each row of
 `transform` is a function of one row of its input; (3) no cell makes it raise or warn. Most steps of scikit-learn that satisfy (1)
 and (2) raise on cells that are empty, infinite or texts, so they are accepted only behind a public transformer, whose output
-is finite numbers whatever the cells were. Columns that no public transformer has coded are called raw here.
+is finite numbers whatever the cells were. Columns that no public transformer has coded are called raw here. A step that puts
+columns side by side accepts none of them: NumPy and pandas choose one type for all records, by what each of them is.
 """
 
 from __future__ import annotations
@@ -25,13 +26,17 @@ from sfumato.estimators import _refusals
 from sfumato.estimators.public_encoder import PublicEncoder
 from sfumato.estimators.public_scaler import PublicScaler
 
-# (sentence about a fault) for each faulty step, and whether the output holds raw columns.
+# (sentence about a fault) for each faulty step, and whether the output is still X, raw as it was given.
 Checked = tuple[list[str], bool]
 
 PUBLIC = (PublicScaler, PublicEncoder)
 _ACCEPTED = (
     "sf.PublicScaler and sf.PublicEncoder; behind them PolynomialFeatures, Normalizer, Binarizer and OneHotEncoder with "
     "declared categories; Pipeline, ColumnTransformer and FeatureUnion of such steps; 'passthrough' and 'drop'"
+)
+_RAW = (
+    "scikit-learn reads cells there that no public step has coded, and one record may decide their type for all or raise an error, "
+    "which reveals it. "
 )
 
 
@@ -60,18 +65,23 @@ def _one_hot(step: OneHotEncoder) -> str | None:
     return None
 
 
+def _hands_on(step: FunctionTransformer) -> str | None:
+    return None if is_identity(step) else _refusals.why(step, _ACCEPTED)
+
+
 # Steps of scikit-learn that learn the number and names of columns alone, with the fault of a step's parameters, if any.
 STATELESS: dict[type, Callable[[Any], str | None]] = {
     PolynomialFeatures: _any,
     Normalizer: _any,
     Binarizer: _any,
     OneHotEncoder: _one_hot,
+    FunctionTransformer: _hands_on,
 }
 
 
 def checked(step: Any, where: str, raw: bool) -> Checked:
     """Check one step, which is named `where`, on columns that are raw or coded."""
-    if is_identity(step):
+    if step is None or (isinstance(step, str) and step == "passthrough"):
         return [], raw
     if isinstance(step, str) and step == "drop":
         return [], False
@@ -93,10 +103,7 @@ def checked(step: Any, where: str, raw: bool) -> Checked:
     if fault is not None:
         return [label + fault], False
     if raw:
-        return [
-            f"{label}it raises an error on a cell that is empty, infinite or a text, and the error reveals a record. Put "
-            "sf.PublicScaler(schema) or sf.PublicEncoder(schema) before it."
-        ], False
+        return [f"{label}{_RAW}Put sf.PublicScaler(schema) or sf.PublicEncoder(schema) before it."], False
     return [], False
 
 
@@ -122,6 +129,16 @@ def in_order(steps: list[tuple[str, Any]], where: str, raw: bool) -> Checked:
     return faults, raw
 
 
+def first_reader(steps: list[tuple[str, Any]], where: str = "") -> tuple[str, Any]:
+    """The first step that looks at X, with its place: a bare Pipeline and "passthrough" hand it on. ("", None) if there is none."""
+    for name, step in steps:
+        here = _under(where, name)
+        place, first = first_reader(step.steps, here) if type(step) is Pipeline else (here, step)
+        if first is not None and not isinstance(first, str):
+            return place, first
+    return "", None
+
+
 def branches(step: Any) -> Iterator[tuple[str, Any, Any]]:
     """(name, step, columns) of a ColumnTransformer, the remainder included, or of a FeatureUnion, whose columns are None."""
     if isinstance(step, FeatureUnion):
@@ -133,8 +150,7 @@ def branches(step: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _side_by_side(step: Any, where: str, raw: bool) -> Checked:
-    faults: list[str] = []
-    any_raw = False
+    faults = settings(step, where)
     for name, each, columns in branches(step):
         if callable(columns):
             faults.append(
@@ -143,13 +159,12 @@ def _side_by_side(step: Any, where: str, raw: bool) -> Checked:
             )
         more, is_raw = checked(each, _under(where, name), raw)
         faults += more
-        if is_raw and name in (step.transformer_weights or {}):
+        if is_raw:
             faults.append(
-                f"{_under(where, name)}: a weight of uncoded cells raises an error on one that is empty or a text, which reveals "
-                "a record. Leave the weight out, or code the columns."
+                f"{_under(where, name)}: {_RAW}Put sf.PublicScaler(bounds=(lower, upper)) or sf.PublicEncoder(schema) in place of "
+                '"passthrough".'
             )
-        any_raw = any_raw or is_raw
-    return faults, any_raw
+    return faults, False
 
 
 def _pipeline(step: Pipeline, where: str, raw: bool) -> Checked:
@@ -157,14 +172,16 @@ def _pipeline(step: Pipeline, where: str, raw: bool) -> Checked:
     return faults + settings(step, where), raw
 
 
-def settings(pipe: Pipeline, where: str) -> list[str]:
-    """Faults of a pipeline's own parameters."""
-    faults = []
-    if pipe.memory is not None:
-        faults.append(f"{where}: memory keeps rows in files. Set memory=None.")
-    if getattr(pipe, "transform_input", None) is not None:
-        faults.append(f"{where}: transform_input is not supported. Set transform_input=None.")
-    return faults
+def settings(step: Any, where: str) -> list[str]:
+    """Faults of the own parameters of a step that is made of steps."""
+    found = {
+        "memory keeps rows in files. Set memory=None.": getattr(step, "memory", None) is not None,
+        "transform_input is not supported. Set transform_input=None.": getattr(step, "transform_input", None)
+        is not None,
+        "other processes get the rows, through files. Set n_jobs=None.": getattr(step, "n_jobs", None) not in (None, 1),
+        "callbacks get the rows. Make it anew without them.": bool(getattr(step, "_skl_callbacks", None)),
+    }
+    return [f"{where}: {fault}" for fault, holds in found.items() if holds]
 
 
 def _under(where: str, name: str) -> str:

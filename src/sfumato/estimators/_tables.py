@@ -17,7 +17,7 @@ from sklearn.exceptions import DataConversionWarning  # type: ignore[import-unty
 from sklearn.utils.validation import validate_data  # type: ignore[import-untyped]
 
 from sfumato.errors import ArgumentError
-from sfumato.schema import Date, Number
+from sfumato.schema import Number
 from sfumato.schema.cells import number, text
 from sfumato.schema.columns import Column
 from sfumato.schema.counts import Tally
@@ -28,8 +28,6 @@ from sfumato.schema.read_rows import Entries, common_width, open_frame, open_lab
 
 # The column as which features are opened. Only its type is used here; its bounds clip nothing.
 _CELL = Number(-1, 1)
-# A column that may hold dates too.
-_ANY = Date("1970-01-01", "1970-01-02")
 
 
 def read_features(estimator: Any, X: Any, reset: bool, width: int | None = None, private: bool = False) -> Any:
@@ -82,39 +80,6 @@ def column_series(X: Any) -> list[Any]:
         return [X.iloc[:, place] for place in range(X.shape[1])]
     frame = nw.from_native(X, eager_only=True)
     return [frame[:, place].to_native() for place in range(frame.shape[1])]
-
-
-def plain_columns(X: Any) -> Any:
-    """Return a pandas data frame with its nullable columns as numbers or objects; everything else as it is.
-
-    scikit-learn refuses to hand on a nullable column if one of its cells is empty.
-    """
-    import narwhals as nw
-
-    if not nw.dependencies.is_pandas_dataframe(X):
-        return X
-    nullable = [
-        place for place, dtype in enumerate(X.dtypes) if type(getattr(dtype, "na_value", None)).__name__ == "NAType"
-    ]
-    frame = X.copy(deep=False) if nullable else X
-    for place in nullable:
-        try:
-            count, read = open_column(f"X[{place}]", _ANY, X.iloc[:, place])
-        except ArgumentError:  # lists and the like: whoever reads the column refuses its type
-            continue
-        frame.isetitem(place, _written_out(read(0, count)))
-    return frame
-
-
-def _written_out(cells: Any) -> Any:
-    """Cells as an array: of numbers, or of one object each."""
-    if isinstance(cells, np.ndarray):
-        return cells
-    listed = [*cells.distinct, None] if isinstance(cells, Repeated) else cells
-    array = np.empty(len(listed), dtype=object)
-    for place, cell in enumerate(listed):
-        array[place] = cell
-    return array[cells.index] if isinstance(cells, Repeated) else array
 
 
 def _open_frame(X: Any) -> Entries:

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn import get_config  # type: ignore[import-untyped]
 from sklearn.base import clone  # type: ignore[import-untyped]
-from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
+from sklearn.compose import ColumnTransformer  # type: ignore[import-untyped]
+from sklearn.pipeline import FeatureUnion, Pipeline  # type: ignore[import-untyped]
 from sklearn.pipeline import make_pipeline as named_pipeline
+from sklearn.utils.metaestimators import available_if  # type: ignore[import-untyped]
 
 from sfumato.errors import ArgumentError
 from sfumato.estimators import _refusals, _steps
 from sfumato.estimators._encoded import EncodedRows, handed_to
 from sfumato.estimators._fitting import PrivateLinear
-from sfumato.estimators._norms import digest, leaves, norm_after, targets
+from sfumato.estimators._norms import digest, norm_after, steps_of, targets
 from sfumato.estimators._passing import emptied, passed_on, persons_behind
 from sfumato.estimators._persons import check_width
-from sfumato.estimators._tables import plain_columns
 from sfumato.estimators.huber_regressor import PrivateHuberRegressor
 from sfumato.estimators.linear_regression import PrivateLinearRegression
 from sfumato.estimators.linear_svc import PrivateLinearSVC
 from sfumato.estimators.logistic_regression import PrivateLogisticRegression
 from sfumato.estimators.poisson_regressor import PrivatePoissonRegressor
 from sfumato.estimators.quantile_regressor import PrivateQuantileRegressor
-from sfumato.schema.outcome import attempt
+from sfumato.schema.outcome import Outcome, attempt
 
 # Estimators that may end a pipeline; a subclass may read the rows and is refused.
 PRIVATE = (
@@ -50,18 +52,16 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]
         check_pipeline(self)
         final = self.steps[-1][1]
         if not isinstance(final, PrivateLinear):
-            _check_rows(self, X, params)
-            super().fit(plain_columns(X), y)
-            return self
+            fitted = _read(self, self, X, partial(super().fit, y=y, **_none(params)))
+            del X, y  # an error raised from here on keeps no rows in its traceback
+            return fitted.get()
         held = {"y": y, **passed_on(self, params)}
         persons = persons_behind(self) if final.persons is None else final.persons
-        _check_rows(self, X, {}, persons is not None)
-        head = self[:-1] if len(self.steps) > 1 else None
-        coded = attempt(_coded, head, X, persons is not None)
+        head = self[:-1] if _steps.first_reader(self.steps[:-1])[1] is not None else None
+        coded = _read(self, head, X, partial(_coded, head, persons is not None), persons is not None)
         if coded.error is not None:
             held.clear()
-            coded = attempt(_fail_alike, head, _invented(X), coded.error)
-        del X, y, params  # an error raised from here on keeps no rows in its traceback
+        del X, y, params
         held["X"] = coded.get()
         del coded
         with handed_to(final, _facts(head)):
@@ -71,8 +71,15 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
         """Check the steps, then code the rows. Only for a pipeline without an estimator."""
         check_pipeline(self)
-        _check_rows(self, X, params)
-        return super().fit_transform(plain_columns(X), y)
+        coded = _read(self, self, X, partial(super().fit_transform, y=y, **_none(params)))
+        del X, y
+        return coded.get()
+
+    @available_if(lambda self: hasattr(super(), "transform"))  # type: ignore[untyped-decorator]
+    def transform(self, X: Any, **params: Any) -> Any:
+        """Code rows by the fitted steps. Only for a pipeline without an estimator."""
+        _check_rows(self, X)
+        return super().transform(X, **_none(params))
 
 
 _steps.COMPOSED[PrivatePipeline] = _steps.COMPOSED[Pipeline]
@@ -94,8 +101,9 @@ def check_pipeline(pipe: Any) -> None:
 
     Accepted are `sf.PublicScaler` and `sf.PublicEncoder`; behind them PolynomialFeatures, Normalizer, Binarizer, and OneHotEncoder
     with declared categories; Pipeline, ColumnTransformer and FeatureUnion of such steps; "passthrough" and "drop"; and as the
-    last step one of the private estimators. Every other class is refused, subclasses of these too. Each refused step is named
-    with the reason and with what to use instead.
+    last step one of the private estimators. Every other class is refused, subclasses of these too. What looks at X first must be
+    our own: a public step, a pipeline of `sf.make_pipeline`, or the estimator. Each refused step is named with the reason and
+    with what to use instead.
     """
     faults = _faults(pipe)
     if not faults:
@@ -121,17 +129,18 @@ def _faults(pipe: Any) -> list[str]:
     private = type(last) in PRIVATE
     is_step = last is None or isinstance(last, str) or hasattr(last, "transform")
     steps = pipe.steps[:-1] if private or not is_step else pipe.steps
-    faults, raw = _steps.in_order(steps, "", raw=True)
-    faults += _steps.settings(pipe, "the pipeline")
+    faults = _steps.in_order(steps, "", raw=True)[0] + _steps.settings(pipe, "the pipeline")
+    where, first = _steps.first_reader(pipe.steps)
+    if type(pipe) is Pipeline and isinstance(first, ColumnTransformer | FeatureUnion):
+        faults.append(
+            f"{where} ({type(first).__name__}): in a bare Pipeline scikit-learn reads X there before any step of sf does, and one "
+            "record may decide the type of all others, or raise an error that quotes rows. Make it with sf.make_pipeline("
+            f"{', '.join(type(step).__name__ + '(...)' for _, step in pipe.steps)}), which looks at X first."
+        )
     for each in (pipe, last) if private else (pipe,):
         replaced = _steps.replaced_method(each)
         if replaced is not None:
             faults.append(f"the {type(each).__name__}: its method {replaced!r} was replaced. Make it anew.")
-    if private and raw and last.data_norm is None and last.bounds is None:
-        faults.append(
-            f"step {name!r} ({type(last).__name__}): columns reach it as they are, so it needs data_norm or bounds for them. Code "
-            "them with sf.PublicScaler(schema), or declare one of the two."
-        )
     if private and type(pipe) is Pipeline and last.persons is None and persons_behind(pipe) is not None:
         faults.append(
             f"step {name!r} ({type(last).__name__}): the schema of a step declares persons, and a bare Pipeline does not hand them "
@@ -154,44 +163,47 @@ def _last(last: Any) -> str:
     return f"it is fitted to the rows without noise. Use a private estimator: {names}."
 
 
-def _check_rows(pipe: Pipeline, X: Any, params: dict[str, Any], persons: bool = False) -> None:
-    """Refuse parameters of a fit, and a list or sparse matrix that a step other than a public one would read first.
+def _none(params: dict[str, Any]) -> dict[str, Any]:
+    """Refuse parameters of a fit that nothing takes."""
+    if params:
+        raise ArgumentError(f"fit takes X and y alone; got {', '.join(params)}.")
+    return params
+
+
+def _read(
+    pipe: Pipeline, head: Pipeline | None, X: Any, work: Callable[[Any], Any], persons: bool = False
+) -> Outcome[Any]:
+    """work(X) for an X that may be read by the first step, or an error whose words come from the steps and from no row."""
+    checked = attempt(_check_rows, pipe, X, persons)
+    made = attempt(work, X) if checked.error is None else checked
+    return made if made.error is None else attempt(_fail_alike, head, _invented(X), made.error)
+
+
+def _check_rows(pipe: Pipeline, X: Any, persons: bool = False) -> None:
+    """Refuse an X of which scikit-learn would make an array because it looks at it before a step of ours.
 
     persons: whether one person may have several rows.
     """
-    from scipy.sparse import issparse
+    import narwhals as nw
 
-    if params:
-        raise ArgumentError(f"fit takes X and y alone; got {', '.join(params)}.")
-    first = next((step for _, step in pipe.steps if step is not None and step != "passthrough"), None)
-    if (isinstance(X, list | tuple) or issparse(X)) and not isinstance(first, (*_steps.PUBLIC, PrivateLinear)):
+    first = _steps.first_reader(pipe.steps)[1]
+    matrix = isinstance(X, np.ndarray) and X.ndim == 2
+    if isinstance(first, ColumnTransformer | FeatureUnion) and not (matrix or nw.dependencies.is_into_dataframe(X)):
         raise ArgumentError(
-            f"X must be a dense array or a data frame where the first step is a {type(first).__name__}: what scikit-learn makes of "
-            "a list or a sparse matrix, its shape or type, depends on single records."
+            f"X must be a data frame or an array of two dimensions where the first step is a {type(first).__name__}: what "
+            "scikit-learn makes of a list or a sparse matrix, its shape or type, depends on single records."
         )
     if persons and isinstance(first, _steps.PUBLIC):
         check_width(X, first._width())
-    before = [each for each in pipe.steps if not isinstance(each[1], PrivateLinear)]
-    written = [get_config()["transform_output"], *(_output(each) for each in (*leaves(pipe), *dict(before).values()))]
-    if "polars" in written and _steps.in_order(before, "", raw=True)[1]:
-        raise ArgumentError(
-            "columns that no public step codes cannot be handed on as a polars data frame, which has no column of numbers with one "
-            'text among them. Code them, or set transform_output to "default" or "pandas".'
-        )
 
 
-def _output(step: Any) -> str:
-    """What `set_output` asked a step to write, "" if nothing."""
-    return str(getattr(step, "_sklearn_output_config", {}).get("transform", ""))
-
-
-def _coded(head: Pipeline | None, X: Any, private: bool) -> Any:
+def _coded(head: Pipeline | None, private: bool, X: Any) -> Any:
     """The rows behind the public steps. Where the number of rows is private, none is no error: an invented row is coded instead."""
     if head is None:
         return X
     if private and tuple(getattr(X, "shape", ()))[:1] == (0,):
-        return head.fit_transform(plain_columns(_invented(X)))[:0]
-    return head.fit_transform(plain_columns(X))
+        return head.fit_transform(_invented(X))[:0]
+    return head.fit_transform(X)
 
 
 def _invented(X: Any) -> Any:
@@ -213,7 +225,7 @@ def _fail_alike(head: Pipeline | None, invented: Any, error: BaseException) -> A
     """
     if invented is not None and head is not None:
         try:
-            clone(head).fit_transform(invented)
+            Pipeline.fit_transform(clone(head), invented)  # without our checks, whose failure would lead back here
         except Exception as alike:  # of any step; nothing in it comes from the rows
             raise ArgumentError(f"the steps before the estimator cannot read X: {alike}") from None
     raise error
@@ -227,6 +239,6 @@ def _facts(head: Pipeline | None) -> EncodedRows:
     target = declared[0] if declared and all(each == declared[0] for each in declared) else None
     try:
         names = tuple(map(str, head.get_feature_names_out()))
-    except (AttributeError, ValueError):  # a column that passes through an array has no name
+    except (AttributeError, ValueError):  # a step that hands columns on may have no names for them
         names = None
-    return EncodedRows(norm_after(head, None), names, target, digest(head), persons_behind(head))
+    return EncodedRows(norm_after(head), names, target, digest(head), persons_behind(head), steps_of(head))

@@ -129,7 +129,8 @@ def _notes(release: Any, model: Gibbs, schema: Schema, table: Coefficients, refe
     persons = f"{counted[:1].upper()}{counted[1:]}"
     weights = "" if schema.weight is None else by_weight(schema.weight)
     weighed = f"{weights[:1].upper()}{weights[1:]}"
-    said = (units_note(model, schema), reference_note(model, schema, reference), clipped, persons, weighed)
+    given = "" if schema.units is None else schema.units.given()
+    said = (given, units_note(model, schema), reference_note(model, schema, reference), clipped, persons, weighed)
     return [*notes, *(each for each in said if each)]
 
 

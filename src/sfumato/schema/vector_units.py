@@ -10,14 +10,15 @@ from sfumato import _validate
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.schema.texts import public_text
 
-_KEYS = ("names", "centre", "span", "shift", "factor")
+_KEYS = ("names", "centre", "span", "shift", "factor", "steps")
 
 
 @dataclass(frozen=True)
 class VectorUnits:
     """Number j of a row is (x_j - centre_j)/span_j of the feature `names[j]`; a score s means shift + factor s.
 
-    The shift and factor are those of labels that were scaled before a fit. All of it is public and follows from declarations.
+    The shift and factor are those of labels that were scaled before a fit. `steps` are the classes of the public steps that coded
+    x from what was given; with none, x is what was given. All of it is public and follows from declarations.
     """
 
     names: tuple[str, ...]
@@ -25,6 +26,7 @@ class VectorUnits:
     span: tuple[float, ...]
     shift: float = 0.0
     factor: float = 1.0
+    steps: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -33,6 +35,7 @@ class VectorUnits:
         span: Sequence[float] | None = None,
         shift: float = 0.0,
         factor: float = 1.0,
+        steps: Sequence[str] = (),
     ) -> None:
         """Check names and numbers; without centre and span the features were not scaled."""
         texts = tuple(public_text("a name of a feature", name) for name in names)
@@ -42,7 +45,9 @@ class VectorUnits:
         spans = (1.0,) * len(texts) if span is None else tuple(_validate.positive("span", each) for each in span)
         if {len(middles), len(spans)} != {len(texts)}:
             raise ArgumentError(f"centre and span must have a number for each of the {len(texts)} names.")
-        vars(self).update(names=texts, centre=middles, span=spans)
+        if not all(isinstance(step, str) and step.isidentifier() for step in steps):
+            raise ArgumentError("steps must be the names of classes.")
+        vars(self).update(names=texts, centre=middles, span=spans, steps=tuple(steps))
         vars(self).update(shift=_validate.finite("shift", shift), factor=_validate.positive("factor", factor))
 
     def to_json(self) -> dict[str, Any]:
@@ -53,16 +58,23 @@ class VectorUnits:
             "span": list(self.span),
             "shift": self.shift,
             "factor": self.factor,
+            "steps": list(self.steps),
         }
+
+    def given(self) -> str:
+        """What is known of the rows before they were read, as a sentence."""
+        if not self.steps:
+            return "X as given; what was done to it before is not known."
+        return f"X as given was coded by {', '.join(self.steps)}, which learn nothing from rows."
 
     @classmethod
     def from_json(cls, document: object) -> VectorUnits:
         """Read the facts; unknown or missing keys are refused."""
         if not isinstance(document, Mapping) or set(document) != set(_KEYS):
             raise FormatError(f"units of a schema must have the keys {', '.join(_KEYS)}.")
-        lists = [document[key] for key in ("names", "centre", "span")]
+        lists = [document[key] for key in ("names", "centre", "span", "steps")]
         if not all(isinstance(each, list) for each in lists):
-            raise FormatError("names, centre and span of a schema's units must be lists.")
+            raise FormatError("names, centre, span and steps of a schema's units must be lists.")
         return cls(**document)
 
 
