@@ -48,32 +48,42 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]
     """
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Any:
-        """Check the steps, code the rows, and publish the estimator's fit."""
-        check_pipeline(self)
+        """Check the steps, code the rows, and publish the estimator's fit.
+
+        The release records the classes of the steps. What was done to X before it was given is not known and not recorded.
+        """
+        held = {"X": X, "y": y}
+        del X, y  # an error keeps no rows in its traceback: what is held is dropped first
+        try:
+            check_pipeline(self)
+            if isinstance(self.steps[-1][1], PrivateLinear):
+                held |= passed_on(self, params)
+                self._publish(held)
+            else:
+                _read(self, self, held["X"], partial(super().fit, y=held["y"], **_none(params))).get()
+        finally:
+            held.clear()
+            params.clear()
+        return self
+
+    def _publish(self, held: dict[str, Any]) -> None:
+        """Fit the estimator to the coded rows."""
         final = self.steps[-1][1]
-        if not isinstance(final, PrivateLinear):
-            fitted = _read(self, self, X, partial(super().fit, y=y, **_none(params)))
-            del X, y  # an error raised from here on keeps no rows in its traceback
-            return fitted.get()
-        held = {"y": y, **passed_on(self, params)}
         persons = persons_behind(self) if final.persons is None else final.persons
         head = self[:-1] if _steps.first_reader(self.steps[:-1])[1] is not None else None
-        coded = _read(self, head, X, partial(_coded, head, persons is not None), persons is not None)
-        if coded.error is not None:
-            held.clear()
-        del X, y, params
-        held["X"] = coded.get()
-        del coded
+        held["X"] = _read(self, head, held["X"], partial(_coded, head, persons is not None), persons is not None).get()
         with handed_to(final, _facts(head)):
             final.fit(**emptied(held))
-        return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
         """Check the steps, then code the rows. Only for a pipeline without an estimator."""
-        check_pipeline(self)
-        coded = _read(self, self, X, partial(super().fit_transform, y=y, **_none(params)))
+        held = {"X": X, "y": y}
         del X, y
-        return coded.get()
+        try:
+            check_pipeline(self)
+            return _read(self, self, held["X"], partial(super().fit_transform, y=held["y"], **_none(params))).get()
+        finally:
+            held.clear()
 
     @available_if(lambda self: hasattr(super(), "transform"))  # type: ignore[untyped-decorator]
     def transform(self, X: Any, **params: Any) -> Any:
@@ -121,7 +131,8 @@ def _faults(pipe: Any) -> list[str]:
     if type(pipe) not in (Pipeline, PrivatePipeline):
         raise ArgumentError(
             "check_pipeline needs a pipeline, such as sf.make_pipeline(sf.PublicScaler(schema), "
-            f"sf.PrivateLogisticRegression(...)); got {type(pipe).__name__}."
+            f"sf.PrivateLogisticRegression(...)); got {type(pipe).__name__}. What is wrapped around a private estimator reads the "
+            "rows before it, or fits it several times."
         )
     if not pipe.steps:
         return ["it has no step. Give a public step and a private estimator."]
