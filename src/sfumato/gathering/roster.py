@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ArgumentError
-from sfumato.schema.identity import Identity
+from sfumato.schema.identity import LONGEST, Identity
 from sfumato.schema.outcome import attempt
 from sfumato.schema.read_columns import open_column
 from sfumato.schema.reading import open_ids
@@ -66,7 +66,9 @@ def read_roster(source: Any, schema: Schema, identity: Identity) -> Roster:
         raise ArgumentError(f"the roster cannot be read: {read.error}")
     words, empty = read.get()
     if empty:
-        raise ArgumentError("the roster has a row without an id: list every person once, by an id.")
+        raise ArgumentError(
+            f"the roster has a row without an id, or with one of more than {LONGEST:,} bytes: list every person once, by an id."
+        )
     roster = Roster(words)
     persons = schema.persons
     if persons is not None and persons.count is not None and persons.count != len(roster):

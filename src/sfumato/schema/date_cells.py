@@ -21,6 +21,8 @@ _NAT = np.iinfo(np.int64).min
 # Units of datetime64 that are longer than a day, and the largest count of them that is surely a day of int64: a larger one
 # would overflow when it is turned into days, and is no date.
 _LONG_UNITS, _MOST = ("Y", "M", "W"), 10**9
+# Units of which numpy cannot count a day; it can turn them into nanoseconds.
+_SHORT_UNITS = ("ps", "fs", "as")
 # Numbers from here on have seven or eight digits; days since 1970 get there in the year 4707.
 _SEVEN_DIGITS = 10**6
 # The name of the type of pandas' empty date, which is a datetime to Python; pandas itself is not imported.
@@ -30,12 +32,12 @@ _EMPTY_TYPE = "NaTType"
 def to_days(cells: Plain, format: str) -> Dates:
     """Return the date of every cell as datetime64[D], NaT where there is none."""
     if isinstance(cells, np.ndarray):
-        return _from_numpy(cells) if cells.dtype.kind == "M" else _from_numbers(np.asarray(cells, np.float64), format)
+        return from_numpy(cells) if cells.dtype.kind == "M" else _from_numbers(np.asarray(cells, np.float64), format)
     days = rules.codes(cells, lambda cell: _day(cell, format))
     return np.array(days, dtype=np.int64).view("M8[D]")
 
 
-def _from_numpy(array: NDArray[Any]) -> Dates:
+def from_numpy(array: NDArray[Any]) -> Dates:
     """Dates of a datetime64 array; the time of day is dropped. One that int64 cannot count in days is none."""
     unit, step = np.datetime_data(array.dtype)
     if unit == "generic":  # such an array holds no date but NaT
@@ -44,6 +46,8 @@ def _from_numpy(array: NDArray[Any]) -> Dates:
         native = array.astype(array.dtype.newbyteorder("="))
         far = np.abs(native.view(np.int64).astype(np.float64)) * step > _MOST
         array = np.where(far, np.datetime64("NaT"), native)
+    if unit in _SHORT_UNITS:
+        array = array.astype("M8[ns]")
     return array.astype("M8[D]")
 
 
@@ -70,7 +74,7 @@ def _day(cell: object, format: str) -> int:
         if issubclass(kind, datetime.date):
             return _NAT if kind.__name__ == _EMPTY_TYPE else datetime.date.toordinal(cell) - EPOCH  # type: ignore[arg-type]
         if issubclass(kind, np.datetime64):
-            return int(_from_numpy(np.asarray(cell).reshape(1)).view(np.int64)[0])
+            return int(from_numpy(np.asarray(cell).reshape(1)).view(np.int64)[0])
         number = rules.number(cell)
         if math.isfinite(number):
             return int(_from_numbers(np.array([number]), format).view(np.int64)[0])

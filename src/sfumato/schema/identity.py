@@ -3,7 +3,9 @@
 With the ids of the neighbours kept, taking two people for one is safe (together they contribute no more than one person) and
 taking one person for two is not. So spellings are joined generously: space around a text, capitals, composed and decomposed
 letters, signs that are not shown, kinds of dashes, and the ways to write a number ("7", "7.0", 7, "007"), a truth value, a UUID
-or a date (whose time of day is left out) make no difference. No cell raises: one that is no id belongs to nobody.
+or a date (as it is written or shown, its time of day and its zone left out) make no difference. No cell raises or takes long: one
+that is no id, or that has more than `LONGEST` bytes before anything is done to it, belongs to nobody. To cut a long text, or to
+digest it before its spellings are joined, would make two persons of one.
 
 The digest is BLAKE2b of 128 bits under a key that is drawn for one reading and forgotten afterwards, so that digests which were
 left in memory lead back to no id. Two people of N share a digest with a probability below N^2/2^129; they are then taken for
@@ -27,15 +29,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.schema import cells as rules
+from sfumato.schema.date_cells import from_numpy
 from sfumato.schema.encoding import Array, Encoded, Plain
 from sfumato.schema.missing_codes import Code
 
 # Key of the second digest. Any fixed bytes: it separates this use of BLAKE2b from others.
 _SAMPLING = b"sfumato rows of one person"
-# A text that is longer is replaced by its digest at once, so that a chunk of long ids takes no memory.
-_LETTERS = 200
-# Exponents beyond this are kept as exponents: no number is written out with a million digits. A longer text is no number.
-_DIGITS, _LONGEST = 400, 10_000
+# Bytes of the longest id, as UTF-8, and digits of the longest number. To normalise 300 kB of combining marks takes 13 s.
+LONGEST = 1024
+_TOO_LARGE = 10**LONGEST
+# Exponents beyond this are kept as exponents: no number is written out with a million digits.
+_DIGITS = 400
 # Whole numbers of 16 to 309 digits: smaller ones are floats exactly, and larger ones are none.
 _FEWEST, _MOST = 15, 308
 _SMALL = 10**_FEWEST
@@ -65,6 +69,8 @@ class Identity:
 
     def encoded(self, cells: Plain) -> Encoded:
         """Digests of ids, shaped (rows, 3); a cell that is no id is missing."""
+        if isinstance(cells, np.ndarray) and cells.dtype.kind == "M":
+            cells = _days(cells)
         listed: Sequence[object] = cells.tolist() if isinstance(cells, np.ndarray) else cells
         blank = {canonical(code) for code in self.codes}
         known: dict[str, tuple[int, int, int]] = {}
@@ -100,7 +106,7 @@ class Identity:
 
 
 def canonical(cell: object) -> str | None:
-    """The one spelling of an id; None for a cell that is no id (empty, NaN, an object that is no text and no number)."""
+    """The one spelling of an id; None for a cell that is no id: empty, NaN, too long, or no text, number or date."""
     try:
         return _canonical(cell)
     except Exception:  # an object of a class of its own may raise anything
@@ -114,22 +120,41 @@ def _canonical(cell: object) -> str | None:
     if issubclass(kind, bool | np.bool_):
         return "1" if cell else "0"
     if issubclass(kind, int | np.integer):
-        return _of_decimal(Decimal(int(cell)))  # type: ignore[call-overload]
+        whole = int(cell)  # type: ignore[call-overload]
+        return _of_decimal(Decimal(whole)) if abs(whole) < _TOO_LARGE else None
     if issubclass(kind, float | np.floating):
         value = float(cell)  # type: ignore[arg-type]
         # The shortest spelling is that of the cell's own type: 0.1 as a float of 32 bits is 0.1 too.
         return _of_decimal(Decimal(value) if value.is_integer() else Decimal(str(cell)))
     if issubclass(kind, Decimal):
         return _of_decimal(cell)  # type: ignore[arg-type]
-    if issubclass(kind, datetime.date | np.datetime64):
-        day = str(np.datetime64(cell, "D"))  # type: ignore[call-overload]
-        return None if day == "NaT" else day
+    if issubclass(kind, datetime.date):
+        # By its parts: a datetime of pandas may have any year, and numpy would move one with a zone to another day.
+        return f"{int(cell.year):04d}-{int(cell.month):02d}-{int(cell.day):02d}"  # type: ignore[attr-defined]
+    if issubclass(kind, np.datetime64):
+        return _of_text(str(_days(np.asarray(cell).reshape(1))[0]))
     if issubclass(kind, uuid.UUID):
         return _of_text(cell.hex)  # type: ignore[attr-defined]
+    if is_long(cell):
+        return None
     if issubclass(kind, bytes):
         return _of_bytes(cell)  # type: ignore[arg-type]
     word = rules.text(cell)
     return None if word is None else _of_text(word)
+
+
+def is_long(cell: object) -> bool:
+    """Whether a text has more than `LONGEST` bytes, as it is: no space around it is dropped, and nothing is normalised."""
+    if isinstance(cell, bytes):
+        return bytes.__len__(cell) > LONGEST
+    if not isinstance(cell, str):
+        return False
+    return str.__len__(cell) > LONGEST or len(str.encode(cell, "utf-8", "surrogatepass")) > LONGEST
+
+
+def _days(dates: Array) -> Array:
+    """The dates of a datetime64 array as texts, of any year; those that cannot be counted in days are "NaT"."""
+    return np.datetime_as_string(from_numpy(dates), unit="D")
 
 
 def _of_bytes(raw: bytes) -> str | None:
@@ -152,7 +177,7 @@ def _of_text(word: str) -> str | None:
     if _UUID.fullmatch(joined):
         joined = joined.replace("-", "")
     number = _of_number(joined)
-    return _shortened(joined) if number is None else number
+    return joined if number is None else number
 
 
 def _folded(word: str) -> str:
@@ -168,14 +193,14 @@ _TRUTH = {"true": "1", "false": "0"}
 _UNSEEN = ("Cf", "Cc")
 _DASHES = dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0x2E3A, 0x2E3B), "-")
 # A date with a time of day, as programs write it.
-_DAY = re.compile(r"(\d{4}-\d\d-\d\d)[ t]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(z|utc|[+-]\d\d:?\d\d))?")
+_DAY = re.compile(r"(-?\d{3,}-\d\d-\d\d)[ t]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(z|utc|[+-]\d\d(:?\d\d){0,2}))?")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def _of_number(text: str) -> str | None:
     """The one spelling of a number, "7" for "7.0" and "+7"; None for a text that spells none, and for one that is not finite."""
     last = text[-1:]
-    if not ((last.isdigit() or last == ".") and text.isascii() and len(text) <= _LONGEST):
+    if not ((last.isdigit() or last == ".") and text.isascii()):
         return None
     try:
         return _of_decimal(Decimal(text))
@@ -193,17 +218,19 @@ def _of_decimal(value: Decimal) -> str | None:
         return None
     value = _as_float(value)
     sign, digits, exponent = value.as_tuple()
+    if len(digits) > LONGEST:
+        return None
     text = "".join(map(str, digits)).lstrip("0")
     stripped = text.rstrip("0")
     if not stripped:
         return "0"
     places, minus = int(exponent) + len(text) - len(stripped), "-" if sign else ""
     if abs(places) > _DIGITS:
-        return _shortened(f"{minus}{stripped}e{places}")
+        return f"{minus}{stripped}e{places}"
     if places >= 0:
-        return _shortened(minus + stripped + "0" * places)
+        return minus + stripped + "0" * places
     padded = stripped.rjust(1 - places, "0")
-    return _shortened(f"{minus}{padded[:places]}.{padded[places:]}")
+    return f"{minus}{padded[:places]}.{padded[places:]}"
 
 
 def _as_float(value: Decimal) -> Decimal:
@@ -212,10 +239,3 @@ def _as_float(value: Decimal) -> Decimal:
         return value
     near = float(value)
     return Decimal(near) if Decimal(repr(near)).compare(value) == 0 else value
-
-
-def _shortened(text: str) -> str:
-    """A long text by its digest: an id of a megabyte is an id too."""
-    if len(text) <= _LETTERS:
-        return text
-    return "\0" + hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).hexdigest()

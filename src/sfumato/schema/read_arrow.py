@@ -128,7 +128,7 @@ def _ids(array: Any) -> Cells:
     if pa.types.is_dictionary(array.type):
         return _repeated(array.dictionary, array.indices)
     if _holds_dates(array.type):
-        array = pa.array(_dates(array).astype("M8[D]"))
+        return _dates(array)
     if (
         pa.types.is_decimal(array.type) and array.type.bit_width < 128
     ):  # Arrow has no dictionaries of the narrow decimals
@@ -142,7 +142,8 @@ def _holds_bytes(given: Any) -> bool:
     import pyarrow as pa
 
     is_ = pa.types
-    return bool(is_.is_binary(given) or is_.is_large_binary(given) or is_.is_fixed_size_binary(given))
+    kinds = (is_.is_binary, is_.is_large_binary, is_.is_binary_view, is_.is_fixed_size_binary)
+    return any(kind(given) for kind in kinds)
 
 
 def arrow_cells(array: Any) -> Cells:
@@ -186,13 +187,16 @@ def _joined(parts: list[Cells]) -> Cells:
 
 
 def _repeated(dictionary: Any, indices: Any) -> Repeated:
-    """Return cells from a dictionary; one whose position is null or outside the dictionary is empty."""
+    """Return cells from a dictionary, the used ones alone; one whose position is null or outside the dictionary is empty."""
     import pyarrow as pa
 
     distinct = dictionary.cast(pa.large_binary()) if is_text(dictionary.type) else dictionary
     index = indices.cast(pa.int64(), safe=False).fill_null(-1).to_numpy(zero_copy_only=False)
     inside = (index >= 0) & (index < len(distinct))
-    return Repeated(distinct.to_pylist(), np.where(inside, index, -1).astype(np.intp))
+    used, places = np.unique(index[inside], return_inverse=True)
+    index = np.full(len(index), -1, dtype=np.intp)
+    index[inside] = places
+    return Repeated(distinct.take(pa.array(used)).to_pylist(), index)
 
 
 def _batches(batches: Iterable[Any], columns: Mapping[str, Column], rows: int) -> Iterator[Mapping[str, Cells]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ArgumentError
 from sfumato.schema.columns import Column, Date
-from sfumato.schema.encoding import Cells, Plain
+from sfumato.schema.encoding import Cells, Plain, Repeated
 from sfumato.schema.identity import Identity
 from sfumato.schema.read_arrow import check_type, column_cells
 from sfumato.schema.schema import Schema
@@ -89,9 +89,7 @@ def numpy_cells(array: NDArray[Any]) -> Plain:
 
 def _cells_of(column: Column, array: NDArray[Any]) -> Plain:
     """The cells of an array for a column; ids as exact numbers, where other whole numbers become floats."""
-    if isinstance(column, Identity):
-        return list((array.astype("M8[D]") if array.dtype.kind == "M" else array).tolist())
-    return numpy_cells(array)
+    return list(array.tolist()) if isinstance(column, Identity) and array.dtype.kind != "M" else numpy_cells(array)
 
 
 def _array(name: str, column: Column, values: NDArray[Any], private: bool) -> Reader:
@@ -117,7 +115,35 @@ def _series(name: str, column: Column, values: Any) -> Reader:
         return _arrow(name, column, values.array.__arrow_array__())
     if getattr(values.dtype, "tz", None) is not None:
         return _arrow(name, column, _zoned(values))
-    return len(values), lambda start, stop: _cells_of(column, np.asarray(values.iloc[start:stop].to_numpy()))
+    if _is_categorical(values.dtype):
+        return _categories(name, column, values)
+    # pandas makes floats of its own whole numbers where one is missing, which would change the last digits of other ids.
+    exact = isinstance(column, Identity) and not isinstance(values.dtype, np.dtype)
+
+    def cells(start: int, stop: int) -> Plain:
+        part = values.iloc[start:stop]
+        return _cells_of(column, np.asarray((part.astype(object) if exact else part).to_numpy()))
+
+    return len(values), cells
+
+
+def _categories(name: str, column: Column, values: Any) -> Reader:
+    """Read the categories of a series as a series of their own, and of them those that a run of rows has."""
+    categories, codes = values.dtype.categories.to_series(), values.cat.codes.to_numpy()
+
+    def cells(start: int, stop: int) -> Repeated:
+        used, index = np.unique(codes[start:stop], return_inverse=True)
+        count, read = _series(name, column, categories.iloc[used[used >= 0]])
+        found, index = read(0, count), index - int((used < 0).sum())
+        if isinstance(found, Repeated):
+            return Repeated(found.distinct, np.where(index < 0, -1, np.append(found.index, -1)[index]))
+        return Repeated(list(found), index)
+
+    return len(values), cells
+
+
+def _is_categorical(dtype: Any) -> bool:
+    return hasattr(dtype, "categories") and hasattr(dtype, "ordered")
 
 
 def _zoned(values: Any) -> Any:
@@ -125,7 +151,8 @@ def _zoned(values: Any) -> Any:
     import pyarrow as pa
 
     unit = values.dtype.unit
-    return pa.array(values.to_numpy(dtype=f"M8[{unit}]"), pa.timestamp(unit, tz=str(values.dtype.tz)))
+    zone = pa.lib.tzinfo_to_string(values.dtype.tz)
+    return pa.array(values.to_numpy(dtype=f"M8[{unit}]"), pa.timestamp(unit, tz=zone))
 
 
 def _check_series(name: str, column: Column, dtype: Any) -> None:
@@ -133,8 +160,9 @@ def _check_series(name: str, column: Column, dtype: Any) -> None:
     if hasattr(dtype, "pyarrow_dtype"):
         check_type(name, column, dtype.pyarrow_dtype)
         return
-    if hasattr(dtype, "categories") and hasattr(dtype, "ordered"):
-        dtype = dtype.categories.dtype
+    if _is_categorical(dtype):
+        _check_series(name, column, dtype.categories.dtype)
+        return
     kind = str(getattr(dtype, "kind", "O"))
     if kind == "M" and isinstance(column, Date | Identity):
         return

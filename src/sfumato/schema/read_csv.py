@@ -25,7 +25,7 @@ from sfumato.schema.counts import Tally
 from sfumato.schema.encoding import Cells
 from sfumato.schema.first_line import decoded, first_line, names_in, refuse_separator, split
 from sfumato.schema.form import Form
-from sfumato.schema.identity import Identity, canonical
+from sfumato.schema.identity import Identity, is_long
 from sfumato.schema.schema import Schema
 from sfumato.schema.structure import CHUNK_CELLS, CHUNK_ROWS, places
 
@@ -112,7 +112,7 @@ def _kept(cell: str | None, column: Column, form: Form) -> object:
     if cell is None or len(cell) <= _CELL_LETTERS:
         return cell
     if isinstance(column, Identity):
-        return canonical(cell)
+        return None if is_long(cell) else cell
     cell = cell.strip()
     if isinstance(column, Category) and isinstance(column.levels[0], str):
         return cell if cell in column.levels else None
@@ -127,7 +127,8 @@ def _spelled(cells: Sequence[object], column: Column, form: Form) -> Sequence[ob
     if not form.marks_numbers or texts or isinstance(column, Date):
         return cells
     if isinstance(column, Identity):  # "7,0" is 7, and a text that spells no number is an id too
-        return [(form.plain(cell.strip()) or cell) if isinstance(cell, str) else cell for cell in cells]
+        plain = [form.plain(cell.strip()) if isinstance(cell, str) and not is_long(cell) else "" for cell in cells]
+        return [number or cell for number, cell in zip(plain, cells, strict=True)]
     codes = {code for code in getattr(column, "missing_codes", ()) if isinstance(code, str)}
     return [_number(cell, codes, form) if isinstance(cell, str) else cell for cell in cells]
 
