@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, final
@@ -10,7 +9,19 @@ from typing import Any, final
 from sfumato import _validate
 from sfumato.dataset.blocks import Blocks, Rows, Stays
 from sfumato.dataset.on_card import CardBlocks, is_on_card
-from sfumato.dataset.places import AUTO, BESIDE, DASK, ENGINES, GPU, MEMORY, STREAMED, allowed_bytes, streams
+from sfumato.dataset.places import (
+    AUTO,
+    BESIDE,
+    DASK,
+    ENGINES,
+    GPU,
+    MEMORY,
+    STREAMED,
+    allowed_bytes,
+    passing_bytes,
+    spills,
+    streams,
+)
 from sfumato.dataset.storing import PersonBlocks, RowStore
 from sfumato.dataset.streaming import FileBlocks, readable_again, row_bytes
 from sfumato.errors import ArgumentError
@@ -149,7 +160,7 @@ def _from_arrays(
     chunks = open_matrix(X, y, schema, Tally(), groups, sample_weight, identity)
     if identity is None:
         return _made(schema, chunks)
-    return _gathered(schema, chunks, listed, allowed_bytes(None), is_sparse(X))
+    return _gathered(schema, chunks, listed, MEMORY, None, is_sparse(X))
 
 
 def _on_gpu(X: object, y: object, schema: Schema, groups: object, sample_weight: object, roster: object) -> Dataset:
@@ -191,8 +202,7 @@ def _from_table(source: object, schema: Schema, roster: object, memory: int | No
     identity, listed = _people(schema, roster)
     allowed = allowed_bytes(memory)
     if identity is not None:
-        limit = {MEMORY: sys.maxsize, STREAMED: 0}.get(engine, allowed)
-        return _gathered(schema, open_table(source, schema, Tally(), identity), listed, limit)
+        return _gathered(schema, open_table(source, schema, Tally(), identity), listed, engine, memory)
     if streams(source, schema, engine, allowed):
         blocks = FileBlocks(Path(str(source)), schema, int(BESIDE * allowed))
         return _holding(schema, blocks, False, blocks.n)
@@ -246,13 +256,20 @@ def _made(schema: Schema, chunks: Iterator[dict[str, Any]], memory: int | None =
 
 
 def _gathered(
-    schema: Schema, chunks: Iterator[dict[str, Any]], roster: Roster | None, memory: int, sparse: bool = False
+    schema: Schema,
+    chunks: Iterator[dict[str, Any]],
+    roster: Roster | None,
+    engine: str,
+    memory: int | None,
+    sparse: bool = False,
 ) -> Dataset:
-    """The data set of persons: N is that of the roster, or the declared count, whoever has rows."""
-    piles, runs = gather(chunks, schema, roster, memory, sparse)
+    """The data set of persons: N is that of the roster, or the declared count, whoever has rows.
+
+    How many rows there are decides whether they pass through temporaries on their way, and nothing that is seen of the data set.
+    """
     averaged = schema.persons is not None and schema.persons.averaged is not None
-    store = PersonBlocks(averaged, piles.spilled)
-    for run in runs:
+    store = PersonBlocks(averaged, spills(schema, None if roster is None else len(roster), engine, memory))
+    for run in gather(chunks, schema, roster, passing_bytes(engine, memory), sparse):
         store.add(run)
     store.close()
     return _holding(schema, store, store.sparse, store.people)

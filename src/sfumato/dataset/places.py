@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from sfumato import _validate
-from sfumato.dataset.streaming import encoded_bytes, readable_again
+from sfumato.dataset.streaming import encoded_bytes, readable_again, row_bytes
 from sfumato.errors import ArgumentError
 from sfumato.schema import Schema
 
@@ -44,13 +45,31 @@ def streams(source: object, schema: Schema, engine: str, allowed: int) -> bool:
     return encoded_bytes(path, schema) > allowed
 
 
+def spills(schema: Schema, people: int | None, engine: str, memory: int | None) -> bool:
+    """Whether the rows of persons are kept in encrypted temporaries once they are gathered; `people` is the length of a roster.
+
+    That is decided by the number of persons, the most rows of each that count, the declared columns, and the memory of this
+    machine: what is free of it depends on how many rows a source holds there, and that is private.
+    """
+    persons = schema.persons
+    if engine != AUTO or persons is None:
+        return engine == STREAMED
+    most = (persons.count or 0 if people is None else people) * (persons.averaged or 1)
+    return most * row_bytes(schema) > (int(_SHARE * _memory("SC_PHYS_PAGES")) if memory is None else memory)
+
+
+def passing_bytes(engine: str, memory: int | None) -> int:
+    """Bytes that rows may take in memory while they are gathered by person."""
+    return {MEMORY: sys.maxsize, STREAMED: 0}.get(engine, allowed_bytes(memory))
+
+
 def allowed_bytes(memory: int | None) -> int:
     """Bytes that rows may take in memory: as many as are declared, or half of what is free."""
-    return int(_SHARE * _free_memory()) if memory is None else _validate.whole("memory", memory)
+    return int(_SHARE * _memory("SC_AVPHYS_PAGES")) if memory is None else _validate.whole("memory", memory)
 
 
-def _free_memory() -> int:
+def _memory(pages: str) -> int:
     try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):
         return _FREE

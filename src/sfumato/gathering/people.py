@@ -38,16 +38,16 @@ class Run:
 
 def gather(
     chunks: Iterator[dict[str, Any]], schema: Schema, roster: Roster | None, memory: int, sparse: bool = False
-) -> tuple[Piles, Iterator[Run]]:
-    """Read all chunks; return what they were piled up in, and runs of persons in the order of the roster.
+) -> Iterator[Run]:
+    """Read all chunks; return runs of persons in the order of the roster, whether or not rows were written to temporaries.
 
-    Without a roster persons come in the order in which they first appear, those who do not last. `sparse`: vectors are CSR rows,
-    those of persons without rows too.
+    Without a roster persons come in the order of a public hash of their ids, those who have no rows last. `sparse`: vectors are
+    CSR rows, those of persons without rows too.
     """
     piles = Piles(None if roster is None else len(roster), memory)
     for chunk in chunks:
         piles.add(_known(chunk, roster))
-    return piles, _runs(piles, schema, roster, missing_row(schema, sparse))
+    return _runs(piles, schema, roster, missing_row(schema, sparse))
 
 
 def gather_present(
@@ -58,7 +58,7 @@ def gather_present(
     for chunk in chunks:
         piles.add(_known(chunk, roster))
     for _, _, rows in piles:
-        slots, people = _appearance(rows)
+        slots, people = _by_hash(rows)
         if people:
             first = np.unique(slots, return_index=True)[1]
             words = np.stack([rows[FIRST][first], rows[SECOND][first]], axis=1)
@@ -85,7 +85,7 @@ def _runs(piles: Piles, schema: Schema, roster: Roster | None, empty: dict[str, 
     for first, after, rows in piles:
         slots, people = (rows.get(SLOT, np.empty(0, np.int64)) - first, after - first)
         if roster is None:
-            slots, people = _appearance(rows)
+            slots, people = _by_hash(rows)
             found += people
         if people:
             yield _run(rows, slots, people, schema, persons, empty)
@@ -106,22 +106,15 @@ def _declared(schema: Schema) -> Persons:
     return schema.persons
 
 
-def _appearance(rows: dict[str, Any]) -> tuple[Places, int]:
-    """Slots by first appearance, and how many there are."""
+def _by_hash(rows: dict[str, Any]) -> tuple[Places, int]:
+    """Slots in the order of the public hash of the ids, whatever the order of the rows, and how many there are."""
     if not rows or not len(rows[FIRST]):
         return np.empty(0, np.int64), 0
-    order = np.lexsort((rows[SECOND], rows[FIRST]))
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (rows[FIRST][order[1:]] != rows[FIRST][order[:-1]]) | (
-        rows[SECOND][order[1:]] != rows[SECOND][order[:-1]]
-    )
-    group = np.cumsum(new) - 1
-    # Stable: the first row of a group is its first appearance.
-    rank = np.empty(int(group[-1]) + 1, dtype=np.int64)
-    rank[np.argsort(order[new], kind="stable")] = np.arange(len(rank))
+    order = np.lexsort((rows[SECOND], rows[FIRST], rows[SAMPLE]))
+    first, second = rows[FIRST][order], rows[SECOND][order]
     slots = np.empty(len(order), dtype=np.int64)
-    slots[order] = rank[group]
-    return slots, len(rank)
+    slots[order] = np.concatenate([[0], np.cumsum((first[1:] != first[:-1]) | (second[1:] != second[:-1]))])
+    return slots, int(slots.max()) + 1
 
 
 def _run(

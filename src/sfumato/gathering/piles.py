@@ -30,11 +30,6 @@ class Piles:
         self._bytes = 0
         self._files: dict[int, SecretFile] | None = None
 
-    @property
-    def spilled(self) -> bool:
-        """Whether rows were written to temporaries."""
-        return self._files is not None
-
     def add(self, rows: dict[str, Any]) -> None:
         """Add rows: encoded columns, and SLOT, FIRST, SECOND and SAMPLE of each."""
         self._held.append(rows)
