@@ -45,6 +45,7 @@ THINNED: dict[str, int] = {
     "tests/estimators/test_learning.py::test_two_classes_are_found_whatever_they_are_called": 5,
     "tests/estimators/test_odd_inputs.py::test_one_odd_cell_changes_no_other_row": 5,
     "tests/estimators/test_odd_inputs.py::test_one_odd_label_changes_no_other_label": 5,
+    "tests/estimators/test_odd_inputs.py::test_one_odd_row_changes_no_other_row": 3,
     "tests/estimators/test_person_groups.py::test_a_person_with_many_equal_rows_counts_once": 3,
     "tests/estimators/test_person_groups.py::test_ids_in_every_form_give_the_same_fit": 4,
     "tests/estimators/test_person_groups.py::test_one_row_each_gives_the_fit_without_persons_bit_for_bit": 3,

@@ -73,6 +73,9 @@ def declared() -> dict[str, object]:
 
 
 DECLARED = declared()
+# Labels go through each estimator alone and behind one pipeline of ours and a bare one; rows through every kind of first step once.
+BY_LABELS = [kind for kind in DECLARED if kind.partition(",")[0] in WITH_ALL or kind.partition(",")[0] not in BEFORE]
+BY_ROWS = list({kind.partition(",")[0]: kind for kind in DECLARED}.values())
 
 
 def objects(cells) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from odd_cases import ANY, DECLARED, LABELS, ROWS, TABLES, WHOLE, WRAPPED, X, Y, forms_of, made_as
+from odd_cases import ANY, BY_LABELS, BY_ROWS, DECLARED, LABELS, ROWS, TABLES, WHOLE, WRAPPED, X, Y, forms_of, made_as
 from scipy import sparse
 from sklearn.base import clone
 
@@ -79,10 +79,7 @@ def cases(forms, kind, odd_rows):
                 break
 
 
-EVERY = pytest.mark.parametrize("kind", DECLARED)
-
-
-@EVERY
+@pytest.mark.parametrize("kind", BY_LABELS)
 @pytest.mark.parametrize("within", [False, True])
 def test_one_odd_label_changes_no_other_label(kind, within, stored):
     def labels(place, form, odd):
@@ -98,7 +95,7 @@ def test_one_odd_label_changes_no_other_label(kind, within, stored):
     assert [case for case in tried if case[-1]] == []
 
 
-@EVERY
+@pytest.mark.parametrize("kind", BY_ROWS)
 @pytest.mark.parametrize("column", [0, 1, 2])
 def test_one_odd_cell_changes_no_other_row(kind, column, stored):
     def rows(place, form, odd):
@@ -114,7 +111,7 @@ def test_one_odd_cell_changes_no_other_row(kind, column, stored):
     assert [case for case in tried if case[-1]] == []
 
 
-@EVERY
+@pytest.mark.parametrize("kind", BY_ROWS)
 def test_one_odd_row_changes_no_other_row(kind, stored):
     def rows(place, form, odd):
         made = X.tolist()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import traceback
+from collections import deque
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -181,16 +184,58 @@ def test_a_union_that_passes_columns_through_is_fitted_again_and_has_a_norm():
 def test_a_list_is_read_by_a_public_step_alone_and_a_fit_has_no_parameters():
     rows = FRAME[["age", "hours"]].to_numpy().tolist()
     assert sf.make_pipeline(SCALER, private(classes=[0, 1])).fit([*rows[:-1], "odd"], ILL).predict(rows).shape == (400,)
-    columns = sf.make_pipeline(
-        ColumnTransformer([("a", sf.PublicScaler(bounds=(0, 90)), [0])]), private(classes=[0, 1])
-    )
-    for X in (rows, csr_array(np.array(rows))):
-        with pytest.raises(
-            ArgumentError, match="X must be a data frame or an array of two dimensions where the first step is a Colu"
-        ):
-            columns.fit(X, ILL)
     with pytest.raises(ArgumentError, match=r"persons are declared, .*__groups; got .*__sample_weight"):
         sf.make_pipeline(SCALER, private()).fit(FRAME, ILL, privatelogisticregression__sample_weight=1)
+
+
+@pytest.mark.parametrize(
+    "first", [ColumnTransformer([("a", sf.PublicScaler(bounds=(0, 90)), [0])]), FeatureUnion([("a", SCALER)])]
+)
+@pytest.mark.parametrize("odd", [[1.0, 2.0], [1.0], None, "x", [[1.0], [2.0]], {"a": 1.0}])
+def test_what_scikit_learn_would_make_an_array_is_refused_alike_whatever_one_row_is(first, odd):
+    rows = [*FRAME[["age", "hours"]].to_numpy().tolist()[:9], odd]
+    coder = sf.make_pipeline(clone(first))
+    fitted = clone(coder).fit(FRAME[["age", "hours"]])
+    whole = sf.make_pipeline(clone(first), private(classes=[0, 1]))
+    made = np.empty(10, dtype=object)
+    made[:] = rows
+    for X in (rows, tuple(rows), made, deque(rows), csr_array(np.ones((10, 2)))):
+        for read in (coder.fit, coder.fit_transform, fitted.transform, lambda X: whole.fit(X, ILL[:10])):
+            with pytest.raises(
+                ArgumentError, match="X must be a data frame or an array of two dimensions where the first"
+            ):
+                read(X)
+
+
+def test_an_error_keeps_no_rows_in_its_traceback():
+    X, y = FRAME[["age", "hours"]], ILL
+    good, coder = sf.make_pipeline(SCALER, private(classes=[0, 1])), sf.make_pipeline(SCALER, PolynomialFeatures())
+    columns = sf.make_pipeline(ColumnTransformer([("a", SCALER, ["age"])]), private(classes=[0, 1]))
+    failing = [
+        lambda: clone(good).set_params(publicscaler=StandardScaler()).fit(X, y),
+        lambda: good.fit(X, y, privatelogisticregression__sample_weight=y),
+        lambda: columns.fit(X.to_numpy().tolist(), y),
+        lambda: clone(good).set_params(publicscaler__bounds=(1, 1)).fit(X, y),
+        lambda: clone(good).set_params(privatelogisticregression__delta=None).fit(X, y),
+        lambda: clone(coder).set_params(polynomialfeatures__degree=-1).fit(X, y),
+        lambda: clone(coder).set_params(polynomialfeatures__degree=-1).fit_transform(X, y),
+        lambda: clone(coder).set_params(publicscaler=StandardScaler()).fit_transform(X, y),
+    ]
+    for fit in failing:
+        with pytest.raises(ArgumentError) as caught:
+            fit()
+        frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)][2:]
+        values = [each for frame in frames for value in frame.f_locals.values() for each in (*inside(value), value)]
+        assert not [
+            value for value in values if isinstance(value, np.ndarray | pd.DataFrame | list) and len(value) == 400
+        ]
+
+
+def inside(value) -> list:
+    """What a dictionary, or the arguments of a postponed call, hold."""
+    if isinstance(value, partial):
+        return [*value.args, *value.keywords.values()]
+    return list(value.values()) if isinstance(value, dict) else []
 
 
 @pytest.mark.planted

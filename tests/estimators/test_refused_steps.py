@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
 from sklearn.decomposition import PCA
+from sklearn.ensemble import BaggingClassifier, VotingClassifier
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import IterativeImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.pipeline import make_pipeline as bare_pipeline
 from sklearn.preprocessing import (
@@ -147,6 +151,58 @@ def test_a_search_is_refused_by_itself_and_other_things_are_no_pipeline():
         sf.check_pipeline(SCALER)
     with pytest.raises(ArgumentError, match="it has no step"):
         sf.check_pipeline(Pipeline([]))
+
+
+UNION = FeatureUnion([("a", SCALER), ("b", bare_pipeline(SCALER, Normalizer()))])
+COLUMNS = ColumnTransformer([("a", SCALER, ["age"])], remainder="drop")
+READ_BY_SCIKIT_LEARN = {
+    "union": ([UNION], "step 'featureunion' .FeatureUnion.: in a bare .* sf.make_pipeline.FeatureUnion....., PrivateLogist"),
+    "columns": ([COLUMNS, Normalizer()], "step 'columntransformer' .ColumnTransformer.: in a bare Pipeline scikit-learn reads X"),
+    "handed on first": (["passthrough", COLUMNS], "step 'columntransformer' .ColumnTransformer.: in a bare"),
+    "nested": ([bare_pipeline("passthrough", bare_pipeline(UNION))], "step 'pipeline', 'pipeline', 'featureunion' .*in a bare"),
+    "after an empty one": ([bare_pipeline(None), COLUMNS], "step 'columntransformer' .ColumnTransformer.: in a bare"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", sorted(READ_BY_SCIKIT_LEARN))
+def test_a_bare_pipeline_begins_with_a_step_of_our_own(case):
+    steps, words = READ_BY_SCIKIT_LEARN[case]
+    with pytest.raises(ArgumentError, match=words):
+        sf.check_pipeline(bare_pipeline(*steps, private(data_norm=1.0, classes=[0, 1])))
+    # The line that the refusal names; and our own pipeline, as a step of another one, looks at X itself.
+    ours = sf.make_pipeline(*steps, private(data_norm=1.0, classes=[0, 1]))
+    sf.check_pipeline(bare_pipeline(ours[:-1], ours[-1]))
+
+
+def test_steps_of_our_own_come_first_in_what_a_bare_pipeline_may_be():
+    last = private(data_norm=1.0, classes=[0, 1])
+    for steps in ([], [SCALER], ["passthrough", bare_pipeline(None, SCALER), UNION], [sf.make_pipeline(COLUMNS)]):
+        sf.check_pipeline(bare_pipeline(*steps, last))
+
+
+@pytest.mark.parametrize(
+    "around", [BaggingClassifier, CalibratedClassifierCV, OneVsRestClassifier, MultiOutputClassifier]
+)
+def test_what_is_wrapped_around_a_private_estimator_is_refused(around):
+    """A wrapper draws, splits or codes the rows and labels before the estimator sees them."""
+    wrapped = around(private(data_norm=1.0, classes=[0, 1]))
+    with pytest.raises(ArgumentError, match="wrapped around a private estimator reads the rows before it"):
+        sf.check_pipeline(wrapped)
+    for make in (sf.make_pipeline, lambda *steps: sf.check_pipeline(bare_pipeline(*steps))):
+        with pytest.raises(ArgumentError, match="it is fitted to the rows without noise"):
+            make(SCALER, wrapped)
+    with pytest.raises(ArgumentError, match=r"'votingclassifier' .VotingClassifier.: it is not among the steps"):
+        sf.make_pipeline(SCALER, VotingClassifier([("a", private())]))
+
+
+def test_callbacks_which_get_the_rows_are_refused():
+    callbacks = pytest.importorskip("sklearn.callback")
+    for pipe in (bare_pipeline(SCALER, private()), sf.make_pipeline(SCALER, private())):
+        with pytest.raises(ArgumentError, match="the pipeline: callbacks get the rows"):
+            sf.check_pipeline(pipe.set_callbacks(callbacks.ProgressBar()))
+    inner = bare_pipeline(SCALER).set_callbacks(callbacks.ProgressBar())
+    with pytest.raises(ArgumentError, match="step 'pipeline': callbacks get the rows"):
+        sf.make_pipeline(inner, private())
 
 
 def test_every_fault_is_listed_and_memory_is_refused():

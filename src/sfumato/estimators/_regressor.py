@@ -60,6 +60,8 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, groups: Any = None) -> Any:
         """Publish a linear regression of X (rows, features) on y; everything but n comes from declarations.
 
+        X as given; what was done to it before is not known, and the release says so: a scaler that was fitted on the rows, or a
+        wrapper that drew or changed them, is covered by no promise. Behind `sf.make_pipeline` the release names the public steps.
         groups: the ids of the rows, given exactly where `persons` is declared; n is then the declared number of persons.
         """
         given = groups is not None
