@@ -190,7 +190,7 @@ def test_every_column_has_the_candidates_of_its_own_bounds():
 
 def test_too_few_records_are_announced_before_anything_is_paid():
     schema = sf.Schema({"x": WIDE})
-    for n in (50, 1000):
+    for n in (100, 1000):
         shown = str(sf.plan_bounds(schema, n, epsilon=0.2))
         assert "are few for epsilon 0.2" in shown
         enough = float(re.search(r"Epsilon ([\d.e+]+) would be enough", shown)[1])
@@ -259,3 +259,68 @@ def test_a_schema_without_numbers_and_data_that_are_no_data_set_are_refused():
         sf.plan_bounds(sf.Schema({"group": sf.Boolean()}), N)
     with pytest.raises(ArgumentError, match=r"sf\.Dataset"):
         sf.private_bounds({"x": [1.0]})
+
+
+def test_a_plan_of_bounds_by_hand():
+    """Rank errors of (2/epsilon) ln(20 m) records for m gaps between candidates, of which a twentieth exceed them."""
+    visits = sf.Persons("who", most=2, count=2000, rows="visits")
+    schema = sf.Schema({"x": sf.Number(0, 100), "y": sf.Number(-5, 1e6)}, name="s", unit="patient", persons=visits)
+    planned = sf.plan_bounds(schema, 2000, epsilon=2.0, request_id="wide")
+    assert [each.request for each in planned.requests] == [
+        "wide of x, 1 %",
+        "wide of x, 99 %",
+        "wide of y, 1 %",
+        "wide of y, 99 %",
+    ]
+    for name, gaps in (("x", 200), ("y", 256)):
+        assert planned.outside(name) == pytest.approx([0.01 + 2 / 0.5 * np.log(20 * gaps) / 2000] * 2, rel=1e-6)
+    price, records, persons, *columns, note = str(planned).split("\n")
+    assert price.startswith(
+        "price      epsilon 2 (pure) in all: 1/4 of it for each bound of 2 columns; each is a private quantile"
+    )
+    assert (
+        records
+        == "records    2,000 (public): a record is one patient with all of their visits; how many visits there are is private"
+    )
+    assert persons.startswith("persons    each patient counts once: their visits share the weight of one record")
+    assert columns == [
+        "x: the 1 % and 99 % quantiles, each one of 201 public candidates from 0 to 100, evenly spaced",
+        "  9 times in 10 at most 2.66 % of the records lie below the lower bound and at most 2.66 % above the upper one "
+        "(1 % and 1 % by their levels, the rest is the rank error of a private quantile).",
+        "y: the 1 % and 99 % quantiles, each one of 257 public candidates from -5 to 1e+06, 12 % apart",
+        "  9 times in 10 at most 2.71 % of the records lie below the lower bound and at most 2.71 % above the upper one "
+        "(1 % and 1 % by their levels, the rest is the rank error of a private quantile).",
+    ]
+    assert note.endswith("Epsilon 3.5 would be enough, and so would the levels 0.018 and 0.982 at this price.")
+    few = sf.plan_bounds(schema.only(["x"]), 2000, levels=(0.02, 0.9), epsilon=0.04)
+    assert few.outside("x") == pytest.approx((0.02 + 5e-2 * np.log(4000), 0.1 + 5e-2 * np.log(4000)), rel=1e-6)
+    assert "half of it for each bound" in str(few)
+    assert "(2 % and 10 % by their levels" in str(few)
+    assert str(few).endswith("Epsilon 0.83 would be enough, and so would the levels 0.42 and 0.58 at this price.")
+    assert str(sf.plan_bounds(schema.only(["x"]), 2000, epsilon=0.02)).endswith("Epsilon 1.7 would be enough.")
+    bare = sf.Schema({"x": sf.Number(0, 100)})
+    assert str(sf.plan_bounds(bare, 10)).endswith("No epsilon that is accepted would be enough.")
+    assert "records    10 (public)\nx: " in str(sf.plan_bounds(bare, 10))
+
+
+def test_what_is_proposed_by_hand():
+    schema = sf.Schema({"x": sf.Number(0, 100, missing=70), "y": sf.Number(0, 100, missing=60)}, name="s")
+    table = {"x": np.full(400, 30.0), "y": np.linspace(40, 90, 400)}
+    data = sf.Dataset.from_table(table, schema=schema)
+    made = sf.private_bounds(data, epsilon=40.0, levels=(0.25, 0.75), randomness=sf.seeded(1))
+    assert made.plan.levels == (0.25, 0.75)
+    assert made.bounds["x"] == (29.5, 30.5)  # a column of one value: the candidates next to it
+    assert made.bounds["y"] == pytest.approx((52.5, 77.5), abs=1.0)
+    assert "x: an empty cell counts as 30.5; it counted as 70, which is outside." in str(made)
+    assert "y: an empty cell" not in str(made)
+    assert made.lines()[:4] == ["[columns.x]", "lower = 29.5", "upper = 30.5", "missing = 30.5"]
+    assert len([line for line in str(made).split("\n") if "NOT PRIVATE" in line]) == 1
+    end = sf.Dataset.from_table({**table, "x": np.zeros(400)}, schema=schema)
+    assert sf.private_bounds(end, "x", epsilon=40.0, randomness=sf.seeded(1)).bounds["x"] == (0, 0.5)
+    top = sf.Dataset.from_table({**table, "x": np.full(400, 100.0)}, schema=schema)
+    assert sf.private_bounds(top, "x", epsilon=40.0, randomness=sf.seeded(1)).bounds["x"] == (99.5, 100)
+    weighted = sf.Schema({"x": sf.Number(0, 9)}, name="s", weight=sf.Weight("w", upper=3.0, fixed=True))
+    heavy = sf.Dataset.from_table({"x": [1.0] * 9, "w": [1.0] * 9}, schema=weighted)
+    for act in (lambda: sf.private_bounds(heavy), lambda: sf.private_quantile(heavy, "x", 0.5, 1.0)):
+        with pytest.raises(ArgumentError, match="without_weight"):
+            act()

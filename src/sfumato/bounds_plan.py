@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sfumato import _validate
@@ -99,10 +100,11 @@ class BoundsPlan:
             return []
         worst = max(_rank_error(each, math.inf) for each in weak)
         needed, tail = _up(worst * self.epsilon / (self.n * min(tails))), _up(worst / self.n)
+        enough = f"Epsilon {needed:g}" if needed <= weakness.LARGEST_EPSILON else "No epsilon that is accepted"
         other = f", and so would the levels {tail:g} and {1 - tail:g} at this price" if tail < 0.5 else ""
         return [
             f"note: {self.n:,} records are few for epsilon {self.epsilon:g}: the rank error is larger than the share that the "
-            f"levels leave out, so a bound may come out anywhere up to the declared one. Epsilon {needed:g} would be enough{other}."
+            f"levels leave out, so a bound may come out anywhere up to the declared one. {enough} would be enough{other}."
         ]
 
 
@@ -194,5 +196,4 @@ def _columns(schema: Schema, columns: str | Sequence[str] | None) -> tuple[str, 
 
 def _up(value: float) -> float:
     """Two digits, rounded up."""
-    shown = float(f"{value:.1e}")
-    return shown if shown >= value else float(f"{value * 1.05:.1e}")
+    return float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(value)))

@@ -78,7 +78,7 @@ def test_a_plan_about_persons_is_replayed_on_random_pairs(name, rule):
         rule = "first"  # a rule for every column is for tables
     steps = {"reduce": dict.fromkeys(schema.columns, "last")} if rule == "reduce" else {}
     persons = sf.Persons("who", rule=rule, count=N, **({"most": MOST} if rule == "average" else {}), **steps)
-    plan = sf.plan(model, N, 1.0, 1e-3, persons=persons, **options)
+    plan = sf.plan(model, N, 1.0, 1e-3, persons=persons, allow_weak=True, **options)
     assert plan.procedure == name
     pairs = random_pairs(plan, schema.with_persons(persons), sized(6, 60), seed=4)
     replays = [sf.replay(plan, pair, seed) for seed, pair in enumerate(pairs)]
@@ -89,7 +89,9 @@ def test_a_plan_about_persons_is_replayed_on_random_pairs(name, rule):
 def test_a_schema_of_other_persons_than_the_plans_is_refused():
     schema, rate = sf.Schema({"x": sf.Boolean()}), sf.families.BetaBernoulli(3, 2)
     persons = sf.Persons("who", most=MOST, count=N)
-    plan, of_rows = (sf.plan(rate, N, 1.0, 1e-3, persons=each, mechanism="diffused") for each in (persons, None))
+    plan, of_rows = (
+        sf.plan(rate, N, 1.0, 1e-3, persons=each, mechanism="diffused", allow_weak=True) for each in (persons, None)
+    )
     assert random_pairs(plan, schema, 1)[0].first.schema.persons.terms == persons.terms
     with pytest.raises(ArgumentError, match="other persons"):
         random_pairs(plan, schema.with_persons(sf.Persons("who", most=MOST + 1, count=N)), 1)

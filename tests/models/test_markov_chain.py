@@ -44,7 +44,7 @@ def test_chains_plan_publish_and_verify(chain):
     steps = {f"t{k}": np.array(["x", "y", "end"])[rng.integers(0, 3, 300)] for k in range(count)}
     data = sf.Dataset.from_table(steps, schema=schema)
     for mechanism in ("diffused", "concentrated", "noisy-statistics"):
-        release = sf.publish(sf.plan(chain, 300, 4.0, 1e-3, mechanism=mechanism), data).verify()
+        release = sf.publish(sf.plan(chain, 300, 4.0, 1e-4, mechanism=mechanism), data).verify()
         assert release.guarantee.delta(4.0) <= 1e-3
     with pytest.raises(ArgumentError, match="Category"):
         chain.columns(sf.Schema({"b": sf.Boolean()}))

@@ -23,7 +23,7 @@ SOME_BITS, SOME_COUNTS, SOME_NUMBERS = [1, 0, 1, 1], [0, 2, 5, 1], [-1.0, 0.3, 2
 
 def published(model, schema, records, draws: int = 3) -> sf.Release:
     data = sf.Dataset.from_table({"x": records}, schema=schema)
-    plan = sf.plan(model, data.n, 40.0, 1e-3, draws=draws, mechanism="noisy-statistics")
+    plan = sf.plan(model, data.n, 40.0, 1e-3, draws=draws, mechanism="noisy-statistics", allow_weak=True)
     return sf.publish(plan, data, randomness=sf.seeded(1))
 
 
@@ -139,7 +139,9 @@ def table_release() -> sf.Release:
     age = np.linspace(0, 100, 500)
     data = sf.Dataset.from_table({"age": age, "ill": np.arange(500) % 7 < age / 20}, schema=schema)
     model = sf.Gibbs(sf.losses.Logistic(radius=1.2), sf.priors.Gaussian(1.0))
-    return sf.publish(sf.plan(model, 500, 5.0, 1e-3, mechanism="langevin"), data, randomness=sf.seeded(1))
+    return sf.publish(
+        sf.plan(model, 500, 5.0, 1e-3, mechanism="langevin", allow_weak=True), data, randomness=sf.seeded(1)
+    )
 
 
 def vector_release() -> sf.Release:

@@ -26,7 +26,7 @@ def plain(loss: sf.losses.Loss, target: sf.Column, labels: np.ndarray, keep=("tr
     X = np.random.default_rng(3).normal(size=(1_000, 2)) / 2
     schema = sf.Schema.vector(2, data_norm=1.0, target=target, name="plain")
     model = sf.Gibbs(loss, sf.priors.Gaussian(0.5), 2 * classes)
-    plan = sf.plan(model, 1_000, 5.0, 1e-4, mechanism="langevin-path", goal="estimate", keep=keep)
+    plan = sf.plan(model, 1_000, 5.0, 9e-5, mechanism="langevin-path", goal="estimate", keep=keep)
     made = sf.publish(plan, sf.Dataset.from_arrays(X, labels, schema=schema), randomness=sf.seeded(2))
     return made.draws, made.plan, made.schema
 

@@ -74,7 +74,7 @@ def test_the_price_is_shown_and_nothing_is_spent(folder, monkeypatch, capsys):
 
 
 def test_a_plan_is_shown_without_a_ledger_and_says_what_would_not_fit(folder, monkeypatch, capsys):
-    code, out, _ = typed(monkeypatch, capsys, "bounds", "mean.toml", "--epsilon", "80")
+    code, out, _ = typed(monkeypatch, capsys, "bounds", "mean.toml", "--epsilon", "50")
     assert code == 0
     assert "does not fit" in out
     (folder / "budget.db").unlink()
@@ -189,7 +189,7 @@ def test_wrong_quantiles_in_a_spec_are_one_sentence(folder, monkeypatch, capsys,
         (["--yes", "-o", "survey.toml"], "there already"),
         (["--yes", "-o", "new.txt"], "the ending of --output"),
         (["--yes", "--n", "10"], "--n is for a plan"),
-        (["--yes", "--epsilon", "80"], "does not fit"),
+        (["--yes", "--epsilon", "50"], "does not fit"),
     ],
 )
 def test_wrong_uses_are_one_line_and_cost_nothing(folder, monkeypatch, capsys, words, sentence):

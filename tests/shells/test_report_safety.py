@@ -243,7 +243,7 @@ def test_a_title_names_the_target_only_where_there_is_one(target, ending):
     ("target", "point"),
     [
         ({"epsilon": 2.0, "delta": 1e-6}, (2.0, 1e-6)),
-        ({"epsilon": 2.0, "delta": 0.0}, None),
+        ({"epsilon": 2.0, "delta": 0.0}, (2.0, 0.0)),
         ({"curve": {}}, None),
         (None, None),
     ],

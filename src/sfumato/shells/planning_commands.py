@@ -270,8 +270,8 @@ def compare(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
             "compare is about draws of a posterior; of weighted records only estimates are released: sfumato plan."
         )
     price = spec.price["epsilon"], spec.price["delta"]
-    weakness.allowed(target_of(*price).weakness(count), spec.price.get("allow_weak", False))
     allowed = comparison(spec.model, count, *price, persons=spec.schema.persons)
+    weakness.allowed(target_of(*price).weakness(count), spec.price.get("allow_weak", False))
     emit(as_json, allowed.to_json(), str(allowed))
 
 
