@@ -22,6 +22,7 @@ FORMS = {
     "tabs": {"separator": "\t", "encoding": "latin-1", "missing_codes": ["NA", -9]},
     "bars and thousands": {"separator": "|", "decimal": ",", "thousands": "."},
     "commas, spaces between digits": {"thousands": " ", "missing_codes": [".", "NA"]},
+    "no header": {"separator": ";", "decimal": ",", "header": False},
 }
 ROWS = [
     ("1,5", "12", "a", "31.01.2020", "1"),
@@ -78,9 +79,9 @@ def lines_of(schema: Schema) -> list[bytes]:
 
 
 def read(folder, lines: list[bytes], schema: Schema) -> Dataset:
-    separator = schema.form.separator or ","
+    header = [(schema.form.separator or ",").join(COLUMNS).encode()] if schema.form.header else []
     path = folder / "t.csv"
-    path.write_bytes(b"\n".join([separator.join(COLUMNS).encode(), *lines]) + b"\n")
+    path.write_bytes(b"\n".join([*header, *lines]) + b"\n")
     return Dataset.from_table(path, schema=schema)
 
 

@@ -225,6 +225,23 @@ def test_the_synthetic_table_is_written_like_the_data(folder, sfumato):
     assert sfumato("query", "synthesize", "t.sfumato", "--rows", "3")[1].startswith("age;income;")
 
 
+def test_a_synthetic_table_of_a_file_without_a_header_has_none_and_keeps_the_places(folder, sfumato):
+    schema = (folder / "people.toml").read_text()
+    assert schema.count("[table]\n") == 1
+    named = ["c1", *sf.Schema.from_toml(schema).columns]
+    (folder / "people.toml").write_text(schema.replace("[table]\n", f"[table]\nheader = false\nnames = {named}\n"))
+    lines = (folder / "people.csv").read_bytes().split(b"\n")[1:]
+    (folder / "people.csv").write_bytes(b"\n".join(b"odd;" + line if line else line for line in lines))
+    written(folder, f'{PUBLIC}\nmissing = ["age", "income", "since"]')
+    assert sfumato("release", "table.toml", "-o", "t.sfumato")[0] == 0
+    assert sfumato("query", "synthesize", "t.sfumato", "--rows", "9", "-o", "rows.csv")[0] == 0
+    rows = [line.split(";") for line in (folder / "rows.csv").read_bytes().decode("cp1252").splitlines()]
+    assert len(rows) == 9
+    assert {row[0] for row in rows} == {""}
+    counts = sf.Schema.load(folder / "people.toml").check(folder / "rows.csv", counts=True)
+    assert (counts.rows, counts.ragged, counts.columns["region"].missing) == (9, 0, 0)
+
+
 def test_questions_without_an_answer_are_refused_in_plain_words(folder, sfumato):
     written(folder, f'{PUBLIC}\nmissing = "all"')
     assert sfumato("release", "table.toml", "-o", "t.sfumato")[0] == 0

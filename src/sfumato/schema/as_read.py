@@ -7,12 +7,14 @@ weights as whole numbers of 2^-16 of the largest under `WEIGHT`. No column has s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sfumato.schema.columns import Column
 from sfumato.schema.date import Date
+from sfumato.schema.form import Form
 from sfumato.schema.identity import Identity
 from sfumato.schema.missing_cells import missing_key
 from sfumato.schema.number import Number
@@ -40,14 +42,15 @@ def as_read(schema: Schema, identity: Identity | None = None) -> Schema:
 
 
 def ids_alone(schema: Schema, name: str, identity: Identity) -> Schema:
-    """The schema by which a roster is read: the id column alone, in a file of the same form."""
-    return _with(schema, {name: identity})
+    """The schema by which a roster is read: the id column alone, in a file of the same form, which names it in its first line."""
+    form = replace(schema.form, header=True, names=())
+    return _with(schema, {name: identity}, form)
 
 
-def _with(schema: Schema, columns: dict[str, Column]) -> Schema:
+def _with(schema: Schema, columns: dict[str, Column], form: Form | None = None) -> Schema:
     """The form of the schema's files with these columns, of which one may be an id; nothing is checked."""
     made = object.__new__(Schema)
-    facts = {"_columns": tuple(columns.items()), "persons": None, "weight": None}
+    facts = {"_columns": tuple(columns.items()), "persons": None, "weight": None, "form": form or schema.form}
     vars(made).update({**schema.__getstate__(), **facts})
     return made
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.schema.columns import REQUIRED
 from sfumato.schema.documents import VERSION, WITH_FORM, WITH_PERSONS, toml_value
 from sfumato.schema.draft_entries import Entry, entry_text
 from sfumato.schema.draft_persons import with_persons
-from sfumato.schema.first_line import first_line, names_in, widths
+from sfumato.schema.first_line import first_line, looks_like_data, names_in, widths
 from sfumato.schema.form import WORDS, Form
 
 # The fixed parts of a draft.
@@ -36,6 +37,7 @@ _FORM = """
 _ENCODING = (
     '# encoding = "cp1252"  # if the file is not UTF-8: latin-1, cp1252, cp1250, cp1251, iso8859-2, iso8859-15\n'
 )
+_UNSTATED = '# separator = ";"      # if it is not ","'
 _MISSING = '# missing_codes = ["NA", -9]  # cells that mean "no answer" in every column; a column may have its own\n'
 _KINDS = """
 # type = "number" needs lower and upper; "category" needs levels = [...]; "boolean" needs nothing more;
@@ -50,14 +52,22 @@ _LABELLED = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
 
 def draft(
     source: Any,
-    header: bool = False,
+    header: bool | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
     persons: str | None = None,
     rows: str | None = None,
+    columns: int | None = None,
 ) -> str:
     """Return the text of a TOML schema; see `Schema.draft`."""
     whose = (persons, rows)
+    if (header is False) != (columns is not None):
+        raise ArgumentError(
+            "a draft for a file without a header needs the number of its columns: --no-header --columns 7 (header=False, "
+            "columns=7)."
+        )
+    if columns is not None:
+        return _from_positions(columns, Form(separator=separator, encoding=encoding), whose)
     if hasattr(source, "__arrow_c_schema__") and hasattr(source, "names"):
         return _from_types(source, whose)
     if isinstance(source, str | Path):
@@ -70,13 +80,13 @@ def draft(
         if ending in _TEXT:
             from sfumato.schema.draft_dictionary import dictionary_entries
 
-            return _from_entries(dictionary_entries(path), whose, _form('# separator = ";"      # if it is not ","'))
+            return _from_entries(dictionary_entries(path), whose, _form(_UNSTATED))
         if ending in _TYPED:
             return _from_types(_types(path), whose)
         if ending in _LABELLED:
             from sfumato.schema.draft_labels import labelled_entries
 
-            return _from_entries(labelled_entries(path), whose, _form('# separator = ";"      # if it is not ","'))
+            return _from_entries(labelled_entries(path), whose, _form(_UNSTATED))
     raise ArgumentError(
         f"a draft is made from a code book ({', '.join(_TEXT)}, {', '.join(_LABELLED)}), the types of a file "
         f"({', '.join(_TYPED)}), an Arrow schema, or with header=True (--header) the first line of a text file; got "
@@ -149,25 +159,42 @@ def _kind(given: Any) -> str:
     return "date" if is_.is_date(kind) or is_.is_timestamp(kind) else ""
 
 
+def _from_positions(columns: int, form: Form, whose: Whose) -> str:
+    """Columns c1, c2, ... of a file without a header; it is not opened."""
+    names = [f"c{place}" for place in range(1, _validate.whole("columns", columns) + 1)]
+    listed = f"header = false\nnames = {toml_value(names)}  # all columns in order; rename them here and below\n"
+    stating = f"separator = {toml_value(form.separator)}" if form.separator else _UNSTATED
+    return _from_entries([Entry(name) for name in names], whose, _form(listed + stating, _encoded(form)), _KINDS, True)
+
+
 def _from_header(path: Path, form: Form, whose: Whose) -> str:
     """The names in the first line, split at the one separator that splits it; no other line is read."""
     first = first_line(path)
     separator = form.separator or _separator(first)
-    listed = names_in(first, separator, form.encoding)
-    names = [name for name in listed if name]
-    if None in listed:
+    names = names_in(first, separator, form.encoding)
+    if None in names:
         raise ArgumentError(
             f"the first line of {path.name!r} is not text in the encoding {form.encoding}: state the encoding of the file, such "
             'as --encoding cp1252 (encoding="cp1252"), or save it as UTF-8.'
         )
-    if len(set(names)) != len(listed):
-        raise ArgumentError(f"the first line of {path.name!r} must name every column, each once.")
+    if looks_like_data(names):
+        raise ArgumentError(
+            f"the first line of {path.name!r} must name every column, each once, and looks like a record: a cell of it is empty, "
+            "repeated, a number, a date or a truth value. (None is shown: it may be a person's.) For a file without a header write "
+            "--no-header --columns N (header=False, columns=N), with the number of its columns. If these are names, such as the "
+            "years 2019 and 2020, rename them in the file: y2019."
+        )
     stated = form.separator is not None or separator != _USUAL.get(path.suffix.lower())
     alone = "" if len(names) > 1 else "  # the first line is one name and shows no separator"
     stating = f"{'' if stated else '# '}separator = {toml_value(separator)}{alone}"
-    encoding = _ENCODING if form.encoding == "utf-8" else f"encoding = {toml_value(form.encoding)}\n"
     newer = stated or form.encoding != "utf-8"
-    return _from_entries([Entry(name) for name in names], whose, _form(stating, encoding), _KINDS, newer)
+    entries = [Entry(name) for name in names if name]
+    return _from_entries(entries, whose, _form(stating, _encoded(form)), _KINDS, newer)
+
+
+def _encoded(form: Form) -> str:
+    """The line of a draft on the encoding."""
+    return _ENCODING if form.encoding == "utf-8" else f"encoding = {toml_value(form.encoding)}\n"
 
 
 def _separator(first: bytes) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -15,6 +17,23 @@ from sfumato.schema.schema import Schema
 _HEADER_BYTES = 1 << 26
 # How a file in UTF-16 begins, in either order of bytes.
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+# How programs mark a text file as UTF-8.
+BOM = b"\xef\xbb\xbf"
+# Dates and times that hold letters: with a time, a month as a word, or am and pm.
+_MONTH = "(?:" + "|".join(f"{month[:3]}(?:{month[3:]})?" for month in (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+)) + r")\.?"  # fmt: skip
+_DATED = re.compile(
+    r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[t ].*"
+    r"|(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?(?:"
+    r"[0-9]{1,2}(?:st|nd|rd|th)?[\s./-]*[^\W\d_]{3,}[\s./,-]*(?:[0-9]{4}|[0-9]{2})(?:[\st,].*)?"
+    rf"|{_MONTH}[\s-]*[0-9]{{1,2}}(?:st|nd|rd|th)?,?[\s-].*[0-9]{{4}})"
+    rf"|{_MONTH}(?:[\s./-]*[0-9]{{4}}|[\s./-]+[0-9]{{2}})|[0-9]{{4}}[\s./-]*{_MONTH}"
+    r"|[0-9]{1,2}(?::[0-9]{2}){0,2}\s*[ap]\.?m\.?",
+    re.IGNORECASE,
+)
+# Words that programs write for an empty cell, and for yes and no; `float` reads NaN. "Na" and "No" are common names.
+_WORDS = ("NA", "N/A", "n/a", "<NA>", "NaT", "NULL", "null", "None", "TRUE", "FALSE", "True", "False", "true", "false")
 
 
 def first_line(source: Path | IO[bytes]) -> bytes:
@@ -61,7 +80,26 @@ def _names(first: bytes, separator: str, encoding: str) -> list[str | None]:
 
 def _fields(first: bytes, separator: str) -> list[str] | None:
     # Latin-1 gives one letter a byte: the bytes of separators and quotes mean nothing else in any encoding.
-    return split(first.removeprefix(b"\xef\xbb\xbf").decode("latin-1"), separator)
+    return split(first.removeprefix(BOM).decode("latin-1"), separator)
+
+
+def looks_like_data(names: Sequence[str | None]) -> bool:
+    """Whether the first line is a record rather than names, decided by this line alone.
+
+    It is where a cell is empty, repeated, without a letter (numbers and dates of any form), a number with an exponent, a date
+    with a month in words, or a word that programs write for an empty cell or a truth value. A line of other texts passes.
+    """
+    return len(set(names)) < len(names) or any(name is not None and _is_data(name) for name in names)
+
+
+def _is_data(cell: str) -> bool:
+    if not any(map(str.isalpha, cell)) or cell in _WORDS or _DATED.fullmatch(cell):
+        return True
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return False
+    return True
 
 
 def decoded(raw: bytes, encoding: str) -> str | None:

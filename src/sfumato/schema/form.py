@@ -7,12 +7,14 @@ others are read.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from sfumato.errors import ArgumentError
 from sfumato.schema.missing_codes import Code, read_codes
+from sfumato.schema.texts import public_text
 
 # Separators that a text file may have: those that common programs write.
 SEPARATORS = (",", ";", "\t", "|")
@@ -36,7 +38,8 @@ class Form:
 
     separator: "," ";" "\\t" "|"; None is "," (a tab in a .tsv file). decimal: "." or ",". thousands: the mark between groups
     of three digits, "," "." "'" " ", or None. encoding: one of ENCODINGS. missing_codes: cells that count as missing in
-    every column, in every kind of source; the other facts are about text files alone.
+    every column, in every kind of source; the other facts are about text files alone. header: whether the first line holds the
+    names; where it does not, it is a record, and `names` are those of all columns of the file in its order.
     """
 
     separator: str | None = None
@@ -44,8 +47,21 @@ class Form:
     thousands: str | None = None
     encoding: str = "utf-8"
     missing_codes: tuple[Code, ...] = ()
+    header: bool = True
+    names: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.header, bool):
+            raise ArgumentError(f"header must be true or false; got {self.header!r}.")
+        if not isinstance(self.names, list | tuple) or self.header == bool(self.names):
+            raise ArgumentError(
+                "names are those of all columns of a file without a header, in its order: state header = false and names = "
+                '["c1", "c2"], or neither.'
+            )
+        for name in self.names:
+            public_text("the name of a column", name)
+        if len(set(self.names)) < len(self.names):
+            raise ArgumentError("names must name each column of the file once.")
         if self.separator is not None and self.separator not in SEPARATORS:
             raise ArgumentError(
                 f'separator must be one character, "," ";" "\\t" (a tab) or "|"; got {self.separator!r}. '
@@ -63,13 +79,15 @@ class Form:
                 'thousands must be the mark between groups of three digits, "," "." "\'" or " ", and not the decimal mark '
                 f"{self.decimal!r}; got {self.thousands!r}."
             )
-        vars(self).update(encoding=_encoding(self.encoding), missing_codes=read_codes("table", self.missing_codes))
+        codes = read_codes("table", self.missing_codes)
+        vars(self).update(encoding=_encoding(self.encoding), missing_codes=codes, names=tuple(self.names))
 
     def to_json(self) -> dict[str, Any]:
         """The facts that differ from their defaults."""
         facts = {"separator": self.separator, "decimal": self.decimal, "thousands": self.thousands}
         facts |= {"encoding": self.encoding}
         kept: dict[str, Any] = {name: value for name, value in facts.items() if value != getattr(_DEFAULT, name)}
+        kept |= {} if self.header else {"header": False, "names": list(self.names)}
         return {**kept, "missing_codes": list(self.missing_codes)} if self.missing_codes else kept
 
     def described(self) -> list[str]:
@@ -130,4 +148,4 @@ def _encoding(name: object) -> str:
 _DEFAULT = Form()
 
 # The keys of [table] in a document.
-FACTS = ("separator", "decimal", "thousands", "encoding", "missing_codes")
+FACTS = ("separator", "decimal", "thousands", "encoding", "missing_codes", "header", "names")

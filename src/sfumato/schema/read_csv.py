@@ -8,7 +8,8 @@ quotes therefore makes two rows, of whatever the two lines spell: such tables ar
 
 Separator, decimal mark and encoding are those of the schema; no line but the first says anything about them. Of each line the
 declared columns alone are decoded and kept. A cell whose bytes are not text in the encoding is missing. Memory is
-bounded by public numbers: one line of limited length, and a chunk of cells of limited length.
+bounded by public numbers: one line of limited length, and a chunk of cells of limited length. Where the schema says that there is
+no header, the first line is a record too, and the names are those of the schema, by position.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sfumato.schema.cells import number
 from sfumato.schema.columns import Category, Column, Date
 from sfumato.schema.counts import Tally
 from sfumato.schema.encoding import Cells
-from sfumato.schema.first_line import decoded, first_line, names_in, refuse_separator, split
+from sfumato.schema.first_line import BOM, decoded, first_line, names_in, refuse_separator, split
 from sfumato.schema.form import Form
 from sfumato.schema.identity import Identity, is_long
 from sfumato.schema.schema import Schema
@@ -51,6 +52,9 @@ class _Lines:
 def open_csv(path: Path, schema: Schema, tally: Tally) -> Iterator[Mapping[str, Cells]]:
     """Check the header; return the rows, to be read in chunks."""
     separator, encoding = schema.form.separator_of(path.suffix.lower()), schema.form.encoding
+    if not schema.form.header:  # the first line is a record like all others: it decides nothing
+        names: Sequence[str | None] = schema.form.names
+        return _rows(path, len(names), _LINE_BYTES, places(names, schema), schema, tally)
     first = first_line(path)
     refuse_separator(first, separator, schema)
     names = names_in(first, separator, encoding)
@@ -72,7 +76,10 @@ def _rows(
     lines = _Lines(width, wanted, columns, schema.form, schema.form.separator_of(path.suffix.lower()))
     step = max(1, min(CHUNK_ROWS, CHUNK_CELLS // len(where)))
     with path.open("rb") as file:
-        first_line(file)
+        if schema.form.header:
+            first_line(file)
+        elif file.read(len(BOM)) != BOM:
+            file.seek(0)
         while True:
             rows: list[Sequence[object]] = []
             while len(rows) < step and (line := _line(file, limit)) != b"":

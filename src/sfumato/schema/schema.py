@@ -43,6 +43,8 @@ class Schema:
     rows: "clip" shortens rows longer than data_norm; "normalise" brings every row but 0 to it.
     separator, decimal, thousands, encoding: how the table's text files are written ("," "." none "utf-8" unless stated).
     missing_codes: cells such as "NA" or -9 that count as missing in every column; a column may have more of its own.
+    header: False where the first line of a text file is a record. Its columns are then taken by their position: `names` are all
+        columns of the file in its order, by default those that are declared here.
     persons: whose rows they are, where one person may have several: an sf.Persons. weight: an sf.Weight, for survey weights.
     """
 
@@ -73,6 +75,8 @@ class Schema:
         missing_codes: Sequence[Code] = (),
         persons: Persons | None = None,
         weight: Weight | None = None,
+        header: bool = True,
+        names: Sequence[str] = (),
     ) -> None:
         """Describe a table."""
         if not isinstance(columns, Mapping) or not columns:
@@ -80,7 +84,9 @@ class Schema:
                 'columns must be a mapping such as {"age": sf.Number(0, 100)} with at least one column; '
                 f"got {type(columns).__name__}."
             )
-        form = Form(separator, decimal, thousands, encoding, read_codes("table", missing_codes))
+        if header is False and not names and persons is None and weight is None:
+            names = tuple(columns)
+        form = Form(separator, decimal, thousands, encoding, read_codes("table", missing_codes), header, names)
         self._keep(columns, target, data_norm, name, unit, rows, None, None, form, persons, weight)
 
     @classmethod
@@ -241,24 +247,26 @@ class Schema:
 
     @staticmethod
     def draft(
-        source: object,
-        header: bool = False,
+        source: object = None,
+        header: bool | None = None,
         separator: str | None = None,
         encoding: str = "utf-8",
         persons: str | None = None,
         rows: str | None = None,
+        columns: int | None = None,
     ) -> str:
         """Return the text of a TOML schema with "REQUIRED" wherever a public fact is still unknown.
 
         source: the path of a code book (text with the columns name, type, lower, upper, levels, ..., or .sav, .dta, .sas7bdat,
             .xpt by pyreadstat), of a Parquet or Arrow file, or an Arrow schema. Types and labels are read, never a value.
-        header: `source` is a text file of data whose first line names the columns; that line alone is read, split at
-            `separator` (by default the one of , ; tab | that splits it).
+        header: True: `source` is a text file of data whose first line names the columns; that line alone is read, split at
+            `separator` (by default the one of , ; tab | that splits it), and refused if it looks like a record. False: the file
+            has no such line and so many `columns`, which are called c1, c2, ...; no file is opened.
         persons: the id column, where one person may have several rows; rows: what they are called, such as "visits".
         """
         from sfumato.schema.draft import draft
 
-        return draft(source, header, separator, encoding, persons, rows)
+        return draft(source, header, separator, encoding, persons, rows, columns)
 
     @property
     def digest(self) -> str:

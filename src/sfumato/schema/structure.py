@@ -29,7 +29,8 @@ def places(names: Sequence[object], schema: Schema) -> dict[str, int]:
     if absent:
         raise ArgumentError(
             f"the table lacks {_columns(absent)}, which the schema {schema.name!r} declares. "
-            "Rename the columns, or check that the first line of a .csv file holds their names."
+            "Rename the columns, or check that the first line of a .csv file holds their names. For a file without a header the "
+            "schema says header = false and names = [...], all columns of the file, under [table]."
         )
     repeated = [name for name in declared if times[name] > 1]
     if repeated:

@@ -208,5 +208,10 @@ def synthesize(
     form = Schema.from_json(release.schema["document"]).form
     tabs = output is not None and output.suffix == ".tsv"
     separator = form.separator or ("\t" if tabs else ",")
-    text = csv_output.table([table.column_names, *records], notice(release), separator, form.decimal)
+    lines = [table.column_names, *records]
+    if not form.header:  # every column of the file at its place; those that were not released are empty
+        lines = [
+            [dict(zip(table.column_names, row, strict=True)).get(name) for name in form.names] for row in lines[1:]
+        ]
+    text = csv_output.table(lines, notice(release), separator, form.decimal)
     write_new(output, text, f"wrote {rows:,} rows to {output}", force, form.encoding)

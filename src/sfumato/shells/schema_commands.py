@@ -17,19 +17,26 @@ app = typer.Typer(help="Write and check schema files: the public facts about one
 @app.command("draft")
 def draft(
     source: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             help="A code book (CSV, REDCap, SPSS, Stata, SAS), a Parquet or Arrow file, or with --header a text file of data."
         ),
-    ],
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here instead of the terminal.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there already.")] = False,
     header: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--header", help="SOURCE is a text file of data whose first line names the columns: only that line is read."
+            "--header/--no-header",
+            help="SOURCE is a text file of data whose first line names the columns: only that line is read; or has no such line.",
         ),
-    ] = False,
+    ] = None,
+    columns: Annotated[
+        int | None,
+        typer.Option(
+            help="With --no-header: how many columns the file has. They are called c1, c2, ...; no file is opened."
+        ),
+    ] = None,
     separator: Annotated[
         str | None, typer.Option(help="With --header: what separates the names, if the line itself leaves it open.")
     ] = None,
@@ -43,13 +50,15 @@ def draft(
 ) -> None:
     """Draft a schema from a code book, a file's column types or the first line of a text file; values are never read.
 
+    A first line that looks like a record is refused: --no-header --columns 7 drafts a schema for a file without names.
+
     Example: sfumato schema draft dictionary.csv -o survey.toml
 
     Example: sfumato schema draft visits.csv --header --persons patient_id --rows visits -o visits.toml
     """
     from sfumato.schema import Schema
 
-    text = Schema.draft(source, header, separator, encoding, persons, rows)
+    text = Schema.draft(source, header, separator, encoding, persons, rows, columns)
     if output is not None and output.exists() and not force:
         raise ArgumentError(
             f"{output} is there already and may hold bounds you filled in; add --force to write over it."
