@@ -50,7 +50,7 @@ def main(picture: str) -> None:
     release = sf.publish(plan, data, ledger, request_id="visits a year")
     print(release.summary(), end="\n\n")
     new = {"age": [30, 70], "chronic": ["no", "yes"], "insurance": ["none", "public"]}  # public, made-up people
-    made = release.predict_interval(new)
+    made = release.predict_interval(public_rows=new)
     for middle, low, high in zip(made.estimate, made.lower, made.upper, strict=True):
         print(f"expected visits a year {middle:.2f}, 90 % interval {low:.2f} to {high:.2f}")
     print(ledger.spent("practices"))

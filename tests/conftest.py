@@ -8,7 +8,9 @@ a planted fault. Tests that hold their own wrong variant carry the marker in the
 from __future__ import annotations
 
 import gc
+import itertools
 import os
+import tempfile
 from collections.abc import Generator
 
 import plant
@@ -24,6 +26,17 @@ if not LONG:
 settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=100 if LONG else 40)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+# The state of programs: every test has a folder of its own, so that no file that one releases from is private in another.
+STATE = tempfile.TemporaryDirectory(prefix="sfumato-state-")
+NUMBERS = itertools.count()
+os.environ["XDG_STATE_HOME"] = STATE.name
+
+
+@pytest.fixture(autouse=True)
+def state_of_its_own() -> None:
+    os.environ["XDG_STATE_HOME"] = f"{STATE.name}/{next(NUMBERS)}"
 
 
 @pytest.hookimpl(wrapper=True)

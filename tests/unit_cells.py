@@ -110,7 +110,7 @@ class Cell:
         release = sf.publish(self.plan, data, randomness=sf.seeded(seed))
         new = self.rows(rng, ROWS)
         means = self.means(self.scores(truth, new) + intercept)
-        made = release.predict_interval(new, LEVEL)
+        made = release.predict_interval(public_rows=new, level=LEVEL)
         held = {
             "contrasts": [self.held(release, truth, weights) for weights in self.contrasts(truth)],
             "means": ((made.lower <= means) & (means <= made.upper)).tolist(),
@@ -118,7 +118,7 @@ class Cell:
         }
         if self.kind != "logistic":
             single = self.answers(self.scores(truth, new) + intercept, rng)
-            made = release.predict_interval(new, LEVEL, of="answer")
+            made = release.predict_interval(public_rows=new, level=LEVEL, of="answer")
             held["answers"] = ((made.lower <= single) & (single <= made.upper)).tolist()
         return held
 

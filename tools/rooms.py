@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "sfumato"
 DRAWING = ROOT / "docs" / "images" / "rooms.svg"
 LAYERS = [
-    ("errors", "_validate", "_version", "_quadrature", "_shown"),
+    ("errors", "_validate", "_version", "_quadrature", "_shown", "_private_files"),
     ("progress", "randomness", "privacy", "schema", "draws", "storage"),
     ("grids", "gathering", "cuda"),
     ("dataset", "ledger", "models", "signing"),
@@ -35,7 +35,7 @@ LAYERS = [
     ("__main__",),
 ]
 # Left out of the drawing: helpers that everybody imports, and rooms without code.
-_UNDRAWN = {"errors", "_validate", "_version", "_shown", "__main__", "__init__"}
+_UNDRAWN = {"errors", "_validate", "_version", "_shown", "_private_files", "__main__", "__init__"}
 _WIDTH, _BOX, _ROW = 1080, 116, 62
 
 

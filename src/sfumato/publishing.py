@@ -12,7 +12,8 @@ import json
 import uuid
 from dataclasses import replace
 
-from sfumato.dataset import Dataset
+from sfumato._private_files import remember
+from sfumato.dataset import Dataset, files_of
 from sfumato.engines.opening import check_engine, open_engine, watched
 from sfumato.errors import ArgumentError, PublishError
 from sfumato.ledger import Ledger
@@ -37,7 +38,8 @@ def publish(
 
     With a ledger the plan's price is charged to `name` (the schema's name if not given) under `request_id` before anything
     is drawn. The same id with the same plan returns the release that was sealed, whatever rows are given now; with another
-    plan it is an error. An id that was charged but never sealed (a crash) is drawn and sealed under the same charge.
+    plan it is an error. An id that was charged but never sealed (a crash) is drawn and sealed under the same charge. The files
+    that the data set was read from are noted beside the witness, so that they are not taken as public rows later.
     `randomness` is for tests: a seeded stream makes a release that is stamped "not private", and ledgers refuse it.
     `progress` shows on the terminal where the rows are, how many of a chain's steps are done and how long the rest will take.
     """
@@ -73,6 +75,7 @@ def publish(
     receipt = None
     if ledger is not None:
         check_engine(data, plan.model, procedure.NEEDS)  # what an engine would refuse is not charged
+        remember(files_of(data), ledger.witness)
         # An id that was charged before gets its first receipt here and pays nothing more.
         receipt = ledger.charge(account, guarantee, request_id=request, plan_digest=digest).to_json()
     # No row is read before the charge.

@@ -18,7 +18,7 @@ from sfumato.draws import Draws
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.queries.network_questions import NetworkQuestions
 from sfumato.queries.quantile_questions import QuantileQuestions
-from sfumato.queries.regression_questions import RegressionQuestions
+from sfumato.queries.regression_questions import RegressionQuestions, said_public
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,15 +189,16 @@ class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions, Drawn):
         sample = _sample.read(self.draws, self.plan, self.kind)
         return sample if self.private else replace(sample, law=f"{sample.law} (NOT PRIVATE: from a seeded stream)")
 
-    def log_likelihood(self, records: Any, target: Any = None) -> Any:
+    def log_likelihood(self, *unsaid: Any, public_rows: Any = None, target: Any = None) -> Any:
         """Log-likelihood of PUBLIC held-out records under each draw, with its mean and spread (`queries.held_out`).
 
-        `records` are a table as `Dataset.from_table` reads it, of a regression with its target column; of a regression on
+        `public_rows` are a table as `Dataset.from_table` reads it, of a regression with its target column; of a regression on
         vectors they are a matrix, and `target` its answers. A loss without a likelihood, such as the hinge, is refused.
         """
         from sfumato.queries import held_out
 
-        return held_out.log_likelihood(self.draws, self.plan, self.schema, records, target)
+        rows = said_public("log_likelihood", unsaid, public_rows)
+        return held_out.log_likelihood(self.draws, self.plan, self.schema, rows, target)
 
     def attacker(self, prior: float = 0.5, **options: Any) -> Any:
         """What an attacker who knows every other record can infer, as a sentence and numbers (`queries.attacker`)."""

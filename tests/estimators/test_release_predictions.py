@@ -51,8 +51,8 @@ def test_means_are_those_of_the_estimator(kind, labels, more):
     wanted = made.predict(NEW)
     assert np.ptp(wanted) > 1, "rows differ, so that a wrong scale would show"
     for rows in (NEW, NEW.to_numpy(), NEW.to_numpy().tolist(), NEW.to_dict("list"), NEW[["income", "age"]]):
-        assert np.allclose(made.release_.predict(rows), wanted, rtol=1e-9)
-    given = made.release_.predict_interval(NEW)
+        assert np.allclose(made.release_.predict(public_rows=rows), wanted, rtol=1e-9)
+    given = made.release_.predict_interval(public_rows=NEW)
     assert np.allclose(given.estimate, wanted, rtol=2e-2)
     assert ((given.lower <= given.estimate) & (given.estimate <= given.upper)).all()
 
@@ -62,17 +62,19 @@ def test_probabilities_are_those_of_the_estimator(labels):
     classes = sorted(set(labels.tolist()))
     made = fitted(PrivateLogisticRegression, labels, classes=classes)
     for rows in (NEW, NEW.to_numpy()):
-        assert np.allclose(made.release_.predict_proba(rows), made.predict_proba(NEW), rtol=1e-9)
-        assert list(made.release_.predict(rows)) == list(made.predict(NEW))
-    assert np.allclose(made.release_.predict_interval(NEW).estimate, made.predict_proba(NEW)[:, 1], rtol=1e-2)
+        assert np.allclose(made.release_.predict_proba(public_rows=rows), made.predict_proba(NEW), rtol=1e-9)
+        assert list(made.release_.predict(public_rows=rows)) == list(made.predict(NEW))
+    assert np.allclose(
+        made.release_.predict_interval(public_rows=NEW).estimate, made.predict_proba(NEW)[:, 1], rtol=1e-2
+    )
 
 
 def test_several_classes_and_votes_are_those_of_the_estimator():
     three = np.digitize(SCORE, [-0.7, 0.7])
     many = fitted(PrivateLogisticRegression, three, classes=[0, 1, 2])
-    assert np.allclose(many.release_.predict_proba(NEW), many.predict_proba(NEW), rtol=1e-9)
+    assert np.allclose(many.release_.predict_proba(public_rows=NEW), many.predict_proba(NEW), rtol=1e-9)
     votes = fitted(PrivateLinearSVC, YES.astype(int), classes=[0, 1])
-    assert list(votes.release_.predict(NEW)) == list(votes.predict(NEW))
+    assert list(votes.release_.predict(public_rows=NEW)) == list(votes.predict(NEW))
 
 
 def test_ends_of_a_mean_and_an_answer_are_in_the_user_s_units():
@@ -81,15 +83,15 @@ def test_ends_of_a_mean_and_an_answer_are_in_the_user_s_units():
     documents = made.draws, made.plan, made.schema
     features = predict.encoded(predict.read(*documents), NEW)
     ends = 50 + 40 * functionals.ends(*documents, features, 0.9)
-    given = made.predict_interval(NEW)
+    given = made.predict_interval(public_rows=NEW)
     assert np.allclose([given.lower, given.upper], ends, rtol=1e-9)
-    answer = made.predict_interval(NEW, of="answer")
+    answer = made.predict_interval(public_rows=NEW, of="answer")
     deviation = functionals.deviations(*documents, features)
     scatter = 1600 * (functionals.residual_variance(made.draws, made.plan) + deviation**2)
     inside = (answer.lower > 10) & (answer.upper < 90)
     assert inside.all()
     assert np.allclose(answer.upper - answer.lower, 2 * 1.6448536 * np.sqrt(scatter), rtol=1e-6)
-    covered = made.predict_interval(X, of="answer")
+    covered = made.predict_interval(public_rows=X, of="answer")
     share = ((covered.lower <= MONEY) & (covered.upper >= MONEY)).mean()
     # 8 % of the residual variance is 1.4 % in coverage; four standard errors of a share of .9 over 3,000 rows are 2.2 %.
     assert abs(share - 0.9) < 0.036
@@ -97,7 +99,7 @@ def test_ends_of_a_mean_and_an_answer_are_in_the_user_s_units():
 
 def test_answers_of_counts_are_whole_in_the_user_s_units():
     made = fitted(PrivatePoissonRegressor, COUNTS, bounds_y=(0, 20)).release_
-    answer = made.predict_interval(X, of="answer")
+    answer = made.predict_interval(public_rows=X, of="answer")
     assert (answer.lower == np.rint(answer.lower)).all()
     assert (answer.upper == np.rint(answer.upper)).all()
     assert answer.upper.max() <= 20
@@ -108,25 +110,25 @@ def test_answers_of_counts_are_whole_in_the_user_s_units():
 
 def test_numbers_outside_the_bounds_are_clipped_and_counted_and_texts_refused():
     made = fitted(PrivateLinearRegression, MONEY, bounds_y=(10, 90)).release_
-    outside = made.predict_interval({"age": [100.0, 50.0], "income": [1.0, None]})
+    outside = made.predict_interval(public_rows={"age": [100.0, 50.0], "income": [1.0, None]})
     assert outside.note == ("1 cell of age lies outside 20 to 80 and was clipped; 1 empty cell of income counts as 2.5")
-    assert np.allclose(outside.estimate, made.predict({"age": [80.0, 50.0], "income": [1.0, 2.5]}))
+    assert np.allclose(outside.estimate, made.predict(public_rows={"age": [80.0, 50.0], "income": [1.0, 2.5]}))
     with pytest.raises(
         ArgumentError, match=r"row 2 .*column 'income': 'much' is no finite number; income runs from 0 to 5"
     ):
-        made.predict({"age": [30.0, 50.0], "income": [1.0, "much"]})
+        made.predict(public_rows={"age": [30.0, 50.0], "income": [1.0, "much"]})
     with pytest.raises(ArgumentError, match="lacks column 'income'"):
-        made.predict({"age": [30.0]})
+        made.predict(public_rows={"age": [30.0]})
     with pytest.raises(ArgumentError, match="X must have 2 columns, age, income; got 3"):
-        made.predict(np.zeros((1, 3)))
+        made.predict(public_rows=np.zeros((1, 3)))
 
 
 def test_normalised_rows_with_an_appended_constant_are_refused_and_others_agree():
     labels = YES.astype(int)
     with pytest.raises(ArgumentError, match="use the estimator's own predict"):
-        fitted(PrivateLogisticRegression, labels, classes=[0, 1], rows="normalise").release_.predict(NEW)
+        fitted(PrivateLogisticRegression, labels, classes=[0, 1], rows="normalise").release_.predict(public_rows=NEW)
     made = fitted(PrivateLogisticRegression, labels, classes=[0, 1], rows="normalise", fit_intercept=False)
-    assert np.allclose(made.release_.predict_proba(NEW), made.predict_proba(NEW), rtol=1e-9)
+    assert np.allclose(made.release_.predict_proba(public_rows=NEW), made.predict_proba(NEW), rtol=1e-9)
 
 
 def test_a_release_of_an_older_version_has_no_units_and_is_refused():

@@ -81,7 +81,7 @@ def test_unused_columns_need_not_be_there_and_are_not_read():
     plan = sf.plan(model, 50, 1.0, 1e-3, goal="estimate")
     part = SCHEMA.only(["age", "ill"], "ill")
     release = sf.publish(plan, sf.Dataset.from_table(rows, schema=part), randomness=sf.seeded(1))
-    assert release.predict({"age": [20.0, 30.0]}).shape == (2,)
+    assert release.predict(public_rows={"age": [20.0, 30.0]}).shape == (2,)
 
 
 @pytest.mark.parametrize(

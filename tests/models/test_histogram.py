@@ -163,7 +163,7 @@ def test_held_out_records_have_the_share_of_their_bin():
     model = H(0, 4, [0, 1, 4], alpha=1.0)
     data = sf.Dataset.from_table({"x": np.linspace(0, 4, 200)}, schema=schema)
     release = sf.publish(sf.plan(model, 200, mechanism="exact"), data, randomness=sf.seeded(1))
-    held_out = release.log_likelihood({"x": [0.5, 1.0, 3.0]})
+    held_out = release.log_likelihood(public_rows={"x": [0.5, 1.0, 3.0]})
     first, second = release.mean()
     assert held_out.mean == pytest.approx(np.log(first) + 2 * np.log(second))
 

@@ -90,7 +90,7 @@ def test_a_registered_loss_is_planned_published_verified_predicted_and_rehearsed
     assert model_from_json(plan.to_json()["model"]) == MODEL
     X = np.array([[0.5, 0.0], [-0.5, 0.2]])
     # Predictions use the estimate, which is the average of the path but for directions that it did not reach.
-    np.testing.assert_allclose(loaded.predict(X), X @ loaded.mean(), rtol=0.05)
+    np.testing.assert_allclose(loaded.predict(public_rows=X), X @ loaded.mean(), rtol=0.05)
     assert loaded.mean() == pytest.approx([0.7, -0.3], abs=0.2)
     low, high = loaded.interval(0.9)
     assert (low < high).all()
@@ -112,9 +112,9 @@ def test_a_loss_of_two_scores_predicts_the_class_of_least_loss(registered):
     plan = sf.plan(model, N, 20.0, 1e-6, goal="estimate")
     release = sf.publish(plan, sf.Dataset.from_arrays(rows, labels, schema=schema))
     release.verify()
-    assert release.predict(np.array([[-0.6, 0.0], [0.6, 0.0]])).tolist() == [0, 1]
+    assert release.predict(public_rows=np.array([[-0.6, 0.0], [0.6, 0.0]])).tolist() == [0, 1]
     with pytest.raises(ArgumentError, match="two-scores loss has no probabilities"):
-        release.predict_proba(rows[:2])
+        release.predict_proba(public_rows=rows[:2])
     excess = sf.rehearse(plan, runs=2).excess
     assert excess is not None
     assert 0 <= excess < 0.5
@@ -129,7 +129,7 @@ def test_a_spec_file_names_a_registered_loss(registered):
 def test_a_loss_that_is_in_no_table_cannot_be_read_back():
     release = sf.publish(sf.plan(MODEL, N, 1.0, 1e-6, goal="estimate"), numbers())
     with pytest.raises(FormatError, match=r"loss must be one of .*log-cosh"):
-        release.predict(np.zeros((1, 2)))
+        release.predict(public_rows=np.zeros((1, 2)))
     schema = Schema({"x": sf.Number(-1, 1), "y": sf.Number(-1, 1)}, target="y")
     with pytest.raises(FormatError, match="regression must be one of"):
         read_model("spec.toml", {"regression": "log-cosh"}, schema)

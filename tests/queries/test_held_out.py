@@ -69,7 +69,7 @@ def published(model, schema, records, draws: int = 3) -> sf.Release:
 )
 def test_families_of_one_number_against_scipy(model, schema, records, log_density):
     made = published(model, schema, records * 10)
-    held_out = made.log_likelihood({"x": records})
+    held_out = made.log_likelihood(public_rows={"x": records})
     drawn = made.draws.pooled().reshape(-1)
     expected = [float(sum(log_density(np.array(records), theta))) for theta in drawn]
     assert held_out.values == pytest.approx(expected, rel=1e-9)
@@ -83,7 +83,7 @@ def test_families_of_one_number_against_scipy(model, schema, records, log_densit
 def test_categories_and_vectors_against_scipy():
     made = published(sf.families.DirichletCategorical(["a", "b", "c"]), LEVELS, ["a", "b", "c", "c"] * 5)
     shares = np.log(made.draws.pooled())
-    assert made.log_likelihood({"x": ["c", "a"]}).values == pytest.approx(shares[:, 2] + shares[:, 0])
+    assert made.log_likelihood(public_rows={"x": ["c", "a"]}).values == pytest.approx(shares[:, 2] + shares[:, 0])
     known = np.array([[2.0, 0.5], [0.5, 1.0]])
     for model, covariance in (
         (sf.families.GaussianMean(2, 1.0, 1.0), np.eye(2)),
@@ -93,7 +93,7 @@ def test_categories_and_vectors_against_scipy():
         vectors = sf.publish(sf.plan(model, 50, 9.0, 1e-3, draws=2), data, randomness=sf.seeded(1))
         rows = clipped(X[50:60, :2])
         expected = [stats.multivariate_normal.logpdf(rows, m, covariance).sum() for m in vectors.draws.pooled()]
-        assert vectors.log_likelihood(rows).values == pytest.approx(expected)
+        assert vectors.log_likelihood(public_rows=rows).values == pytest.approx(expected)
 
 
 ROWS = RNG.normal(size=(30, 3))
@@ -111,9 +111,9 @@ ANSWERS = RNG.random(30) < 0.5
 )
 def test_two_classes_against_the_probabilities_of_one_draw(loss):
     made = release(loss, sf.Boolean(), YES, draws=1)
-    proba = made.predict_proba(ROWS)
+    proba = made.predict_proba(public_rows=ROWS)
     expected = np.log(np.where(ANSWERS, proba[:, 1], proba[:, 0])).sum()
-    held_out = made.log_likelihood(ROWS, target=ANSWERS)
+    held_out = made.log_likelihood(public_rows=ROWS, target=ANSWERS)
     assert held_out.values == pytest.approx([expected], rel=1e-9)
     assert held_out.deviation == 0
     assert "longer than data_norm" in held_out.note
@@ -122,16 +122,16 @@ def test_two_classes_against_the_probabilities_of_one_draw(loss):
 def test_several_classes_and_counts_against_their_laws():
     names = np.array(["a", "b", "c"])[RNG.integers(0, 3, 400)]
     made = release(sf.losses.Softmax(radius=1.0, classes=3), sf.Category(["a", "b", "c"]), names, draws=1)
-    proba = made.predict_proba(ROWS)
+    proba = made.predict_proba(public_rows=ROWS)
     answers = np.array(["c", "a", "b"] * 10)
     expected = np.log(proba[np.arange(30), [2, 0, 1] * 10]).sum()
-    assert made.log_likelihood(ROWS, target=answers).values == pytest.approx([expected])
+    assert made.log_likelihood(public_rows=ROWS, target=answers).values == pytest.approx([expected])
     counts = RNG.poisson(2.0, 400).clip(0, 9)
     loss = sf.losses.ClippedPoisson(radius=1.0, clip=9.0, label_bound=9.0)
     poisson = release(loss, sf.Number(0, 9), counts, draws=2)
     rates = np.exp(clipped(ROWS) @ poisson.draws.pooled().T)
     expected = stats.poisson.logpmf(counts[:30, None], rates).sum(axis=0)
-    assert poisson.log_likelihood(ROWS, target=counts[:30]).values == pytest.approx(expected)
+    assert poisson.log_likelihood(public_rows=ROWS, target=counts[:30]).values == pytest.approx(expected)
 
 
 def table_release() -> sf.Release:
@@ -152,26 +152,26 @@ def vector_release() -> sf.Release:
 
 def test_the_target_of_a_table_is_one_of_its_columns():
     made = table_release()
-    proba = made.predict_proba({"age": [20, 120]})
-    held_out = made.log_likelihood({"age": [20, 120], "ill": [False, True]})
+    proba = made.predict_proba(public_rows={"age": [20, 120]})
+    held_out = made.log_likelihood(public_rows={"age": [20, 120], "ill": [False, True]})
     assert held_out.mean == pytest.approx(np.log(proba[0, 0]) + np.log(proba[1, 1]))
     assert "1 cell of age" in held_out.note
     with pytest.raises(ArgumentError, match="ill"):
-        made.log_likelihood({"age": [20, 30]})
+        made.log_likelihood(public_rows={"age": [20, 30]})
 
 
 def test_a_stream_is_read_once():
     table = pa.table({"age": [20.0, 120.0], "ill": [False, True]})
     stream = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
     made = table_release()
-    assert made.log_likelihood(stream).mean == made.log_likelihood(table).mean
+    assert made.log_likelihood(public_rows=stream).mean == made.log_likelihood(public_rows=table).mean
 
 
 @pytest.mark.parametrize("wrap", [np.array, sparse.csr_array, lambda rows: rows.tolist()])
 def test_vectors_may_be_sparse_or_lists_and_shortened_ones_are_noted(wrap):
     made = vector_release()
     rows = np.array([[0.3, 0.4], [3.0, 4.0]])
-    held_out = made.log_likelihood(wrap(rows))
+    held_out = made.log_likelihood(public_rows=wrap(rows))
     expected = [stats.multivariate_normal.logpdf(clipped(rows), m).sum() for m in made.draws.pooled()]
     assert held_out.values == pytest.approx(expected)
     assert held_out.note == "1 row is longer than data_norm 1 and was shortened"
@@ -179,27 +179,30 @@ def test_vectors_may_be_sparse_or_lists_and_shortened_ones_are_noted(wrap):
 
 def test_numbers_of_vectors_that_are_not_finite_are_noted_and_texts_refused():
     made = vector_release()
-    held_out = made.log_likelihood(np.array([[np.nan, 0.5], [np.inf, 0.0]]))
+    held_out = made.log_likelihood(public_rows=np.array([[np.nan, 0.5], [np.inf, 0.0]]))
     assert held_out.note == "2 numbers are not finite and count as 0"
-    assert held_out.values == pytest.approx(made.log_likelihood([[0.0, 0.5], [0.0, 0.0]]).values)
+    assert held_out.values == pytest.approx(made.log_likelihood(public_rows=[[0.0, 0.5], [0.0, 0.0]]).values)
     with pytest.raises(ArgumentError, match="'a' is no finite number"):
-        made.log_likelihood([["a", 0.5], [0.0, 0.0]])
+        made.log_likelihood(public_rows=[["a", 0.5], [0.0, 0.0]])
 
 
 def test_answers_that_were_clipped_or_empty_are_noted():
     made = table_release()
-    assert made.log_likelihood({"age": [20, 30], "ill": [None, True]}).note == "1 empty cell of ill counts as no"
+    assert (
+        made.log_likelihood(public_rows={"age": [20, 30], "ill": [None, True]}).note
+        == "1 empty cell of ill counts as no"
+    )
     counts = RNG.poisson(2.0, 400).clip(0, 9)
     loss = sf.losses.ClippedPoisson(radius=1.0, clip=9.0, label_bound=9.0)
     poisson = release(loss, sf.Number(0, 9), counts, draws=1)
     rows = 0.5 * clipped(ROWS[:2])
     rates = np.exp(rows @ poisson.draws.pooled()[0])
-    held_out = poisson.log_likelihood(rows, target=[3, 40])
+    held_out = poisson.log_likelihood(public_rows=rows, target=[3, 40])
     assert held_out.mean == pytest.approx(stats.poisson.logpmf([3, 9], rates).sum())
     assert held_out.note == "1 cell of target lies outside 0 to 9 and was clipped"
     for answers, says in ((["a", 1], "'a' is no finite number"), (np.ones((1, 2)), "one-dimensional")):
         with pytest.raises(ArgumentError, match=says):
-            poisson.log_likelihood(rows, target=answers)
+            poisson.log_likelihood(public_rows=rows, target=answers)
 
 
 def test_counts_of_an_estimator_are_in_its_own_units():
@@ -207,7 +210,7 @@ def test_counts_of_an_estimator_are_in_its_own_units():
     fitted = sf.PrivatePoissonRegressor(50.0, 1e-3, bounds=[(0, 10)], bounds_y=(0, 20), random_state=1).fit(
         rows, counts
     )
-    held_out = fitted.release_.log_likelihood(rows[:3], target=[0, 15, 90])
+    held_out = fitted.release_.log_likelihood(public_rows=rows[:3], target=[0, 15, 90])
     assert held_out.mean == pytest.approx(stats.poisson.logpmf([0, 15, 20], fitted.predict(rows[:3])).sum())
     assert "outside 0 to 20" in held_out.note
 
@@ -244,4 +247,4 @@ def refusals():
 def test_what_has_no_likelihood_is_refused_in_a_sentence():
     for made, given, says in refusals():
         with pytest.raises(ArgumentError, match=says):
-            made.log_likelihood(*given)
+            made.log_likelihood(public_rows=given[0], target=given[1] if given[1:] else None)

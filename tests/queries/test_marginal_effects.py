@@ -39,8 +39,8 @@ def differences(mean, rows: dict[str, np.ndarray], step: float = 1e-3) -> np.nda
 def own_mean(made):
     """The mean by the release's own prediction, whose code the effects do not use."""
     if made.kind in ("poisson", "linear", "quantile"):
-        return made.release.predict
-    return lambda rows: made.release.predict_proba(rows)[:, 1]
+        return lambda rows: made.release.predict(public_rows=rows)
+    return lambda rows: made.release.predict_proba(public_rows=rows)[:, 1]
 
 
 @pytest.mark.parametrize("kind", ["logistic", "probit", "cloglog", "poisson", "linear"])
@@ -111,9 +111,11 @@ def test_an_effect_is_right_where_rows_are_shortened():
     release = sf.publish(plan, data, randomness=sf.seeded(1))
     new = {"age": rng.uniform(5, 95, 200), "height": rng.uniform(105, 195, 200)}
     given = marginal_effects(release.draws, release.plan, release.schema, new)
-    high, low = (release.predict_proba({**new, "age": new["age"] + sign * 1e-2})[:, 1].mean() for sign in (1, -1))
+    high, low = (
+        release.predict_proba(public_rows={**new, "age": new["age"] + sign * 1e-2})[:, 1].mean() for sign in (1, -1)
+    )
     assert np.isclose(given.estimates[0], (high - low) / 2e-2, rtol=2e-3)
-    chances = release.predict_proba(new)[:, 1]
+    chances = release.predict_proba(public_rows=new)[:, 1]
     assert not np.isclose(given.estimates[0], release.estimate()[0] / 100 * (chances * (1 - chances)).mean(), rtol=0.05)
 
 
@@ -167,7 +169,7 @@ def test_effects_of_a_column_with_a_power_and_a_product_are_averages_over_the_ro
     data = sf.Dataset.from_table({**rows, "wage": mean + 5 * rng.normal(size=n)}, schema=schema)
     release = sf.publish(plan, data, randomness=sf.seeded(4))
     new = {"years": rng.uniform(1, 39, 50), "female": rng.random(50) < 0.3}
-    given = release.marginal_effects(new)
+    given = release.marginal_effects(public_rows=new)
     slope = {"years": 1, "years^2": 2 * new["years"].mean(), "years:female": new["female"].mean()}
     wanted = [release.contrast(slope), release.contrast({"female": 1, "years:female": new["years"].mean()})]
     assert given.names == ("years", "female")
@@ -195,7 +197,7 @@ def test_losses_without_an_inverse_link_are_refused_by_the_names_of_specs(loss, 
         mean_kind(loss, "marginal effects")
     assert str(refusal.value) == (
         "marginal effects need a regression whose score stands for a probability (logistic, probit, cloglog), a rate (poisson), a "
-        f"mean (linear) or a quantile (quantile); {name} is none of these. release.predict(X) serves every regression."
+        f"mean (linear) or a quantile (quantile); {name} is none of these. release.predict(public_rows=X) serves every regression."
     )
 
 

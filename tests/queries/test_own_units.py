@@ -61,7 +61,7 @@ def test_coefficients_ratios_and_contrasts_are_those_of_an_ordinary_fit(kind):
         assert ((table_.ratio_intervals[0] <= np.exp(wanted)) & (np.exp(wanted) <= table_.ratio_intervals[1]))[1:].all()
     scores = wanted[0] + raw(NEW) @ wanted[1:]
     means = {**PROBABILITIES, "poisson": np.exp}.get(kind, np.positive)(scores)
-    predicted = release.predict_interval(NEW)
+    predicted = release.predict_interval(public_rows=NEW)
     assert ((predicted.lower <= means) & (means <= predicted.upper)).all()
     contrast = release.contrast({"region=islands": 1, "region=south": -1, "age": 10, "region=north": 7})
     assert contrast.lower <= wanted[5] - wanted[4] + 10 * wanted[1] <= contrast.upper
@@ -95,11 +95,13 @@ def test_months_instead_of_years_give_the_same_predictions_and_a_twelfth_of_the_
         "logistic", swapped("age", sf.Number(240, 960)), {**made.rows, "age": made.rows["age"] * 12}, made.labels
     )
     later = {**NEW, "age": NEW["age"] * 12}
-    assert np.allclose(months.predict_proba(later), years.predict_proba(NEW), atol=1e-9)
+    assert np.allclose(months.predict_proba(public_rows=later), years.predict_proba(public_rows=NEW), atol=1e-9)
     by_month, by_year = months.coefficients(), years.coefficients()
     assert np.allclose(by_month.intervals[:, 1] * 12, by_year.intervals[:, 1], rtol=1e-6)
     assert np.allclose(np.delete(by_month.estimates, 1), np.delete(by_year.estimates, 1), rtol=1e-6)
-    assert np.allclose(months.predict_interval(later).lower, years.predict_interval(NEW).lower, atol=1e-9)
+    assert np.allclose(
+        months.predict_interval(public_rows=later).lower, years.predict_interval(public_rows=NEW).lower, atol=1e-9
+    )
 
 
 def test_another_reference_level_changes_what_is_compared_and_nothing_else():
@@ -108,7 +110,7 @@ def test_another_reference_level_changes_what_is_compared_and_nothing_else():
     south = sf.Category(REGIONS, reference="south")
     other = released("logistic", swapped("region", south), made.rows, made.labels)
     assert np.array_equal(first.draws.values, other.draws.values)
-    assert np.array_equal(first.predict_proba(NEW), other.predict_proba(NEW))
+    assert np.array_equal(first.predict_proba(public_rows=NEW), other.predict_proba(public_rows=NEW))
     assert other.labels == ("intercept", "age", "income", "smoker", "region=north", "region=islands")
     same = first.coefficients(reference={"region": "south"})
     assert same.labels == other.labels
@@ -140,7 +142,7 @@ def test_several_classes_are_compared_with_the_first():
     assert len(table_.labels) == 12
     assert table_.intervals is None
     assert "transcript" in table_.reason or "one score" in table_.reason
-    shares = release.predict_proba(NEW)
+    shares = release.predict_proba(public_rows=NEW)
     rows = np.column_stack([np.ones(200), raw(NEW)])
     scores = rows @ table_.estimates.reshape(2, 6).T
     assert np.allclose(np.log(shares[:, 1:] / shares[:, :1]), scores, atol=1e-9)

@@ -40,22 +40,22 @@ def test_probabilities_are_averages_over_draws_of_clipped_rows_with_the_intercep
     rows = RNG.normal(size=(50, 3)) * 3
     features = np.column_stack([clipped(rows), np.full(50, 0.5)])
     by_draw = 1 / (1 + np.exp(-features @ made.draws.pooled().T))
-    found = made.predict_proba(rows)
+    found = made.predict_proba(public_rows=rows)
     assert np.allclose(found[:, 1], by_draw.mean(axis=1), rtol=1e-9)
     assert np.allclose(found.sum(axis=1), 1)
     plug_in = 1 / (1 + np.exp(-features @ made.mean()))
     assert not np.allclose(found[:, 1], plug_in, rtol=1e-6)  # the same check sees a plug-in of the mean
-    assert list(made.predict(rows)) == ["yes" if p > 0.5 else "no" for p in found[:, 1]]
-    assert (made.predict(X) == np.where(YES, "yes", "no")).mean() > 0.7
-    assert np.allclose(made.predict_proba(sparse.csr_array(rows)), found)
+    assert list(made.predict(public_rows=rows)) == ["yes" if p > 0.5 else "no" for p in found[:, 1]]
+    assert (made.predict(public_rows=X) == np.where(YES, "yes", "no")).mean() > 0.7
+    assert np.allclose(made.predict_proba(public_rows=sparse.csr_array(rows)), found)
 
 
 def test_a_boolean_target_gives_booleans_and_numbers_stay_numbers():
     made = release(sf.losses.Logistic(radius=1.0), sf.Boolean(), YES)
-    assert made.predict(X).dtype == bool
-    assert (made.predict(X) == (made.predict_proba(X)[:, 1] > 0.5)).all()
+    assert made.predict(public_rows=X).dtype == bool
+    assert (made.predict(public_rows=X) == (made.predict_proba(public_rows=X)[:, 1] > 0.5)).all()
     counted = release(sf.losses.Logistic(radius=1.0), sf.Category([3, 7]), np.where(YES, 7, 3))
-    assert set(counted.predict(X).tolist()) == {3, 7}
+    assert set(counted.predict(public_rows=X).tolist()) == {3, 7}
 
 
 def test_softmax_probabilities_are_averages_of_softmaxes():
@@ -63,8 +63,8 @@ def test_softmax_probabilities_are_averages_of_softmaxes():
     made = release(sf.losses.Softmax(radius=1.0, classes=3), sf.Category(["a", "b", "c"]), labels)
     scores = np.einsum("nkf,rf->rnk", made.draws.pooled().reshape(-1, 3, 3), clipped(X))
     shares = np.exp(scores) / np.exp(scores).sum(axis=2, keepdims=True)
-    assert np.allclose(made.predict_proba(X), shares.mean(axis=1), rtol=1e-9)
-    assert (made.predict(X) == labels).mean() > 0.4
+    assert np.allclose(made.predict_proba(public_rows=X), shares.mean(axis=1), rtol=1e-9)
+    assert (made.predict(public_rows=X) == labels).mean() > 0.4
 
 
 @pytest.mark.parametrize(
@@ -77,32 +77,32 @@ def test_softmax_probabilities_are_averages_of_softmaxes():
 def test_other_links_have_their_own_probabilities(loss, inverse):
     made = release(loss, sf.Boolean(), YES)
     wanted = inverse(clipped(X) @ made.draws.pooled().T).mean(axis=1)
-    assert np.allclose(made.predict_proba(X)[:, 1], wanted, rtol=1e-9)
+    assert np.allclose(made.predict_proba(public_rows=X)[:, 1], wanted, rtol=1e-9)
 
 
 def test_a_hinge_votes_and_has_no_probabilities():
     made = release(sf.losses.SmoothedHinge(radius=1.0, width=1.0), sf.Boolean(), YES, draws=3)
     votes = (clipped(X) @ made.draws.pooled().T > 0).mean(axis=1)
-    assert (made.predict(X) == (votes > 0.5)).all()
+    assert (made.predict(public_rows=X) == (votes > 0.5)).all()
     with pytest.raises(ArgumentError, match="no probabilities"):
-        made.predict_proba(X)
+        made.predict_proba(public_rows=X)
 
 
 def test_numbers_are_predicted_in_the_units_of_the_target():
     y = np.clip(clipped(X) @ PLANE + 0.1 * RNG.normal(size=400), -1, 1)
     made = release(sf.losses.Huber(radius=1.0, clip=1.0), sf.Number(-1, 1), y)
-    assert np.allclose(made.predict(X), clipped(X) @ made.mean())
-    assert np.corrcoef(made.predict(X), y)[0, 1] > 0.7
+    assert np.allclose(made.predict(public_rows=X), clipped(X) @ made.mean())
+    assert np.corrcoef(made.predict(public_rows=X), y)[0, 1] > 0.7
     with pytest.raises(ArgumentError, match="is a number"):
-        made.predict_proba(X)
+        made.predict_proba(public_rows=X)
 
 
 def test_counts_are_averages_of_exponentials_below_the_declared_bound():
     y = np.minimum(RNG.poisson(np.exp(clipped(X) @ PLANE)), 9)
     made = release(sf.losses.ClippedPoisson(radius=1.0, clip=2.0, label_bound=9.0), sf.Number(0, 9), y)
     wanted = np.exp(np.minimum(clipped(X) @ made.draws.pooled().T, math.log(9))).mean(axis=1)
-    assert np.allclose(made.predict(X), wanted)
-    assert made.predict(X * 1e9).max() <= 9
+    assert np.allclose(made.predict(public_rows=X), wanted)
+    assert made.predict(public_rows=X * 1e9).max() <= 9
 
 
 def test_a_table_is_encoded_by_the_schema_of_the_release():
@@ -117,30 +117,30 @@ def test_a_table_is_encoded_by_the_schema_of_the_release():
     new = {"age": [50.0, 100.0, 1000.0, ""], "sex": ["f", "m", "m", "f"]}
     rows = np.array([[0, 1, 0], [0.5, 0, 1], [0.5, 0, 1], [0, 1, 0]])
     wanted = 1 / (1 + np.exp(-rows @ made.mean(scaled=True)))
-    assert np.allclose(made.predict_proba(new)[:, 1], wanted)
-    assert (made.ask.prediction(new).value == made.predict(new)).all()
+    assert np.allclose(made.predict_proba(public_rows=new)[:, 1], wanted)
+    assert (made.ask.prediction(public_rows=new).value == made.predict(public_rows=new)).all()
     with pytest.raises(ArgumentError, match="sex"):
-        made.predict({"age": [1.0]})
+        made.predict(public_rows={"age": [1.0]})
 
 
 def test_rows_in_blocks_are_the_rows_at_once(monkeypatch):
     made = release(sf.losses.Logistic(radius=1.0), sf.Boolean(), YES)
-    whole = made.predict_proba(X)
+    whole = made.predict_proba(public_rows=X)
     monkeypatch.setattr(predict, "_BLOCK", 30)
-    assert np.allclose(made.predict_proba(X), whole, rtol=1e-12)
+    assert np.allclose(made.predict_proba(public_rows=X), whole, rtol=1e-12)
 
 
 def test_models_without_features_refuse_in_a_sentence():
     data = sf.Dataset.from_table({"x": YES}, schema=sf.Schema({"x": sf.Boolean()}, target="x"))
     rate = sf.publish(sf.plan(sf.families.BetaBernoulli(), 400, mechanism="exact"), data, randomness=sf.seeded(1))
     with pytest.raises(ArgumentError, match=r"of BetaBernoulli, which reads no features.*release.mean"):
-        rate.predict(X)
+        rate.predict(public_rows=X)
     with pytest.raises(ArgumentError, match="reads no features"):
-        rate.predict_proba(X)
+        rate.predict_proba(public_rows=X)
     model = sf.Gibbs(sf.losses.LogitBernoulli(), sf.priors.Gaussian(precision=1.0))
     odds = sf.publish(sf.plan(model, 400, 1.0, 1e-6, mechanism="langevin"), data, randomness=sf.seeded(1))
     with pytest.raises(ArgumentError, match="logit-bernoulli"):
-        odds.predict(X)
+        odds.predict(public_rows=X)
     made = release(sf.losses.Logistic(radius=1.0), sf.Boolean(), YES)
     with pytest.raises(ArgumentError):
-        made.predict(np.zeros((2, 9)))
+        made.predict(public_rows=np.zeros((2, 9)))

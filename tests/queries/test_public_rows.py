@@ -64,32 +64,32 @@ def test_the_first_wrong_cell_is_shown_and_the_others_are_counted(tmp_path):
     frame.astype(str).to_parquet(tmp_path / "rows.parquet")
     for rows in (wrong, frame, tmp_path / "rows.csv", tmp_path / "rows.parquet", frame.astype({"region": "category"})):
         with pytest.raises(ArgumentError, match=wanted):
-            release.predict(rows)
+            release.predict(public_rows=rows)
     long = {name: cells * 3_000 for name, cells in CLEAN.items()}
     long["region"][9_999] = "nowhere"
     with pytest.raises(ArgumentError, match=r"row 10,000 .*'nowhere' is none"):
-        release.predict(long)
+        release.predict(public_rows=long)
 
 
 def test_rows_of_another_length_are_refused(tmp_path):
     release = study("logistic").release
     (tmp_path / "rows.csv").write_text("age,income,smoker,region\n30,1,yes,north\n30,1\n\n")
     with pytest.raises(ArgumentError, match="2 rows of X must have one cell for each column"):
-        release.predict(tmp_path / "rows.csv")
+        release.predict(public_rows=tmp_path / "rows.csv")
     with pytest.raises(ArgumentError, match="1 row of X must have one cell for each column"):
-        release.predict([[30, 1, "yes", "north"], [30, 1]])
+        release.predict(public_rows=[[30, 1, "yes", "north"], [30, 1]])
 
 
 def test_empty_and_clipped_cells_are_counted_and_predicted_as_before():
     release = study("logistic").release
-    given, clean = release.predict_interval(NEW), release.predict_interval(CLEAN)
+    given, clean = release.predict_interval(public_rows=NEW), release.predict_interval(public_rows=CLEAN)
     assert given.note == NOTE
     assert clean.note == ""
     assert np.array_equal(given.estimate, clean.estimate)
-    assert release.rows_note(pd.DataFrame(NEW)) == NOTE
-    effects = release.marginal_effects(NEW)
+    assert release.rows_note(public_rows=pd.DataFrame(NEW)) == NOTE
+    effects = release.marginal_effects(public_rows=NEW)
     assert effects.note == NOTE
-    assert np.array_equal(effects.estimates, release.marginal_effects(CLEAN).estimates)
+    assert np.array_equal(effects.estimates, release.marginal_effects(public_rows=CLEAN).estimates)
 
 
 def test_empty_cells_of_every_kind():
@@ -116,8 +116,10 @@ def test_vectors_refuse_texts_and_count_long_rows():
     X = np.random.default_rng(1).normal(size=(500, 2))
     release = sf.publish(plan, sf.Dataset.from_arrays(X, X[:, 0] > 0, schema=schema), randomness=sf.seeded(1))
     with pytest.raises(ArgumentError, match=r"row 2 .*'x1': 'b' is no finite number"):
-        release.predict([[0.1, 0.2], [0.3, "b"]])
+        release.predict(public_rows=[[0.1, 0.2], [0.3, "b"]])
     rows = np.array([[0.3, 0.4], [3.0, 4.0]])
     note = "1 row is longer than data_norm 1 and was shortened"
-    assert release.rows_note(rows) == release.rows_note(rows.tolist()) == note
-    assert np.allclose(release.predict_proba(rows), release.predict_proba(rows.tolist()), rtol=1e-12)
+    assert release.rows_note(public_rows=rows) == release.rows_note(public_rows=rows.tolist()) == note
+    assert np.allclose(
+        release.predict_proba(public_rows=rows), release.predict_proba(public_rows=rows.tolist()), rtol=1e-12
+    )

@@ -130,7 +130,7 @@ def test_top_refuses_what_has_no_categories():
     with pytest.raises(ArgumentError, match="release of shares"):
         counts.ask.top(1)
     with pytest.raises(ArgumentError, match="regression"):
-        counts.ask.prediction([[1.0]])
+        counts.ask.prediction(public_rows=[[1.0]])
 
 
 def test_the_sentence_says_what_the_draws_are_draws_of():

@@ -52,7 +52,7 @@ def test_predicted_means_are_covered_where_errors_are_skewed():
         means = 15 + 1.2 * rows["x"] - 3 * rows["group"]
         y = means + 4 * (rng.gamma(1.0, size=n) - 1)
         release = sf.publish(plan, sf.Dataset.from_table({**rows, "y": y}, schema=SCHEMA), randomness=sf.seeded(seed))
-        made = release.predict_interval({name: cells[:10] for name, cells in rows.items()})
+        made = release.predict_interval(public_rows={name: cells[:10] for name, cells in rows.items()})
         held.append(((made.lower <= means[:10]) & (means[:10] <= made.upper)).mean())
         off.append((made.estimate - means[:10]).mean())
     assert np.mean(held) > 0.9 - 3 * (0.09 / RUNS) ** 0.5

@@ -67,7 +67,7 @@ COMMANDS = (
     ("show", "share.sfumato", "--verify"), ("show", "share.sfumato", "--csv"), ("query", "mean", "share.sfumato"),
     ("query", "interval", "share.sfumato", "--level", "0.9"), ("query", "quantile", "share.sfumato", "--at", "0.5"),
     ("query", "probability", "share.sfumato", "--above", "0.5"), ("query", "top", "share.sfumato", "--k", "1"),
-    ("query", "attacker", "share.sfumato"), ("query", "predict", "logistic.sfumato", "clinic.csv"),
+    ("query", "attacker", "share.sfumato"), ("query", "predict", "logistic.sfumato", "--public-rows", "clinic.csv"),
     ("query", "marginal", "network.sfumato", "ward"), ("query", "synthesize", "network.sfumato", "--rows", "3"),
     ("schema", "check", "schema.toml", "clinic.csv"), ("schema", "draft", "clinic.csv", "--header"), ("spec",),
     ("ledger", "show", "budget.db"), ("ledger", "verify", "budget.db"), ("version",),

@@ -305,9 +305,9 @@ def test_a_regression_predicts_for_public_rows_and_a_network_gives_a_table(clini
         assert sfumato("release", f"{name}.toml", "-o", f"{name}.sfumato")[0] == 0
     (clinic / "new.csv").write_text("ward,stay\na,3\nb,40\n")
     (clinic / "known.csv").write_text("ward,stay,cured\na,3,True\nb,40,False\nc,9,True\n")
-    assert sfumato("report", "fit.sfumato", "-o", "fit.html", "--test", "known.csv")[0] == 0
+    assert sfumato("report", "fit.sfumato", "-o", "fit.html", "--public-rows", "known.csv")[0] == 0
     assert "Obtained on 3 public rows" in (clinic / "fit.html").read_text()
-    code, out, _ = sfumato("query", "predict", "fit.sfumato", "new.csv")
+    code, out, _ = sfumato("query", "predict", "fit.sfumato", "--public-rows", "new.csv")
     assert code == 0
     assert out.split()[0] == "prediction"
     assert len(out.split()) == 3

@@ -215,6 +215,6 @@ def test_a_predicted_level_is_no_formula(folder, sfumato):
     model = sf.Gibbs(sf.losses.Logistic(schema.design().radius), sf.priors.Gaussian(5.0), 1)
     sf.publish(sf.plan(model, 60, 1.0, 1e-6, mechanism="langevin"), data).save("fit.sfumato")
     (folder / "new.csv").write_text("a\n0.1\n0.9\n")
-    code, out, _ = sfumato("query", "predict", "fit.sfumato", "new.csv")
+    code, out, _ = sfumato("query", "predict", "fit.sfumato", "--public-rows", "new.csv")
     assert code == 0
     assert [line.strip()[:2] in ("'=", "'@") for line in out.splitlines()] == [False, True, True]

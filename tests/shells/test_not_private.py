@@ -54,8 +54,8 @@ COMMANDS = {
     "query interval": ("rate", ["query", "interval", "x.sfumato"]),
     "query attacker": ("rate", ["query", "attacker", "x.sfumato"]),
     "query attacker --json": ("rate", ["query", "attacker", "x.sfumato", "--json"]),
-    "query predict": ("fit", ["query", "predict", "x.sfumato", "rows.csv"]),
-    "query predict --proba": ("fit", ["query", "predict", "x.sfumato", "rows.csv", "--proba"]),
+    "query predict": ("fit", ["query", "predict", "x.sfumato", "--public-rows", "rows.csv"]),
+    "query predict --proba": ("fit", ["query", "predict", "x.sfumato", "--public-rows", "rows.csv", "--proba"]),
     "query marginal": ("network", ["query", "marginal", "x.sfumato", "a"]),
     "query synthesize": ("network", ["query", "synthesize", "x.sfumato", "--rows", "5"]),
 }

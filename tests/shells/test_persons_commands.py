@@ -183,7 +183,7 @@ def test_every_other_command_plans_for_persons(clinic, sfumato):
     sfumato("release", "fit.toml", "-o", "fit.sfumato")
     assert "records  900 (unit: patient with all of their visits)" in sfumato("query", "summary", "fit.sfumato")
     Path("public.csv").write_text("stay;ward\n12,5;north\n")
-    assert "prediction" in sfumato("query", "predict", "fit.sfumato", "public.csv")
+    assert "prediction" in sfumato("query", "predict", "fit.sfumato", "--public-rows", "public.csv")
 
 
 # --- the roster --------------------------------------------------------------------------------------------------------

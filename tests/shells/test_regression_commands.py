@@ -107,18 +107,24 @@ def test_a_walk_from_the_expected_widths_to_predictions(sfumato, clinic, monkeyp
     assert made["ratios"][0] == pytest.approx(np.exp(made["estimate"]))
     assert "odds ratio" in sfumato("query", "contrast", "ill.sfumato", "age=10")[1]
 
-    assert sfumato("query", "predict", "ill.sfumato", "new.csv", "--interval", "mean", "-o", "out.csv")[0] == 0
+    assert (
+        sfumato("query", "predict", "ill.sfumato", "--public-rows", "new.csv", "--interval", "mean", "-o", "out.csv")[0]
+        == 0
+    )
     with (clinic / "out.csv").open() as file:
         head, *rows = list(csv.reader(file))
     assert head == ["probability", "lower", "upper"]
-    shares = release.predict_proba(clinic / "new.csv")[:, 1]
+    shares = release.predict_proba(public_rows=clinic / "new.csv")[:, 1]
     assert [float(row[0]) for row in rows] == pytest.approx(shares)
     assert all(float(low) < float(middle) < float(high) for middle, low, high in rows)
-    assert sfumato("query", "predict", "ill.sfumato", "new.csv", "--proba")[1].split()[:2] == ["False", "True"]
-    assert len(sfumato("query", "predict", "ill.sfumato", "new.csv")[1].split()) == 3
-    effects = json.loads(sfumato("query", "effects", "ill.sfumato", "new.csv", "--json")[1])
+    assert sfumato("query", "predict", "ill.sfumato", "--public-rows", "new.csv", "--proba")[1].split()[:2] == [
+        "False",
+        "True",
+    ]
+    assert len(sfumato("query", "predict", "ill.sfumato", "--public-rows", "new.csv")[1].split()) == 3
+    effects = json.loads(sfumato("query", "effects", "ill.sfumato", "--public-rows", "new.csv", "--json")[1])
     assert list(effects["effects"]) == ["age", "smoker", "region=north", "region=west"]
-    assert "averaged over 2 rows" in sfumato("query", "effects", "ill.sfumato", "new.csv")[1]
+    assert "averaged over 2 rows" in sfumato("query", "effects", "ill.sfumato", "--public-rows", "new.csv")[1]
     code, out, _ = sfumato("query", "interval", "ill.sfumato")
     assert [line.split()[0] for line in out.splitlines()[1:7]] == list(release.labels)
     monkeypatch.setattr(sf.Release, "prior_dominated", lambda *given: "Little is known of age.")
@@ -267,8 +273,8 @@ def test_a_regression_without_intervals_says_so_before_paying(sfumato, clinic):
         (("contrast", "r.sfumato", "height=1"), "there is no coefficient 'height'; there are"),
         (("coefficients", "r.sfumato", "--reference", "region"), "--reference must be column=level"),
         (("summary", "r.sfumato", "--reference", "region=east"), "must be one of its levels north, south, west"),
-        (("predict", "r.sfumato", "new.csv", "--interval", "answer"), "here the answer is a class"),
-        (("predict", "r.sfumato", "new.csv", "--interval", "mean", "--proba"), "exclude each other"),
+        (("predict", "r.sfumato", "--public-rows", "new.csv", "--interval", "answer"), "here the answer is a class"),
+        (("predict", "r.sfumato", "--public-rows", "new.csv", "--interval", "mean", "--proba"), "exclude each other"),
     ],
 )
 def test_wrong_questions_are_refused_in_a_line(words, said, sfumato, clinic):
@@ -343,13 +349,13 @@ def test_replaced_cells_of_public_rows_are_told_and_wrong_ones_refused(sfumato, 
     (clinic / "odd.csv").write_text("age,smoker,region\n10,yes,north\n95,no,\n")
     note = "sfumato: 2 cells of age lie outside 18 to 90 and were clipped; 1 empty cell of region counts as 'north'\n"
     for words in (("predict",), ("predict", "--proba"), ("predict", "--interval", "mean"), ("effects",)):
-        code, out, err = sfumato("query", words[0], "r.sfumato", "odd.csv", *words[1:])
+        code, out, err = sfumato("query", words[0], "r.sfumato", "--public-rows", "odd.csv", *words[1:])
         assert (code, err) == (0, note)
         assert "clipped" not in out
-        assert sfumato("query", words[0], "r.sfumato", "new.csv", *words[1:])[2] == ""
+        assert sfumato("query", words[0], "r.sfumato", "--public-rows", "new.csv", *words[1:])[2] == ""
     (clinic / "odd.csv").write_text("age,smoker,region\n10,yes,north\n30,no,nort\n30,no,suth\n")
     for command in ("predict", "effects"):
-        code, out, err = sfumato("query", command, "r.sfumato", "odd.csv")
+        code, out, err = sfumato("query", command, "r.sfumato", "--public-rows", "odd.csv")
         assert (code, out) == (2, "")
         assert (
             "row 2 (counted from 1), column 'region': 'nort' is none of the levels 'north', 'south', 'west'. 1 more"
@@ -360,11 +366,13 @@ def test_replaced_cells_of_public_rows_are_told_and_wrong_ones_refused(sfumato, 
 def test_tables_are_saved_and_printed_with_names(sfumato, clinic):
     assert sfumato("release", "spec.toml", "-o", "r.sfumato")[0] == 0
     release = sf.load(clinic / "r.sfumato")
-    named = json.loads(sfumato("query", "predict", "r.sfumato", "new.csv", "--interval", "mean", "--json")[1])
-    given = release.predict_interval(clinic / "new.csv")
+    named = json.loads(
+        sfumato("query", "predict", "r.sfumato", "--public-rows", "new.csv", "--interval", "mean", "--json")[1]
+    )
+    given = release.predict_interval(public_rows=clinic / "new.csv")
     assert [list(row) for row in named] == [["probability", "lower", "upper"]] * 2
     assert [row["upper"] for row in named] == pytest.approx(given.upper.tolist())
-    assert len(json.loads(sfumato("query", "predict", "r.sfumato", "new.csv", "--json")[1])) == 2
+    assert len(json.loads(sfumato("query", "predict", "r.sfumato", "--public-rows", "new.csv", "--json")[1])) == 2
 
     assert sfumato("query", "coefficients", "r.sfumato", "-o", "coef.csv")[:2] == (0, "wrote 6 rows to coef.csv\n")
     with (clinic / "coef.csv").open() as file:
@@ -374,10 +382,10 @@ def test_tables_are_saved_and_printed_with_names(sfumato, clinic):
     assert [float(row["std err"]) for row in rows] == pytest.approx(table.deviations.tolist())
     assert rows[0]["odds ratio"] == ""
     assert float(rows[1]["odds ratio upper"]) == pytest.approx(table.ratio_intervals[1, 1])
-    assert sfumato("query", "effects", "r.sfumato", "new.csv", "-o", "effects.csv")[0] == 0
+    assert sfumato("query", "effects", "r.sfumato", "--public-rows", "new.csv", "-o", "effects.csv")[0] == 0
     with (clinic / "effects.csv").open() as file:
         rows = list(csv.DictReader(file))
-    effects = release.marginal_effects(clinic / "new.csv")
+    effects = release.marginal_effects(public_rows=clinic / "new.csv")
     assert [row["column"] for row in rows] == list(effects.names)
     assert [float(row["lower"]) for row in rows] == pytest.approx(effects.lower.tolist())
 

@@ -67,10 +67,10 @@ MISPLACED = [
     (["show", "spec.toml"], "spec.toml is a spec file", "a release is needed here (sfumato release"),
     (["show", "empty.sfumato"], "empty.sfumato is empty", "a release is needed"),
     (["query", "summary", "people.csv"], "people.csv is a table", "a release is needed"),
-    (["query", "predict", "fit.sfumato", "spec.toml"], "spec.toml is a spec file", "a table is needed"),
-    (["query", "effects", "fit.sfumato", "folder"], "folder is a folder", "a table is needed"),
+    (["query", "predict", "fit.sfumato", "--public-rows", "spec.toml"], "spec.toml is a spec file", "a table is needed"),
+    (["query", "effects", "fit.sfumato", "--public-rows", "folder"], "folder is a folder", "a table is needed"),
     (["report", "spec.toml", "-o", "new.html"], "spec.toml is a spec file", "a release is needed"),
-    (["report", "fit.sfumato", "-o", "new.html", "--test", "spec.toml"], "spec.toml is a spec", "a table is needed"),
+    (["report", "fit.sfumato", "-o", "new.html", "--public-rows", "spec.toml"], "spec.toml is a spec", "a table is needed"),
     (["ledger", "show", "people.csv"], "people.csv is a table", "a ledger is needed here (sfumato ledger create"),
     (["ledger", "show", "spec.toml"], "spec.toml is a spec file", "a ledger is needed"),
     (["spec", "--schema", "spec.toml"], "spec.toml is a spec file", "a schema is needed here (sfumato schema draft"),
@@ -106,7 +106,11 @@ def test_a_misplaced_file_of_a_spec_is_named_for_what_it_is(folder, sfumato, key
 
 
 def test_a_missing_file_is_missing_whatever_its_ending(folder, sfumato):
-    for words in (["plan", "none.csv"], ["show", "none.csv"], ["query", "predict", "fit.sfumato", "none.csv"]):
+    for words in (
+        ["plan", "none.csv"],
+        ["show", "none.csv"],
+        ["query", "predict", "fit.sfumato", "--public-rows", "none.csv"],
+    ):
         assert sfumato(*words)[::2] == (2, "sfumato: there is no file 'none.csv'.\n")
     assert "the folder 'nowhere' does not exist" in sfumato("keys", "create", "nowhere/key")[2]
 
@@ -114,7 +118,7 @@ def test_a_missing_file_is_missing_whatever_its_ending(folder, sfumato):
 # Each writes one file.
 WRITING = {
     "spec": ["spec", "--schema", "schema.toml", "--column", "ill", "-o"],
-    "predict": ["query", "predict", "fit.sfumato", "people.csv", "-o"],
+    "predict": ["query", "predict", "fit.sfumato", "--public-rows", "people.csv", "-o"],
     "report": ["report", "share.sfumato", "-o"],
     "draft": ["schema", "draft", "people.csv", "--header", "-o"],
     "audit": ["audit", "spec.toml", "--runs", "20", "-o"],
@@ -139,7 +143,7 @@ def test_a_second_output_says_what_to_do_and_force_writes_over(folder, sfumato, 
 @pytest.mark.parametrize("kept", ["share.sfumato", "budget.db", "people.csv", "folder"])
 def test_force_never_writes_over_a_release_a_ledger_or_what_is_read(folder, sfumato, kept):
     before = None if kept == "folder" else (folder / kept).read_bytes()
-    code, _, err = sfumato("query", "predict", "fit.sfumato", "people.csv", "-o", kept, "--force")
+    code, _, err = sfumato("query", "predict", "fit.sfumato", "--public-rows", "people.csv", "-o", kept, "--force")
     assert code == 2
     assert "never written over; choose another name" in err or "is a folder; name a file in it" in err
     assert before is None or (folder / kept).read_bytes() == before
@@ -152,15 +156,15 @@ def test_an_output_in_a_folder_that_is_not_there_is_refused_before_any_work(fold
 
 
 def test_predictions_have_a_header_on_the_terminal_and_in_a_file(folder, sfumato):
-    _, shown, _ = sfumato("query", "predict", "fit.sfumato", "people.csv")
+    _, shown, _ = sfumato("query", "predict", "fit.sfumato", "--public-rows", "people.csv")
     assert shown.splitlines()[0].strip() == "prediction"
     assert len(shown.splitlines()) == 81
-    assert sfumato("query", "predict", "fit.sfumato", "people.csv", "-o", "p.csv")[0] == 0
+    assert sfumato("query", "predict", "fit.sfumato", "--public-rows", "people.csv", "-o", "p.csv")[0] == 0
     with (folder / "p.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["prediction"] for row in rows] == [line.strip() for line in shown.splitlines()[1:]]
     assert "--interval must be mean or answer" in sfumato(
-        "query", "predict", "fit.sfumato", "people.csv", "--interval", "median"
+        "query", "predict", "fit.sfumato", "--public-rows", "people.csv", "--interval", "median"
     )[2]  # fmt: skip
 
 

@@ -8,6 +8,6 @@ contributions.
 from __future__ import annotations
 
 from sfumato.dataset.blocks import Block, Rows
-from sfumato.dataset.dataset import Dataset, rows_of
+from sfumato.dataset.dataset import Dataset, files_of, rows_of
 
-__all__ = ["Block", "Dataset", "Rows", "rows_of"]
+__all__ = ["Block", "Dataset", "Rows", "files_of", "rows_of"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, final
 
 from sfumato import _validate
+from sfumato._private_files import FileNote, notes_of
 from sfumato.dataset.blocks import Blocks, Rows, Stays
 from sfumato.dataset.on_card import CardBlocks, is_on_card
 from sfumato.dataset.places import (
@@ -48,7 +49,7 @@ class Dataset(Stays):
     of rows is private; ids are not kept.
     """
 
-    __slots__ = ("__rows", "__weakref__", "engine", "kind", "n", "schema")
+    __slots__ = ("__files", "__rows", "__weakref__", "engine", "kind", "n", "schema")
     engine: str
     kind: str
     n: int
@@ -106,9 +107,10 @@ class Dataset(Stays):
             or .feather file on every pass; those of persons are gathered in encrypted temporary files. "gpu": the features of a
             regression are brought to a CUDA card once, and summed there.
         """
+        files = notes_of(source, roster)
         made = attempt(_from_table, source, schema, roster, memory, engine)
         del source, roster  # an error raised below keeps no rows in its traceback
-        return made.get()
+        return _read_from(made.get(), files)
 
     @classmethod
     def from_dask(cls, source: object, *, schema: Schema, client: object = None, roster: object = None) -> Dataset:
@@ -119,9 +121,10 @@ class Dataset(Stays):
             speak TLS or be this machine alone, and its workers must not spill to disk.
         roster: as for `from_table`. The rows of one person must lie in one partition.
         """
+        files = notes_of(*(source if isinstance(source, list | tuple) else [source]), roster)
         made = attempt(_from_dask, source, schema, client, roster)
         del source, roster
-        return made.get()
+        return _read_from(made.get(), files)
 
     def __dir__(self) -> list[str]:
         return ["engine", "from_arrays", "from_dask", "from_table", "n", "schema"]
@@ -138,6 +141,18 @@ def rows_of(dataset: Dataset) -> Rows:
         raise ArgumentError(f"dataset must be a sf.Dataset; got {type(dataset).__name__}.")
     rows: Rows = dataset._Dataset__rows  # type: ignore[attr-defined]
     return rows
+
+
+def files_of(dataset: Dataset) -> tuple[FileNote, ...]:
+    """Notes of the files that a data set was read from, as they were then."""
+    files: tuple[FileNote, ...] = dataset._Dataset__files  # type: ignore[attr-defined]
+    return files
+
+
+def _read_from(dataset: Dataset, files: tuple[FileNote, ...]) -> Dataset:
+    """The data set, which knows the files that it was read from."""
+    object.__setattr__(dataset, "_Dataset__files", files)
+    return dataset
 
 
 def _schema(schema: object) -> Schema:
@@ -280,6 +295,6 @@ def _holding(schema: Schema, blocks: Blocks, sparse: bool, n: int, engine: str |
     made = object.__new__(Dataset)
     rows = Rows(schema, blocks, kind, n)
     facts = {"schema": schema, "n": n, "kind": kind, "engine": engine or (MEMORY if rows.held else STREAMED)}
-    for name, value in {"_Dataset__rows": rows, **facts}.items():
+    for name, value in {"_Dataset__rows": rows, "_Dataset__files": (), **facts}.items():
         object.__setattr__(made, name, value)
     return made

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from sfumato._private_files import state_folder
 from sfumato.errors import ArgumentError
 from sfumato.ledger.address import SCHEMES, Address
 from sfumato.ledger.postgres import PostgresStore
@@ -40,7 +40,7 @@ class Location:
         scheme = text.split("://", 1)[0] if "://" in text else ""
         if scheme in SCHEMES:
             Address.of(text)
-            return cls(text, _absolute(witness) if witness is not None else _state_folder() / f"{_key(text)}.witness")
+            return cls(text, _absolute(witness) if witness is not None else state_folder() / f"{_key(text)}.witness")
         if scheme not in ("", "sqlite") or (scheme and not text.startswith("sqlite:///")):
             raise ArgumentError(
                 f"a ledger URL must begin with sqlite:/// or postgresql://; got one of {scheme + '://'!r}."
@@ -98,14 +98,3 @@ def _key(url: str) -> str:
     asked = [(key, value) for key, value in parse_qsl(parts.query) if "password" not in key]
     text = urlunsplit(parts._replace(netloc=user.split(":")[0] + at + address, query=urlencode(asked)))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _state_folder() -> Path:
-    """The user's folder for the state of programs, by the convention of the operating system."""
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Application Support"
-    else:
-        base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    return base / "sfumato"

@@ -165,7 +165,7 @@ def _likelihood_of(loss: Loss) -> Likelihood:
         able = ", ".join(each.name for each in LIKELIHOODS)
         raise ArgumentError(
             f"a held-out likelihood needs a loss with a likelihood ({able}); the {loss.name} loss has none. "
-            "Compare release.predict(X) with the answers instead."
+            "Compare release.predict(public_rows=X) with the answers instead."
         )
     return likelihood
 
@@ -203,7 +203,9 @@ def _labels(regression: Regression, given: Any, apart: bool) -> tuple[Array, str
     schema = regression.schema
     name = schema.target or ""
     if not apart and schema.dimension is not None:
-        raise ArgumentError("rows that are vectors need their answers: release.log_likelihood(X, target=y).")
+        raise ArgumentError(
+            "rows that are vectors need their answers: release.log_likelihood(public_rows=X, target=y)."
+        )
     column = schema.columns[name]
     if schema.units is not None and isinstance(column, Number):
         # An estimator's release declares counts divided by e^shift; 12 digits undo the rounding of that product.

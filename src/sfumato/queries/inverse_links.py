@@ -44,7 +44,7 @@ def mean_kind(loss: Loss, what: str = "intervals of predictions") -> str:
         listed = [f"a {name} ({', '.join(filter(None, names))})" for name, names in able.items()]
         raise ArgumentError(
             f"{what} need a regression whose score stands for {', '.join(listed[:-1])} or {listed[-1]}; "
-            f"{loss.regression_name} is none of these. release.predict(X) serves every regression."
+            f"{loss.regression_name} is none of these. release.predict(public_rows=X) serves every regression."
         )
     return kind
 

@@ -88,10 +88,12 @@ def predict_proba(regression: Regression, X: Any) -> Array:
     """Probabilities (rows, classes), in the order of the target's levels, averaged over the draws."""
     if regression.classes is None:
         raise ArgumentError(
-            f"the target {regression.schema.target!r} is a number, so there are no classes: use release.predict(X)."
+            f"the target {regression.schema.target!r} is a number, so there are no classes: use release.predict(public_rows=X)."
         )
     if not regression.model.loss.probabilistic:
-        raise ArgumentError(f"the {regression.model.loss.name} loss has no probabilities: use release.predict(X).")
+        raise ArgumentError(
+            f"the {regression.model.loss.name} loss has no probabilities: use release.predict(public_rows=X)."
+        )
     return _averaged(regression, X)
 
 

@@ -140,7 +140,7 @@ def _check(draws: Draws, plan: Mapping[str, Any], of: str) -> tuple[Loss, str]:
         return loss, what
     if what == PROBABILITY:
         raise ArgumentError(
-            'of="answer" is for targets that are numbers; here the answer is a class: use predict_proba(X), or of="mean" '
+            'of="answer" is for targets that are numbers; here the answer is a class: use predict_proba, or of="mean" '
             "for the probability with its interval."
         )
     if what not in (MEAN, RATE):

@@ -135,11 +135,12 @@ class Questions:
             sentence += f"; {others} more by more than {digits_up(error)} (probability {1 - failure:g})"
         return Reply(tuple(names[i] for i in order), f"{sentence}, {self._of()}.", error)
 
-    def prediction(self, X: Any) -> Reply:
-        """Predictions for public rows of a regression."""
+    def prediction(self, *unsaid: Any, public_rows: Any = None) -> Reply:
+        """Predictions of a regression for public rows."""
         from sfumato.queries.predict import predict
+        from sfumato.queries.regression_questions import said_public
 
-        values = predict(self.regression(), X)
+        values = predict(self.regression(), said_public("ask.prediction", unsaid, public_rows))
         shown = ", ".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in values[:6].tolist())
         more = f", ... ({len(values):,} in all)" if len(values) > 6 else ""
         return Reply(values, f"Predicted {shown}{more}, averaged {self._of()}.")

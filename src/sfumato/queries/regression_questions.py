@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.draws import Draws
+from sfumato.errors import ArgumentError
 from sfumato.queries.statistics.protocol import BOTH
 
 
@@ -63,32 +64,48 @@ class RegressionQuestions:
 
         return coefficients.contrast(self.draws, self.plan, self.schema, self.view(), weights, level, include)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, *unsaid: Any, public_rows: Any = None) -> NDArray[Any]:
         """Predictions of a released regression for public rows, which the release's schema encodes."""
         from sfumato.queries import predict as predicting
 
-        return predicting.predict(predicting.read(self.draws, self.plan, self.schema), X)
+        rows = said_public("predict", unsaid, public_rows)
+        return predicting.predict(predicting.read(self.draws, self.plan, self.schema), rows)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, *unsaid: Any, public_rows: Any = None) -> NDArray[np.float64]:
         """Probabilities of the target's levels for public rows, averaged over the draws."""
         from sfumato.queries import predict as predicting
 
-        return predicting.predict_proba(predicting.read(self.draws, self.plan, self.schema), X)
+        rows = said_public("predict_proba", unsaid, public_rows)
+        return predicting.predict_proba(predicting.read(self.draws, self.plan, self.schema), rows)
 
-    def rows_note(self, X: Any) -> str:
-        """How many cells of public rows X a prediction clips or takes as missing, in a sentence; "" where there are none."""
+    def rows_note(self, *unsaid: Any, public_rows: Any = None) -> str:
+        """How many cells of public rows a prediction clips or takes as missing, in a sentence; "" where there are none."""
         from sfumato.queries import predict as predicting
 
-        return predicting.read_public(predicting.read(self.draws, self.plan, self.schema), X).note
+        rows = said_public("rows_note", unsaid, public_rows)
+        return predicting.read_public(predicting.read(self.draws, self.plan, self.schema), rows).note
 
-    def predict_interval(self, X: Any, level: float = 0.9, of: str = "mean", include: str = BOTH) -> Any:
+    def predict_interval(
+        self, *unsaid: Any, public_rows: Any = None, level: float = 0.9, of: str = "mean", include: str = BOTH
+    ) -> Any:
         """Predictions with intervals for public rows: of the mean of the target, or of="answer" of one row's target."""
         from sfumato.queries import predicting
 
-        return predicting.predict_interval(self.draws, self.plan, self.schema, X, level, of, include)
+        rows = said_public("predict_interval", unsaid, public_rows)
+        return predicting.predict_interval(self.draws, self.plan, self.schema, rows, level, of, include)
 
-    def marginal_effects(self, X: Any, level: float = 0.9, include: str = BOTH) -> Any:
-        """How the probability or rate changes with each column, averaged over public rows X."""
+    def marginal_effects(self, *unsaid: Any, public_rows: Any = None, level: float = 0.9, include: str = BOTH) -> Any:
+        """How the probability or rate changes with each column, averaged over public rows."""
         from sfumato.queries import effects
 
-        return effects.marginal_effects(self.draws, self.plan, self.schema, X, level, include)
+        rows = said_public("marginal_effects", unsaid, public_rows)
+        return effects.marginal_effects(self.draws, self.plan, self.schema, rows, level, include)
+
+
+def said_public(method: str, unsaid: tuple[Any, ...], public_rows: Any) -> Any:
+    """The rows of a question, which whoever asks must say to be public; they are read without noise."""
+    if unsaid or public_rows is None:
+        raise ArgumentError(
+            f"rows that are read without noise must be public, and be said to be: release.{method}(public_rows=rows)."
+        )
+    return public_rows

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato._private_files import refuse_private
 from sfumato.errors import ArgumentError
 from sfumato.schema.as_read import ID, NO_ID, as_read, identity_of, ids_alone, with_ids
 from sfumato.schema.counts import Counts, Tally
@@ -58,8 +59,10 @@ _LABELLED = (".sav", ".dta", ".sas7bdat", ".xpt")
 def open_source(data: object, y: object, schema: Schema, tally: Tally) -> Iterator[Chunk]:
     """Open PUBLIC rows: arrays where `data` is a matrix, a list of rows or comes with `y`; otherwise a table.
 
-    Public rows belong to nobody: ids and weights are not read.
+    Public rows belong to nobody: ids and weights are not read. A file that something was released from is refused before any
+    row of it is read.
     """
+    refuse_private(data)
     return _open(data, y, schema.of_public_rows(), tally)
 
 

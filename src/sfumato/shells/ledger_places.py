@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import ArgumentError
+from sfumato._private_files import refuse_private
+from sfumato.errors import ArgumentError, FormatError
 from sfumato.shells.file_kinds import expect, kind_of
 
 # A scheme has two letters or more; one letter is a Windows drive.
@@ -49,6 +51,25 @@ def open_existing(place: str, witness: Path | None = None) -> Any:
             f"{place!r} is an empty file and holds no ledger. Remove it, then: sfumato ledger create {place}"
         )
     return Ledger.open(file, witness, create=False)
+
+
+def expect_public(rows: Path, ledger: str | None, witness: Path | None) -> None:
+    """Refuse rows that are no table, or that something was released from by the notes of the user or of this ledger."""
+    from sfumato.ledger.url_and_witness import Location
+
+    expect(rows, "table")
+    file = None if ledger is None else ledger_file(ledger)
+    if file is not None and not file.exists():
+        raise ArgumentError(f"there is no ledger {ledger!r}.")
+    refuse_private(rows, witness if ledger is None else Location.of(ledger, witness).witness)
+
+
+def place_in(spec: Path, ledger: Mapping[str, Any]) -> tuple[str, Path | None]:
+    """Where the ledger of a spec is, by its table [ledger], and its witness if that is stated."""
+    if ("url" in ledger) == ("file" in ledger):
+        raise FormatError(f'{spec.name}: [ledger] needs one of file = "budget.db" and url = "postgresql://...".')
+    place = str(ledger["url"]) if "url" in ledger else str(spec.parent / ledger["file"])
+    return place, spec.parent / ledger["witness"] if "witness" in ledger else None
 
 
 def create_new(place: str, witness: Path | None = None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,13 +12,22 @@ import typer
 
 from sfumato._validate import visible
 from sfumato.errors import ArgumentError
-from sfumato.shells.file_kinds import expect
 from sfumato.shells.forged_files import blames_a_forged_file
+from sfumato.shells.ledger_commands import WitnessFile
+from sfumato.shells.ledger_places import expect_public
 from sfumato.shells.printing import Force, Json, check_new, emit, write_new
 from sfumato.shells.query_commands import ReleaseFile, opened
 
 Level = Annotated[float, typer.Option(help="How often the interval should hold the coefficient.")]
-Rows = Annotated[Path, typer.Argument(help="PUBLIC rows: .csv, .parquet.")]
+PublicRows = Annotated[
+    Path | None, typer.Option("--public-rows", help="A table of PUBLIC rows: .csv, .parquet. Never the private ones.")
+]
+# A table without the option, as it is refused.
+Unsaid = Annotated[Path | None, typer.Argument(hidden=True)]
+LedgerPlace = Annotated[
+    str | None,
+    typer.Option("--ledger", help="Look also beside this ledger which files are private; the user's own are known."),
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="A CSV file; the terminal if left out.")]
 # What `--interval` of a prediction may be.
 _INTERVALS = ("mean", "answer")
@@ -78,7 +88,8 @@ def contrast(
 
 def predict(
     file: ReleaseFile,
-    rows: Rows,
+    rows: Unsaid = None,
+    public_rows: PublicRows = None,
     proba: Annotated[
         bool, typer.Option("--proba", help="Probabilities of the classes, not the likeliest one.")
     ] = False,
@@ -88,13 +99,16 @@ def predict(
     level: Level = 0.9,
     output: Output = None,
     force: Force = False,
+    ledger: LedgerPlace = None,
+    witness: WitnessFile = None,
     as_json: Json = False,
 ) -> None:
     """Predictions of a released regression for public rows, one a line under a header; as CSV where -o names a file.
 
-    Example: sfumato query predict illness.sfumato new_rows.csv --interval mean -o predicted.csv
+    Example: sfumato query predict illness.sfumato --public-rows new_rows.csv --interval mean -o predicted.csv
     """
-    check_new(output, force, file, rows)
+    given = _said_public("predict", file, rows, public_rows)
+    check_new(output, force, file, given)
     release = opened(file)
     if interval not in (None, *_INTERVALS):
         raise ArgumentError(f"--interval must be {' or '.join(_INTERVALS)}; got {interval!r}.")
@@ -102,7 +116,8 @@ def predict(
         raise ArgumentError(
             "--proba and --interval exclude each other: --interval mean gives the probability of the second level."
         )
-    head, table, note = _predictions(release, rows, proba, interval, level)
+    expect_public(given, ledger, witness)
+    head, table, note = _predictions(release, given, proba, interval, level)
     _noted(note)
     if as_json:
         named = [dict(zip(head, row, strict=True)) for row in table] if interval is not None else table
@@ -115,17 +130,27 @@ def _predictions(
     release: Any, rows: Path, proba: bool, interval: str | None, level: float
 ) -> tuple[list[str], list[Any], str]:
     """The names of the columns, a row of values for each row of the file, and what was replaced in its cells."""
-    expect(rows, "table")
     if interval is not None:
-        made = release.predict_interval(rows, level, of=interval)
+        made = release.predict_interval(public_rows=rows, level=level, of=interval)
         ends = (made.estimate.tolist(), made.lower.tolist(), made.upper.tolist())
         return [made.what, "lower", "upper"], list(zip(*ends, strict=True)), made.note
-    note = release.rows_note(rows)
+    note = release.rows_note(public_rows=rows)
     if proba:
         schema = _declared(release)
         levels = schema.columns[schema.target or ""].levels or ()
-        return [str(each) for each in levels], release.predict_proba(rows).tolist(), note
-    return ["prediction"], [[value] for value in release.predict(rows).tolist()], note
+        return [str(each) for each in levels], release.predict_proba(public_rows=rows).tolist(), note
+    return ["prediction"], [[value] for value in release.predict(public_rows=rows).tolist()], note
+
+
+def _said_public(command: str, file: Path, unsaid: Path | None, given: Path | None) -> Path:
+    """The table of public rows, which the command line must say to be public."""
+    if unsaid is None and given is not None:
+        return given
+    name = "ROWS.csv" if unsaid is None else shlex.quote(str(unsaid))
+    raise ArgumentError(
+        "rows that are read without noise must be public, and be said to be: "
+        f"sfumato query {command} {shlex.quote(str(file))} --public-rows {name}"
+    )
 
 
 def _noted(note: str) -> None:
@@ -166,20 +191,24 @@ def _declared(release: Any) -> Any:
 
 def effects(
     file: ReleaseFile,
-    rows: Rows,
+    rows: Unsaid = None,
+    public_rows: PublicRows = None,
     level: Level = 0.9,
     output: Output = None,
     force: Force = False,
+    ledger: LedgerPlace = None,
+    witness: WitnessFile = None,
     as_json: Json = False,
 ) -> None:
     """Marginal effects: how the probability, rate, mean or quantile changes with each column, averaged over public rows.
 
-    Example: sfumato query effects illness.sfumato typical_rows.csv -o effects.csv
+    Example: sfumato query effects illness.sfumato --public-rows typical_rows.csv -o effects.csv
     """
-    check_new(output, force, file, rows)
+    given = _said_public("effects", file, rows, public_rows)
+    check_new(output, force, file, given)
     release = opened(file)
-    expect(rows, "table")
-    made = release.marginal_effects(rows, level)
+    expect_public(given, ledger, witness)
+    made = release.marginal_effects(public_rows=given, level=level)
     _noted(made.note)
     if output is not None:
         _save(release, "column", made.names, made.columns(), output, force)

@@ -14,7 +14,7 @@ from sfumato.shells.file_kinds import expect
 from sfumato.shells.forged_files import blames_a_forged_file
 from sfumato.shells.interrupting import says_what_was_charged
 from sfumato.shells.ledger_commands import WitnessFile
-from sfumato.shells.ledger_places import open_existing
+from sfumato.shells.ledger_places import expect_public, open_existing
 from sfumato.shells.planning_commands import SpecFile, compare, plan, price_list, rehearse, spec
 from sfumato.shells.plot_command import plot
 from sfumato.shells.printing import Force, Json, check_new, emit
@@ -36,6 +36,8 @@ def release(
 
     Example: sfumato release smokers.toml -o smokers.sfumato --request "smokers 2026"
     """
+    from sfumato._private_files import remember
+    from sfumato.dataset import files_of
     from sfumato.publishing import publish
     from sfumato.shells.spec import Spec
     from sfumato.storage import check_writable
@@ -66,6 +68,7 @@ def release(
         )
         made.save(output, sign_with=sign)
         if ledger is None:
+            remember(files_of(data))
             typer.echo(
                 "sfumato: charged to no ledger: nothing stops the same data from being released again.", err=True
             )
@@ -155,7 +158,7 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")],
     ledger: Annotated[str | None, typer.Option(help="Also show the state of this ledger.")] = None,
     witness: WitnessFile = None,
-    test: Annotated[
+    public_rows: Annotated[
         Path | None, typer.Option(help="PUBLIC rows with their target: show how well a regression does on them.")
     ] = None,
     audit: Annotated[
@@ -170,10 +173,10 @@ def report(
     from sfumato.release import load
     from sfumato.shells.report import write_report
 
-    check_new(output, force, *(each for each in (file, test, audit) if each is not None))
-    if test is not None:
-        expect(test, "table")
-    write_report(load(expect(file, "release")), output, ledger, test, witness, audit)
+    check_new(output, force, *(each for each in (file, public_rows, audit) if each is not None))
+    if public_rows is not None:
+        expect_public(public_rows, ledger, witness)
+    write_report(load(expect(file, "release")), output, ledger, public_rows, witness, audit)
     typer.echo(f"wrote {output}")
 
 

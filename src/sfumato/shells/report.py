@@ -40,23 +40,23 @@ def write_report(
     release: Any,
     path: str | Path,
     ledger: str | None = None,
-    test: str | Path | None = None,
+    public_rows: str | Path | None = None,
     witness: Path | None = None,
     audit: Path | None = None,
 ) -> None:
     """Verify the release and write its page; a release that does not verify is refused and nothing is written.
 
-    `ledger` (with its `witness`, where that was moved) adds the state of a budget, `test` the accuracy on a file of PUBLIC
-    rows with their target, `audit` the attacks that `sfumato audit -o` wrote down.
+    `ledger` (with its `witness`, where that was moved) adds the state of a budget, `public_rows` the accuracy on a file
+    of them with their target, `audit` the attacks that `sfumato audit -o` wrote down.
     """
     release.verify()
-    Path(path).write_text(page(release, ledger, test, witness, audit), encoding="utf-8")
+    Path(path).write_text(page(release, ledger, public_rows, witness, audit), encoding="utf-8")
 
 
 def page(
     release: Any,
     ledger: str | None = None,
-    test: str | Path | None = None,
+    public_rows: str | Path | None = None,
     witness: Path | None = None,
     audit: Path | None = None,
 ) -> str:
@@ -72,7 +72,7 @@ def page(
         section("What it protects, and how far", report_protection.protection(release)),
         section("Why this holds", report_protection.theorem(release)),
         section("How it was attacked", "" if audit is None else report_audit.section(release, audit)),
-        section("How accurate it is", _accuracy(release, test)),
+        section("How accurate it is", _accuracy(release, public_rows)),
         section("What is left of the budget", _budget(release, ledger, witness)),
         section("A paragraph for a methods section", f"<p>{escape(methods(release))}</p>"),
         section("How to cite", f"<p>{escape(_citation(release))}</p>"),
@@ -138,14 +138,14 @@ def _target(release: Any) -> tuple[float, float] | None:
     return None if target.get("epsilon") is None else (target["epsilon"], target["delta"])
 
 
-def _accuracy(release: Any, test: str | Path | None) -> str:
+def _accuracy(release: Any, public_rows: str | Path | None) -> str:
     # What the noise of a path means for a regression is in its intervals.
     path = release.plan["mechanism"] in ("shaped-path", "langevin-path")
     inner = "" if path else f"<p>{escape(expected_in_words(release.plan))}.</p>"
-    return inner if test is None else inner + f"<p>{escape(_obtained(release, test))}</p>"
+    return inner if public_rows is None else inner + f"<p>{escape(_obtained(release, public_rows))}</p>"
 
 
-def _obtained(release: Any, test: str | Path) -> str:
+def _obtained(release: Any, public_rows: str | Path) -> str:
     """Share of right classes, or mean absolute error, on public rows."""
     import numpy as np
 
@@ -157,8 +157,8 @@ def _obtained(release: Any, test: str | Path) -> str:
     if schema.target is None:
         raise ArgumentError("a public test set is for regressions: this release predicts no column.")
     column = schema.columns[schema.target]
-    truth = np.concatenate([block[schema.target] for block in open_source(test, None, schema, Tally())])
-    guess = np.asarray(release.predict(test))
+    truth = np.concatenate([block[schema.target] for block in open_source(public_rows, None, schema, Tally())])
+    guess = np.asarray(release.predict(public_rows=public_rows))
     if column.levels is None:
         return f"Obtained on {len(truth):,} public rows: mean absolute error {np.mean(np.abs(guess - truth)):.4g}."
     levels = np.array(column.levels, dtype=object)

@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato import _validate
+from sfumato._private_files import refuse_private
 from sfumato.errors import ArgumentError, FormatError
+from sfumato.ledger.url_and_witness import Location
 from sfumato.models.model import LOSSES
 from sfumato.schema import Schema
 from sfumato.schema.documents import toml_key
 from sfumato.shells import spec_engine as engines
 from sfumato.shells.file_kinds import expect
-from sfumato.shells.ledger_places import open_existing
+from sfumato.shells.ledger_places import open_existing, place_in
 from sfumato.shells.spec_keys import known_keys
 from sfumato.shells.spec_models import check_columns, read_model
 from sfumato.shells.spec_persons import check_number, number_of, other_number, register_options, roster_of
@@ -180,8 +182,11 @@ class Spec:
         from sfumato.rehearsing import expected_widths
         from sfumato.rehearsing.expected_rows import ExpectedRows
 
+        public = isinstance(self.expect, Path)
+        witness = Location.of(*place_in(self.path, self.ledger)).witness if public and self.ledger else None
         try:
             # Apart from the widths: what is wrong with [expect] is no reason why a release has no intervals.
+            refuse_private(self.expect, witness)
             expected = ExpectedRows.of(self.schema, self.expect)
         except ArgumentError as error:
             raise self._unexpected(error) from error
@@ -211,20 +216,15 @@ class Spec:
         """The ledger that the spec names, or None."""
         if not self.ledger:
             return None
-        if ("url" in self.ledger) == ("file" in self.ledger):
-            raise FormatError(
-                f'{self.path.name}: [ledger] needs one of file = "budget.db" and url = "postgresql://...".'
-            )
-        folder, witness = self.path.parent, self.ledger.get("witness")
+        place, witness = place_in(self.path, self.ledger)
         file = self.ledger.get("file")
-        if file is not None and not (folder / file).exists():
+        if file is not None and not (self.path.parent / file).exists():
             options = "" if self.schema.persons is None else f" and {register_options(self.schema)}"
             raise ArgumentError(
                 f"there is no ledger {file!r}. Make it with: sfumato ledger create {file}, then register "
                 f"{self.ledger.get('name', self.schema.name)!r} with its whole budget{options}."
             )
-        place = self.ledger["url"] if file is None else str(folder / file)
-        return open_existing(place, None if witness is None else folder / witness)
+        return open_existing(place, witness)
 
 
 def _expected(file: Path, facts: Any, data: Path | None, schema: Schema) -> Any:

@@ -1,0 +1,152 @@
+"""Notes of the files that releases were made from, so that none of them is given as public rows afterwards.
+
+A note holds the path of a file, its device and inode, its size, and the SHA-256 of its first and last MiB: a link to the file and
+a copy under another name are known by it. Since a digest of a private table confirms guesses of it, its owner alone can read a
+note, and no error, release, log or report repeats one. Each user has a file of notes beside the witness of a ledger that was
+charged, and another in the user's folder for the state of programs, where commands find it that know of no ledger.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sfumato.errors import ArgumentError, PublishError
+
+# Bytes at each end of a file of which the digest is: reading them takes milliseconds, whatever the file's size.
+_END = 1 << 20
+# Files of one data set that are noted, and bytes of a file of notes that is full: it holds thousands of them.
+_MOST, _FULL = 4096, 1 << 21
+# How the names of files of notes end, before the number of their user.
+_ENDING = ".private-files-"
+
+
+@dataclass(frozen=True, repr=False)
+class FileNote:
+    """What one file is known by."""
+
+    path: str
+    device: int
+    inode: int
+    size: int
+    digest: str
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> FileNote:
+        """The note of a file as it is now."""
+        with open(path, "rb") as file:
+            found = os.fstat(file.fileno())
+            ends = hashlib.sha256(file.read(_END))
+            file.seek(max(0, found.st_size - _END))
+            ends.update(file.read(_END))
+        return cls(os.path.realpath(path), found.st_dev, found.st_ino, found.st_size, ends.hexdigest())
+
+    def same_file(self, other: FileNote) -> bool:
+        """Whether path, place on the disk or content are the same."""
+        place, content = (self.device, self.inode), (self.size, self.digest)
+        return self.path == other.path or place == (other.device, other.inode) or content == (other.size, other.digest)
+
+
+def notes_of(*sources: object) -> tuple[FileNote, ...]:
+    """Notes of the sources that are files, or paths with wildcards; tables in memory have none."""
+    paths = [os.fsdecode(source) for source in sources if isinstance(source, str | os.PathLike)]
+    files = [file for path in paths for file in ([path] if os.path.exists(path) else sorted(glob.glob(path)))]
+    return tuple(FileNote.of(file) for file in files[:_MOST] if os.path.isfile(file) and os.access(file, os.R_OK))
+
+
+def remember(notes: tuple[FileNote, ...], witness: Path | None = None) -> None:
+    """Keep the notes beside the witness, or raise, and in the user's folder where that can be written."""
+    if not notes:
+        return
+    if witness is not None:
+        try:
+            _write(notes, witness.with_name(f"{witness.name}{_ENDING}{_user()}"))
+        except OSError as error:
+            raise PublishError(
+                f"which file was read must be noted beside the witness {witness}, and cannot be: {error.strerror}. Nothing was "
+                "charged."
+            ) from None
+    with suppress(OSError, RuntimeError):  # a container may have no home
+        state_folder().mkdir(parents=True, exist_ok=True)
+        _write(notes, state_folder() / f"user{_ENDING}{_user()}")
+
+
+def refuse_private(source: object, witness: Path | None = None) -> None:
+    """Raise where `source` is a file that something was released from, or a copy of one; other sources have no file.
+
+    Looked at are the user's notes and those beside witnesses in the present folder, in that of the file and in that of `witness`.
+    """
+    if not isinstance(source, str | os.PathLike):
+        return
+    near = {Path(), Path(source).parent, Path(os.path.realpath(source)).parent}
+    near |= set() if witness is None else {witness.parent}
+    with suppress(RuntimeError):  # no home
+        near.add(state_folder())
+    for given in notes_of(source):
+        if any(given.same_file(note) for folder in near for note in _notes_in(folder)):
+            raise ArgumentError(
+                f"{Path(source).name!r} is a file from which something was released, or a link to it or a copy of it: its rows are "
+                "private, and as public rows they would be read without noise and without a charge. Give a public table. (A public "
+                "table that took the name of such a file is read as a copy under another name.)"
+            )
+
+
+def state_folder() -> Path:
+    """The user's folder for the state of programs, by the convention of the operating system."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return base / "sfumato"
+
+
+def _user() -> int:
+    """The number of the user: several users of one ledger cannot read each other's notes."""
+    return os.getuid() if sys.platform != "win32" else 0
+
+
+def _write(notes: tuple[FileNote, ...], path: Path) -> None:
+    """Append the notes that are not there yet, a line each, to a file that its owner alone can read.
+
+    A line is written at once, so that several processes may append. A file that is full becomes the older one of two.
+    """
+    known = {*_lines(path), *_lines(_older(path))}
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        os.chmod(handle if os.chmod in os.supports_fd else path, 0o600)
+        for line in dict.fromkeys(json.dumps(asdict(note)).encode() for note in notes):
+            # A line that was cut short by a crash ends here.
+            os.write(handle, b"" if line in known else b"\n%s\n" % line)
+        os.fsync(handle)
+        with suppress(FileNotFoundError):  # another process has moved it
+            if os.fstat(handle).st_size > _FULL and os.path.samestat(os.fstat(handle), path.stat()):
+                os.replace(path, _older(path))
+    finally:
+        os.close(handle)
+
+
+def _older(path: Path) -> Path:
+    return path.with_name(f"{path.name}.older")
+
+
+def _lines(path: Path) -> list[bytes]:
+    """The lines of a file of notes; none of one that is not there, or that is another user's."""
+    with suppress(OSError):
+        return list(filter(None, path.read_bytes().split(b"\n")))
+    return []
+
+
+def _notes_in(folder: Path) -> Iterator[FileNote]:
+    """The notes in the files of a folder; what is no note is passed over."""
+    for line in (line for path in folder.glob(f"*{_ENDING}*") for line in _lines(path)):
+        with suppress(ValueError, TypeError):
+            yield FileNote(**json.loads(line))
