@@ -119,6 +119,10 @@ class ClockSetBack(LedgerError):
     """The clock is behind the last row of the ledger."""
 
 
+class FolderChanged(LedgerError):
+    """The database of the ledger lies in another folder than before."""
+
+
 class LedgerUnavailable(LedgerError):
     """The storage could not be used; the same request id may be repeated without being charged twice."""
 

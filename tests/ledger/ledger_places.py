@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import Gaussian, Guarantee
-from sfumato.ledger import Ledger
+from sfumato.ledger import Ledger, sqlite
 from sfumato.privacy.curves import Curve
 
 TABLE = "sfumato_ledger"
@@ -44,7 +44,7 @@ class Place:
             self._opened.pop().close()
 
     def edit(self, *statements: str) -> None:
-        """Change rows as an intruder would: the triggers first, then the rows."""
+        """Change rows as an intruder would, who takes the triggers away and puts them back."""
         raise NotImplementedError
 
     def rows(self) -> list[tuple[Any, ...]]:
@@ -76,10 +76,13 @@ class SqlitePlace(Place):
     def edit(self, *statements: str) -> None:
         connection = self._connect()
         try:
-            for name in ("no_update", "no_delete"):
-                connection.execute(f"DROP TRIGGER IF EXISTS {TABLE}_{name}")
+            for name in sqlite._TRIGGERS:
+                connection.execute(f"DROP TRIGGER IF EXISTS {name}")
             for statement in statements:
                 connection.execute(statement)
+            if connection.execute(f"SELECT name FROM sqlite_master WHERE name = '{TABLE}'").fetchone():
+                for statement in sqlite._TRIGGERS.values():
+                    connection.execute(statement)
         finally:
             connection.close()
 
@@ -125,13 +128,19 @@ class PostgresPlace(Place):
 
         return psycopg.connect(self._server.get_uri(), autocommit=True, options=f"-csearch_path={self.name}")
 
-    def admin(self, *statements: str) -> None:
+    def admin(self, *statements: str) -> Any:
+        """Run statements; the answer is the first field of the last one's, if it has one."""
         with self.connect() as connection:
             for statement in statements:
-                connection.execute(statement)
+                done = connection.execute(statement)
+            answer = done.fetchone() if done.description else None
+            return answer[0] if answer else None
 
     def edit(self, *statements: str) -> None:
         self.admin(f"DROP TRIGGER IF EXISTS {TABLE}_append_only ON {TABLE}", *statements)
+        if self.admin(f"SELECT to_regclass('{TABLE}')") is not None:
+            trigger = f"{TABLE}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {TABLE}"
+            self.admin(f"CREATE OR REPLACE TRIGGER {trigger} FOR EACH STATEMENT EXECUTE FUNCTION {TABLE}_append_only()")
 
     def rows(self) -> list[tuple[Any, ...]]:
         with self.connect() as connection:

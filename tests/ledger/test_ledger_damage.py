@@ -9,9 +9,9 @@ import sqlite3
 import pytest
 from ledger_places import TABLE, Place, gaussian
 
-from sfumato.errors import LedgerDamaged, LedgerExhausted
+from sfumato.errors import FolderChanged, LedgerDamaged, LedgerExhausted
 from sfumato.ledger import Ledger
-from sfumato.ledger.chain import link
+from sfumato.ledger.stored_rows import canonical, link
 
 
 def filled(place: Place, charges: int = 6, mu: float = 0.1) -> Ledger:
@@ -37,12 +37,12 @@ def rewritten(place: Place, start: int, changed: dict[int, str]) -> list[str]:
     return statements
 
 
-def cheaper(payload: str) -> str:
-    """The payload of a charge with a tenth of its amount, consistent in itself."""
+def sooner(payload: str) -> str:
+    """The payload of a row with an earlier time, which follows from nothing else."""
     said = json.loads(payload)
-    said["price"]["amount"] /= 10
-    said["price"]["units"] = -(-said["price"]["units"] // 100)
-    return json.dumps(said, sort_keys=True, separators=(",", ":"))
+    said["time"] = said["time"].replace("+00:00", "")[:-1] + "0+00:00"
+    said["plan_digest"] = "another plan"
+    return canonical(said)
 
 
 def test_a_sound_ledger_verifies(place):
@@ -80,7 +80,7 @@ def test_edited_sealed_bytes_are_seen(place):
 
 def test_an_edit_with_its_own_hash_made_right_breaks_the_next_row(place):
     filled(place)
-    payload = cheaper(place.rows()[3][4])
+    payload = sooner(place.rows()[3][4])
     place.edit(rewritten(place, 4, {4: payload})[0])
     with pytest.raises(LedgerDamaged, match="row 5 does not follow row 4"):
         place.open()
@@ -91,17 +91,17 @@ def test_a_chain_rewritten_to_the_end_is_seen_by_the_witness(place):
     """Everything recomputed and consistent: only the file outside the database can tell."""
     ledger = filled(place)
     ledger.charge("survey", gaussian(0.1), request_id="last")
-    place.edit(*rewritten(place, 9, {9: cheaper(place.rows()[8][4])}))
+    place.edit(*rewritten(place, 9, {9: sooner(place.rows()[8][4])}))
     with pytest.raises(LedgerDamaged, match=r"row 9 of .* is not the one that the witness saw"):
         place.open()
     # A process that had read the row before sees it without the witness, too.
     with pytest.raises(LedgerDamaged, match="row 9"):
         ledger.spent("survey")
-    # The planted fault: without the witness the forged ledger is accepted, cheaper charge and all.
+    # The planted fault: without the witness the forged ledger is accepted, another plan and all.
     place.witness.unlink()
     forged = place.open(new_witness=True)
     assert forged.verify() == 9
-    assert forged.history("survey")[-1].receipt.amount == pytest.approx(0.01)
+    assert forged.history("survey")[-1].receipt.plan_digest == "another plan"
 
 
 def test_the_database_itself_refuses_an_accident(place):
@@ -134,7 +134,7 @@ def test_a_restored_backup_is_found(place):
     with pytest.raises(LedgerDamaged, match="ends at row 5, but the witness saw row 8: the database was rolled back"):
         place.open()
     # A process that still holds the ledger is told before it charges.
-    with pytest.raises(LedgerDamaged, match="rolled back"):
+    with pytest.raises(LedgerDamaged, match=r"row \d, which this process has read before, is gone"):
         ledger.charge("survey", gaussian(0.1), request_id="r9")
     ledger.close()
 
@@ -203,9 +203,12 @@ def test_a_truncated_log_is_found(sqlite_place):
     reader.close()
     with pytest.raises(LedgerDamaged, match="rolled back"):
         Ledger.open(crashed / "budget.db")
-    # The planted fault: without the witness the cut passes as "ok".
+    # The planted fault: without the witness the cut passes as "ok", in the folder where it was.
     (crashed / "budget.db.witness").unlink()
-    fooled = Ledger.open(crashed / "budget.db", new_witness=True)
+    with pytest.raises(FolderChanged):
+        Ledger.open(crashed / "budget.db", new_witness=True)
+    Ledger(crashed / "budget.db").accept_folder("a copy of the disk after the crash")
+    fooled = Ledger.open(crashed / "budget.db")
     assert 0 < fooled.spent("survey").charges < 50
     fooled.verify()
     fooled.close()

@@ -51,7 +51,7 @@ def history(book: Account, draw: np.random.Generator) -> tuple[float, float, flo
     for _ in range(8):
         mu = book.cap * mood * 10 ** draw.uniform(-2.5, 0.1)
         reveal = book.terms.allotment * (0.0, 0.5, 1.0, 7.0)[draw.integers(4)]
-        price = book.price_again({"amount": mu, "delta0": reveal, "tv": 0.0})
+        price = book.of_amounts(mu, reveal, 0.0)
         if not book.admits(price):
             mood *= 0.7
             continue

@@ -151,6 +151,7 @@ def test_a_child_forked_inside_a_transaction_commits_nothing(sqlite_place):
     assert codes == [3]
     with store.reading() as view:
         assert view.there()
+    sqlite_place.edit("DROP TABLE made_inside")
     assert ledger.verify() == 1
 
 
@@ -235,6 +236,7 @@ def test_a_copy_of_all_files_in_mid_transaction_lets_nobody_in(sqlite_place):
         for end in ("", "-wal", "-shm"):
             shutil.copy(f"{sqlite_place.path}{end}", f"{sqlite_place.path}.copy{end}")
         inside = hurried()
+        view.run("DROP TABLE half_written")
     assert (inside, hurried()) == ("locked", "charged")
     assert ledger.spent("survey").charges == 1
 

@@ -13,15 +13,14 @@ from fractions import Fraction
 import pytest
 from ledger_oracle import gaussian_delta, revealing_delta
 from ledger_places import TABLE, Place, gaussian, promise
-from test_ledger_format import insert, of_format_1
 
 import sfumato as sf
 from sfumato.errors import LedgerDamaged, LedgerLocked, LedgerReadOnly, LedgerUnavailable, RequestConflict
 from sfumato.ledger import Ledger, store, witness
 from sfumato.ledger.account import Account, shown, shown_down
-from sfumato.ledger.chain import canonical, link
 from sfumato.ledger.currency import cap_of
 from sfumato.ledger.locks import FileLock
+from sfumato.ledger.stored_rows import link
 from sfumato.ledger.terms import Terms
 from sfumato.ledger.units import UNITS
 from sfumato.ledger.witness import Mark, Witness
@@ -185,63 +184,7 @@ def test_the_same_request_with_another_share_of_the_reveal_probability_is_refuse
         ledger.charge("survey", promise(BETA), request_id="r1", delta0=2e-9)
 
 
-# --- rows that nobody wrote -------------------------------------------------------------------------------------------
-
-
-def appended(place: Place, kind: str, name: str, request: str, **content: object) -> None:
-    """Write one more row whose hashes are right, and start a new witness: only its meaning can give it away."""
-    last = place.rows()[-1]
-    said = {
-        "version": 2,
-        "kind": kind,
-        "name": name,
-        "request": request,
-        "time": json.loads(last[4])["time"],
-        **content,
-    }
-    payload, seq = canonical(said), last[0] + 1
-    place.edit(insert(place, [seq, kind, name, request, payload, last[6], link(seq, last[6], payload), None]))
-    place.witness.unlink()
-
-
-def first(place: Place, seq: int) -> dict:
-    return json.loads(place.rows()[seq - 1][4])
-
-
-FORGED = {
-    "a second registration": lambda rows: ("register", "survey", "again", {"terms": rows[0]["terms"], "cap": rows[0]["cap"]}),
-    "a seal of a name never registered": lambda rows: ("seal", "nobody", "r0", {"sha256": "0" * 64, "size": 1}),
-    "a clock of a registered name": lambda rows: ("clock", "survey", "3", {"reason": "x", "before": rows[0]["time"]}),
-    "a charge of a name never registered": lambda rows: ("charge", "nobody", "r9", rows[1]),
-    "a charge with too few units": lambda rows: (
-        "charge", "survey", "r9", {**rows[1], "price": {**rows[1]["price"], "units": rows[1]["price"]["units"] // 2}},
-    ),
-    "an unknown kind": lambda rows: ("refund", "survey", "r0", {}),
-}  # fmt: skip
-
-
-# The reason given for each: a row that is refused for a later reason passed the check that was meant for it.
-REASONS = {
-    "a second registration": "'survey' is registered twice",
-    "a seal of a name never registered": "a 'seal' of 'nobody', which was not registered before",
-    "a clock of a registered name": "a row of kind 'clock'",
-    "a charge of a name never registered": "a 'charge' of 'nobody', which was not registered before",
-    "a charge with too few units": "its units are ",
-    "an unknown kind": "a row of kind 'refund'",
-}
-
-
-@pytest.mark.parametrize("what", FORGED)
-def test_a_row_that_no_ledger_would_write_is_damage(sqlite_place, what):
-    filled(sqlite_place, 1)
-    kind, name, request, content = FORGED[what]([first(sqlite_place, 1), first(sqlite_place, 2)])
-    content = {
-        key: value for key, value in content.items() if key not in ("version", "kind", "name", "request", "time")
-    }
-    appended(sqlite_place, kind, name, request, **content)
-    with pytest.raises(LedgerDamaged, match="row 3 says what no ledger would write") as caught:
-        sqlite_place.open(new_witness=True)
-    assert REASONS[what] in str(caught.value)
+# --- rows that nobody wrote (and test_ledger_intruder.py) -----------------------------------------------------------------
 
 
 def test_a_row_moved_to_another_number_does_not_fit_its_hash():
@@ -313,24 +256,6 @@ def test_a_witness_is_synced_before_it_takes_its_place_and_its_folder_after(tmp_
 
 
 # --- the databases ----------------------------------------------------------------------------------------------------
-
-
-def test_a_migrated_sqlite_table_is_append_only(sqlite_place):
-    of_format_1(sqlite_place)
-    sqlite_place.open()
-    connection = sqlite_place._connect()
-    for statement in (f"UPDATE {TABLE} SET kind = 'seal'", f"DELETE FROM {TABLE}"):
-        with pytest.raises(sqlite3.Error, match="append-only"):
-            connection.execute(statement)
-    connection.close()
-
-
-def test_a_migrated_table_refuses_a_row_below_one(place):
-    of_format_1(place)
-    place.open()
-    row = list(place.rows()[0])
-    with pytest.raises(Exception, match=r"(?i)check"):
-        place.edit(insert(place, [0, "register", "free", "free", *row[4:7], None]))
 
 
 def test_a_place_without_a_write_ahead_log_is_refused(sqlite_place, monkeypatch):

@@ -22,7 +22,7 @@ from sfumato.errors import (
     LedgerReadOnly,
     LedgerUnavailable,
 )
-from sfumato.ledger import Ledger, postgres, sqlite, witness
+from sfumato.ledger import Ledger, postgres, sqlite, store, witness
 
 HERE = str(Path(__file__).parent)
 
@@ -102,19 +102,16 @@ def test_a_full_database_on_sqlite(sqlite_place, monkeypatch):
     assert ledger.verify() == recorded + 2
 
 
-def test_a_full_disk_on_postgresql(postgres_place):
+def test_a_full_disk_on_postgresql(postgres_place, monkeypatch):
     """The server's own error for a full disk, raised where a row would be written."""
     ledger = postgres_place.open()
     ledger.register("survey", 3.0, 1e-6)
-    postgres_place.edit(
-        "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$",
-        f"CREATE TRIGGER no_room BEFORE INSERT ON {TABLE} FOR EACH ROW EXECUTE FUNCTION no_room()",
-    )
-    with pytest.raises(LedgerFull, match="could not extend file"):
-        ledger.charge("survey", gaussian(0.1), request_id="r1")
+    full = "DO $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$"
+    with monkeypatch.context() as patch:
+        patch.setattr(store.Transaction, "append", lambda view, *_: view.value(full))
+        with pytest.raises(LedgerFull, match="could not extend file"):
+            ledger.charge("survey", gaussian(0.1), request_id="r1")
     assert len(postgres_place.rows()) == 1
-    postgres_place.edit(f"DROP TRIGGER no_room ON {TABLE}")
     assert ledger.charge("survey", gaussian(0.1), request_id="r1").seq == 2
 
 

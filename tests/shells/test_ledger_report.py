@@ -132,7 +132,7 @@ def test_as_many_repetitions_as_are_said_fit_and_not_one_more(ledger):
 
 def test_repetitions_are_limited_by_the_reveal_probability_too(ledger):
     account = _account(ledger)
-    price = account.price_again({"amount": 1e-6, "delta0": account.terms.allotment, "tv": 0.0})
+    price = account.of_amounts(1e-6, account.terms.allotment, 0.0)
     times = ledger_report_left.times_left(account, price)
     for _ in range(times):
         account = account.plus(price)

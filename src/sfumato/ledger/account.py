@@ -7,15 +7,15 @@ total-variation allowance. The promise is the registered cap, whatever is spent 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError, ChargeRefused, LedgerExhausted
-from sfumato.ledger.currency import BY_NAME, Currency
+from sfumato.ledger.currency import BY_NAME, Currency, searched
 from sfumato.ledger.terms import PARTS, Terms
 from sfumato.ledger.units import SMALLEST, UNITS, ceiling_of, check_amount, float_above
 from sfumato.privacy.curves import Curve, Gaussian
@@ -25,6 +25,9 @@ from sfumato.privacy.neighbours import REPLACE_ONE, REPLACE_PERSON
 
 # The other values of `trust`, "assumes converged" and "not private", are no proved guarantee, which the filter requires.
 CHARGEABLE = ("proved", "proved with slack")
+# Relative difference of one number computed on two machines: they round otherwise, and the search for a covering Gaussian stops
+# at 1e-9 (`privacy.cover`). No budget is noticeably larger for it.
+ROUNDING = 1e-8
 
 
 @dataclass(frozen=True)
@@ -65,23 +68,36 @@ class Account:
 
     def price(self, guarantee: Guarantee, delta0: float | None = None) -> Price:
         """Return the price of the guarantee, or raise ChargeRefused; `delta0` replaces the default allotment."""
+        return self._price(guarantee, delta0, None, False)
+
+    def price_again(self, guarantee: Guarantee, delta0: float | None, recorded: float, seen: bool) -> Price:
+        """The price of a recorded charge, computed again: with the recorded amount only where rounding can have made it.
+
+        A row that the witness has `seen` was computed again when it was; the search for a covering Gaussian, which takes longer
+        than everything else together, is not repeated for it.
+        """
+        return self._price(guarantee, delta0, float(recorded), seen)
+
+    def _price(self, guarantee: Guarantee, delta0: float | None, recorded: float | None, seen: bool) -> Price:
         self._refuse_unchargeable(guarantee)
         share = self.terms.allotment if delta0 is None else _validate.probability("delta0", delta0)
         if delta0 is not None and Fraction(share) > self.terms.reveal:
             raise ArgumentError(
                 f"delta0 must be at most the {float(self.terms.reveal):.3g} set aside at registration; got {share!r}."
             )
-        amount, reveal = self.currency.cost(guarantee.curve, self.terms, share)
+        if recorded is not None and seen and searched(guarantee.curve, self.terms.currency):
+            amount, reveal = recorded, share
+        else:
+            amount, reveal = _cost(guarantee.curve, self.terms, share)
+        if recorded is not None and math.isclose(recorded, amount, rel_tol=ROUNDING):
+            amount = recorded
         # A charge may consist of a reveal probability alone; any other amount must be positive.
         if not (amount == 0 and reveal > 0):
             check_amount(self.currency.word, amount)
-        return self._price(amount, reveal, guarantee.slack)
+        return self.of_amounts(amount, reveal, guarantee.slack)
 
-    def price_again(self, recorded: Mapping[str, Any]) -> Price:
-        """Return the price of a recorded charge with its units computed anew from its amounts."""
-        return self._price(recorded["amount"], recorded["delta0"], recorded["tv"])
-
-    def _price(self, amount: float, reveal: float, tv: float) -> Price:
+    def of_amounts(self, amount: float, reveal: float, tv: float) -> Price:
+        """The price of these amounts, with their units."""
         for what, value in (("the reveal probability", reveal), ("the total-variation slack", tv)):
             if value != 0:
                 check_amount(what, value)
@@ -121,11 +137,6 @@ class Account:
         ):
             if own != other:
                 raise ChargeRefused(self._other_neighbours(what, own, other, guarantee))
-        if _vacuous(guarantee.curve):
-            raise ChargeRefused(
-                f"{guarantee.curve!r} is vacuous: its delta is 1 at every epsilon up to 100. It protects nobody and cannot be "
-                "charged."
-            )
 
     def _other_neighbours(self, what: str, own: str, other: str, guarantee: Guarantee) -> str:
         """The refusal of a guarantee for other neighbours than the registered ones, with what to do."""
@@ -252,6 +263,16 @@ class Account:
                 return epsilon
             level = epsilon * 1.001
         return math.inf
+
+
+@lru_cache(maxsize=1024)
+def _cost(curve: Curve, terms: Terms, share: float) -> tuple[float, float]:
+    """The currency's cost of a curve that protects somebody, kept: the same one is charged, and read again, many times."""
+    if _vacuous(curve):
+        raise ChargeRefused(
+            f"{curve!r} is vacuous: its delta is 1 at every epsilon up to 100. It protects nobody and cannot be charged."
+        )
+    return BY_NAME[terms.currency].cost(curve, terms, share)
 
 
 def _vacuous(curve: Curve) -> bool:

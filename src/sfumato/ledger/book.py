@@ -8,20 +8,19 @@ advances the witness. Every public method is one `forks.operation`: a fork waits
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TypeVar
 
-from sfumato.errors import ClockSetBack, LedgerDamaged, LedgerReadOnly
-from sfumato.ledger.chain import GENESIS, NO_NAME, OLDEST, REMEDY, VERSION, Chain, Row, digest
+from sfumato.errors import ArgumentError, ClockSetBack, FolderChanged, LedgerDamaged
+from sfumato.ledger import chain as said
+from sfumato.ledger.chain import Chain, behind, follow
 from sfumato.ledger.forks import operation
 from sfumato.ledger.store import Transaction
+from sfumato.ledger.stored_rows import NO_NAME, REMEDY, VERSION, Row, digest
 from sfumato.ledger.system import translated_os
 from sfumato.ledger.url_and_witness import Location
 from sfumato.ledger.witness import Mark, Witness
 
-# Clocks of machines that share a ledger differ by seconds; a clock further back than this suggests a restored machine.
-CLOCK_TOLERANCE = timedelta(seconds=60)
 T = TypeVar("T")
 
 
@@ -33,7 +32,7 @@ def now() -> str:
 def ticked(chain: Chain) -> str:
     """Return the time for the next row, or refuse a clock that was set back."""
     time = now()
-    if chain.time and datetime.fromisoformat(time) < datetime.fromisoformat(chain.time) - CLOCK_TOLERANCE:
+    if chain.time and behind(time, chain.time):
         raise ClockSetBack(
             f"the clock says {time}, but the last row was written at {chain.time}. Set the clock right; a clock that was put "
             "back is what a restored machine looks like, so nothing is charged until it has passed that time. If the earlier "
@@ -73,39 +72,61 @@ class Book:
         """Append the row that `act` returns, if any, while no other process can write; durable on return."""
         with operation():
             self.prepare()
-            if self.chain.version < VERSION:
-                self._migrate()
             return self._write(act, data)
 
-    def _write(self, act: Callable[[Transaction, Chain], tuple[T, Row | None]], data: bytes | None = None) -> T:
+    def accept_folder(self, reason: str) -> bool:
+        """Append a row that the database has moved to the folder where it is now; False where that is known already."""
+        with operation():
+            self.prepare(create=False, moved=True)
+            mark = self._witness.read()
+
+            def act(view: Transaction, chain: Chain) -> tuple[bool, Row | None]:
+                """Add the folder unless chain and witness know no other."""
+                if not view.folder:
+                    raise ArgumentError("a ledger in PostgreSQL lies in no folder: there is nothing to accept.")
+                if not _moved(view, chain, mark):
+                    return False, None
+                content = said.folder(chain, reason, view.folder)
+                return True, chain.next_row("folder", NO_NAME, str(chain.seq + 1), max(chain.time, now()), content)
+
+            return self._write(act, moved=True)
+
+    def _write(
+        self,
+        act: Callable[[Transaction, Chain], tuple[T, Row | None]],
+        data: bytes | None = None,
+        moved: bool = False,
+    ) -> T:
         self._witness.check_writable()
         base, mark = self.chain, self._witness.read()
         with self.store.writing() as view:
-            chain = self._caught_up(view, base, mark)
+            chain = self._caught_up(view, base, mark, moved)
             result, row = act(view, chain)
             if row is not None:
+                follow(row, row.checked(), chain)  # nothing is written that would be refused when it is read
                 view.append(row, data)
         self.chain = chain
-        self._witness.advance(Mark(chain.seq, chain.hash) if row is None else Mark(row.seq, row.hash))
+        seq, last = (chain.seq, chain.hash) if row is None else (row.seq, row.hash)
+        self._witness.advance(Mark(seq, last, view.folder))
         return result
 
     def verify(self) -> int:
-        """Check every row from the first on, sealed bytes included; return the number of rows."""
+        """Check every row from the first on, sealed bytes included, and compute every price again; return the number of rows."""
         with operation():
             self.prepare()
             mark = self._witness.read()
             with self.store.reading() as view:
+                self._caught_up(view, self.chain, mark)
                 chain = Chain().extended(view.rows(1))
                 for row in view.rows(1):
                     if row.kind == "seal":
                         sealed_bytes(view, row)
-                self._compare(view, chain, mark)
             return chain.seq
 
     # --- opening ----------------------------------------------------------------------------------------------------
 
-    def prepare(self, new_witness: bool = False, create: bool = True) -> None:
-        """Once: make the table and the witness where both are new, check the chain, advance the witness, migrate."""
+    def prepare(self, new_witness: bool = False, create: bool = True, moved: bool = False) -> None:
+        """Once: make the table and the witness where both are new, check the chain, advance the witness."""
         if self._ready:
             return
         with operation():
@@ -114,28 +135,10 @@ class Book:
             if mark is None:
                 mark = self._first_mark(new_witness)
             with self.store.reading() as view:
-                chain = Chain().extended(view.rows(1))
-                self._compare(view, chain, mark)
-                outdated = view.format() < VERSION
+                chain = self._caught_up(view, Chain(), mark, moved)
             if chain.seq > mark.seq:
-                self._witness.advance(Mark(chain.seq, chain.hash))
+                self._witness.advance(Mark(chain.seq, chain.hash, mark.folder))
             self.chain, self._ready = chain, True
-            if outdated:
-                # Users without write permission can still read a ledger of an older format.
-                with suppress(LedgerReadOnly):
-                    self._migrate()
-
-    def _migrate(self) -> None:
-        """Bring an older database to the current format, in one transaction that the chain records."""
-
-        def act(view: Transaction, chain: Chain) -> tuple[None, Row | None]:
-            if view.format() >= VERSION:
-                return None, None  # new, or another process migrated it
-            view.upgrade()
-            content = {"from": max(chain.version, OLDEST), "to": VERSION}
-            return None, chain.next_row("migrate", NO_NAME, str(VERSION), max(chain.time, now()), content)
-
-        self._write(act)
 
     def _first_mark(self, new_witness: bool) -> Mark:
         """Start a witness for an empty ledger, before any row can be written; rows without a witness are refused."""
@@ -145,7 +148,7 @@ class Book:
             folder = self.location.witness.parent
             with translated_os(f"the folder {folder}"):
                 folder.mkdir(parents=True, exist_ok=True)
-            self._witness.advance(Mark(chain.seq, chain.hash))
+            self._witness.advance(Mark(chain.seq, chain.hash, chain.folder or view.folder))
         # Another process may have started it in the meantime: the witness is written before the first row.
         mark = self._witness.read()
         if mark is None:
@@ -158,23 +161,24 @@ class Book:
 
     # --- checks -----------------------------------------------------------------------------------------------------
 
-    def _caught_up(self, view: Transaction, base: Chain, mark: Mark | None) -> Chain:
-        """Check the rows after `base`, whose last row must be unchanged."""
+    def _caught_up(self, view: Transaction, base: Chain, mark: Mark | None, moved: bool = False) -> Chain:
+        """Check the rows after `base`, whose last row must be unchanged, and the folder unless it may have `moved`."""
+        self._check_objects(view)
         rows = view.rows(max(base.seq, 1))
         if base.seq:
-            last = next(rows, None)
-            if last is None or (last.seq, last.hash) != (base.seq, base.hash):
-                raise LedgerDamaged(
-                    f"row {base.seq} of {self.location.shown}, which this process has read before, is gone or changed: the "
-                    f"database was rolled back or edited. {REMEDY}"
-                )
-        chain = base.extended(rows)
+            base.verified.confirmed(next(rows, None), base.seq)
+        chain = base.extended(rows, 0 if mark is None else mark.seq)
         self._compare(view, chain, mark)
+        if mark is not None and not moved and _moved(view, chain, mark):
+            raise FolderChanged(
+                f"{self.location.shown} is not in the folder where it was used before. A database that is reached through two "
+                "folders has two logs and two locks, and both spend its budget. If it was moved or restored, and no other copy of "
+                'it is in use, say so: sfumato ledger accept-folder PLACE --reason "...", which is recorded.'
+            )
         return chain
 
     def _compare(self, view: Transaction, chain: Chain, mark: Mark | None) -> None:
-        """Raise unless the database holds the row that the witness saw, no row outside the chain, and a readable format."""
-        self._check_format(view.format(), chain)
+        """Raise unless the database holds the row that the witness saw, and no row outside the chain."""
         stray = view.stray()
         if stray is not None:
             raise LedgerDamaged(
@@ -202,29 +206,25 @@ class Book:
                 f"written again, or edited. {REMEDY}"
             )
 
-    def _check_format(self, version: int, chain: Chain) -> None:
-        """Raise unless the format `version` recorded in the database is that of its rows."""
-        if version > VERSION:
+    def _check_objects(self, view: Transaction) -> None:
+        """Raise unless the database has this format, and holds the ledger's table and nothing that could change what it keeps."""
+        version = view.format()
+        if version != VERSION:
             raise LedgerDamaged(
-                f"{self.location.shown} has format {version}, this Sfumato reads up to {VERSION}. Update Sfumato."
+                f"{self.location.shown} has format {version}, and this Sfumato reads {VERSION}: another version wrote it, or it "
+                "was edited. Use the Sfumato that wrote it."
             )
-        if chain.version not in (0, version):
+        altered = view.altered()
+        if altered:
             raise LedgerDamaged(
-                f"{self.location.shown} carries format {version}, but its rows have format {chain.version}. {REMEDY}"
+                f"{self.location.shown} holds what the ledger did not make, or lacks what it made ({altered}). A trigger, a view "
+                f"or a rule can drop or change rows without an error. {REMEDY}"
             )
 
 
-def recorded(view: Transaction, chain: Chain, kind: str, name: str, request: str) -> Row | None:
-    """Return the row of this kind, name and request id, or None; a row that is no link of the chain is damage."""
-    row = view.find(kind, name, request)
-    if row is None:
-        return None
-    before = view.row(row.seq - 1) if row.seq > 1 else None
-    previous = GENESIS if before is None else before.hash
-    if not 1 <= row.seq <= chain.seq or row.previous != previous:
-        raise LedgerDamaged(f"row {row.seq} is no part of the chain of rows 1 to {chain.seq}. {REMEDY}")
-    row.checked()
-    return row
+def _moved(view: Transaction, chain: Chain, mark: Mark | None) -> bool:
+    """Whether the database lies in another folder than the witness or the rows say."""
+    return any(known not in ("", view.folder) for known in (chain.folder, "" if mark is None else mark.folder))
 
 
 def sealed_bytes(view: Transaction, row: Row) -> bytes:

@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 from sfumato.errors import ArgumentError, ChargeRefused
 from sfumato.ledger.terms import Terms
@@ -189,9 +189,18 @@ def gaussian_cost(curve: Curve, delta0: float) -> tuple[float | None, float]:
     """
     if curve.mu is not None:
         return curve.mu, 0.0
-    if isinstance(curve, Profile) and curve.name == "revealing-gaussian":
+    if _revealing(curve):
         return number(curve.parameters["mu"]), number(curve.parameters["delta"])
     return (covering_mu(curve, delta0) if 0 < delta0 < 1 else None), delta0
+
+
+def _revealing(curve: Curve) -> TypeGuard[Profile]:
+    return isinstance(curve, Profile) and curve.name == "revealing-gaussian"
+
+
+def searched(curve: Curve, currency: str) -> bool:
+    """Whether the cost of the curve takes a search: that for the smallest mu that covers it."""
+    return currency == "gdp" and curve.mu is None and not _revealing(curve)
 
 
 def concentrated(curve: Curve) -> Fraction | None:

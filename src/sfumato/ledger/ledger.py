@@ -12,13 +12,15 @@ from typing import TypeVar
 
 from sfumato._shown import Shown
 from sfumato.errors import ArgumentError, RequestConflict
+from sfumato.ledger import chain as said
 from sfumato.ledger.account import Account
-from sfumato.ledger.book import Book, now, recorded, sealed_bytes, ticked
-from sfumato.ledger.chain import NO_NAME, Chain, Row, canonical, digest
+from sfumato.ledger.book import Book, now, sealed_bytes, ticked
+from sfumato.ledger.chain import Chain
 from sfumato.ledger.currency import cap_of
-from sfumato.ledger.lookup import find_request, matching, read_back, refuse_other, registered
+from sfumato.ledger.lookup import find_request, named, read_back, refuse_other, registered
 from sfumato.ledger.records import Entry, Receipt, Report, Spent
 from sfumato.ledger.store import Transaction
+from sfumato.ledger.stored_rows import NO_NAME, Row, digest
 from sfumato.ledger.terms import Terms, label
 from sfumato.ledger.url_and_witness import Location
 from sfumato.privacy.curves import Curve
@@ -47,7 +49,7 @@ class Ledger(Shown):
 
         The whole chain is walked and compared with the witness (default: beside a SQLite file; for PostgreSQL in the
         user's state folder). `new_witness=True` starts a missing witness from the database as it stands, e.g. on a second
-        machine. A ledger in an older format is migrated, in one transaction that it records, if it may be written.
+        machine.
         """
         ledger = cls(where, witness)
         ledger._book.prepare(new_witness, create)
@@ -90,12 +92,13 @@ class Ledger(Shown):
         """
         name = label("name", name)
         terms = Terms(epsilon, delta, currency, slack, order, adjacency, unit, tv, id_column, allow_weak)
-        content = {"terms": terms.to_json(), "cap": cap_of(terms)}
+        cap = cap_of(terms)
 
-        def act(_: Transaction, chain: Chain) -> tuple[None, Row | None]:
+        def act(view: Transaction, chain: Chain) -> tuple[None, Row | None]:
             """Add the promise, or nothing where the same one is registered already."""
-            known = matching(chain.accounts, name)
+            known = chain.accounts.get(name)
             if known is None:
+                content = said.registration(terms, cap, view.folder)
                 return None, chain.next_row("register", name, "", ticked(chain), content)
             if known.terms != terms:
                 raise RequestConflict(
@@ -122,25 +125,17 @@ class Ledger(Shown):
         slack*delta/64). What does not fit raises LedgerExhausted, what can never fit ChargeRefused; no row is written.
         """
         request = label("request_id", request_id)
-        if plan_digest is not None:
-            label("plan_digest", plan_digest)
-        document, checked = read_back(guarantee)
+        checked = read_back(guarantee)
         account = self._registered(name)
         name, price = account.name, account.price(checked, delta0)
-        content = {
-            "guarantee": document,
-            "guarantee_digest": digest(canonical(document)),
-            "plan_digest": plan_digest,
-            "delta0": delta0,
-            "price": price.to_json(),
-        }
+        content = said.charge(checked.to_json(), plan_digest, delta0, price)
 
         def act(view: Transaction, chain: Chain) -> tuple[Receipt | Account, Row | None]:
             """Add the charge if it fits; a repeated request gets its first receipt."""
             account = chain.accounts[name]
             before = find_request(view, chain, "charge", name, request_id)
             if before is not None:
-                refuse_other(before.checked(), content, name, request)
+                refuse_other(before.fields, content, name, request)
                 return Receipt.of(before, account.terms.currency), None
             time = ticked(chain)
             if not account.admits(price):
@@ -171,7 +166,7 @@ class Ledger(Shown):
         if not isinstance(data, bytes):
             raise ArgumentError(f"data must be bytes; got {type(data).__name__}.")
         name = self._registered(name).name
-        content = {"sha256": digest(data), "size": len(data)}
+        content = said.seal(digest(data), len(data))
 
         def act(view: Transaction, chain: Chain) -> tuple[bytes, Row | None]:
             """Add the seal to its charge, or return the bytes that were sealed before."""
@@ -180,11 +175,11 @@ class Ledger(Shown):
                 raise RequestConflict(
                     f"request {request_id!r} of {name!r} was never charged, so nothing can be sealed."
                 )
-            before = recorded(view, chain, "seal", name, charge.request)
+            before = find_request(view, chain, "seal", name, request_id)
             if before is not None:
                 return sealed_bytes(view, before), None
             # A charged request may always be sealed, also while the clock is behind the last row.
-            return data, chain.next_row("seal", name, charge.request, max(chain.time, now()), content)
+            return data, chain.next_row("seal", name, charge.request, max(chain.time, now()), content, len(data))
 
         return self._book.write(act, data)
 
@@ -223,16 +218,26 @@ class Ledger(Shown):
 
         For a machine whose clock was once ahead. Without this, charges wait until that time has passed.
         """
-        content = {"reason": label("reason", reason)}
+        label("reason", reason)
 
         def act(_: Transaction, chain: Chain) -> tuple[None, Row | None]:
             """Add the correction, or nothing where the clock is not behind."""
             time = now()
             if time >= chain.time:
                 return None, None
-            return None, chain.next_row("clock", NO_NAME, str(chain.seq + 1), time, {**content, "before": chain.time})
+            return None, chain.next_row("clock", NO_NAME, str(chain.seq + 1), time, said.clock(chain, reason))
 
         self._book.write(act)
+
+    def accept_folder(self, reason: str) -> bool:
+        """Go on with the database in the folder where it is now; the reason is recorded for ever.
+
+        For a database that was moved, or restored from a backup into another folder. Make sure that no other copy of it is
+        in use: two folders have two logs and two locks. Call it on `sf.Ledger(place)`, since `Ledger.open` refuses the new
+        folder. Returns False where it is the folder that is known already.
+        """
+        label("reason", reason)
+        return self._book.accept_folder(reason)
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
@@ -254,12 +259,12 @@ class Ledger(Shown):
     def history(self, name: str) -> list[Entry]:
         """Return every row of this name, oldest first."""
         account = self._registered(name)
-        rows = self._book.read(lambda view, _: view.named(account.name))
+        rows = self._book.read(lambda view, chain: named(view, chain, account.name))
         return [Entry.of(row, account.terms.currency) for row in rows]
 
     def events(self) -> list[Entry]:
-        """Return the rows about the ledger itself: migrations of its format and corrections of the clock."""
-        return [Entry.of(row, "") for row in self._book.read(lambda view, _: view.named(NO_NAME))]
+        """Return the rows about the ledger itself: corrections of the clock and other folders that were accepted."""
+        return [Entry.of(row, "") for row in self._book.read(lambda view, chain: named(view, chain, NO_NAME))]
 
     def report(self, name: str) -> Report:
         """Return the charged guarantees composed tightly. Information, not the promise: a filter must not stop by it."""
@@ -276,7 +281,7 @@ class Ledger(Shown):
 
     def _registered(self, name: str) -> Account:
         """The account as this process last read it: enough for its terms, which never change."""
-        return matching(self._book.chain.accounts, name) or self._account(name)
+        return self._book.chain.accounts.get(label("name", name)) or self._account(name)
 
     # --- copies -------------------------------------------------------------------------------------------------------
 

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from sfumato.errors import ArgumentError, ChargeRefused, RequestConflict
 from sfumato.ledger.account import Account
-from sfumato.ledger.book import recorded
-from sfumato.ledger.chain import Chain, Row, canonical
+from sfumato.ledger.chain import Chain, guarantee_of
 from sfumato.ledger.store import Transaction
+from sfumato.ledger.stored_rows import Row, canonical
 from sfumato.ledger.terms import label
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.statements import same_guarantee
 
 
-def matching(accounts: Mapping[str, Account], name: str) -> Account | None:
-    """The account of this name: as it is written, or else the one whose normal form is the same."""
-    if isinstance(name, str) and name in accounts:
-        return accounts[name]
-    wanted = label("name", name)
-    return next((account for each, account in accounts.items() if label("name", each) == wanted), None)
-
-
 def registered(accounts: Mapping[str, Account], name: str) -> Account:
     """The account of this name; raise where none is registered under it."""
-    account = matching(accounts, name)
+    account = accounts.get(label("name", name))
     if account is None:
         raise ArgumentError(
             f"name must be a registered one ({', '.join(sorted(accounts)) or 'there is none yet'}); got {name!r}. "
@@ -36,18 +27,24 @@ def registered(accounts: Mapping[str, Account], name: str) -> Account:
 
 
 def find_request(view: Transaction, chain: Chain, kind: str, name: str, request_id: str) -> Row | None:
-    """The row of a request id: as it is written, or else the one whose normal form is the same."""
-    label("request_id", request_id)
-    return recorded(view, chain, kind, name, chain.requests.written(name, request_id))
+    """The row of this kind and request id, or None; a row that is no longer the one that was verified is damage."""
+    seq = chain.verified.find(kind, name, label("request_id", request_id))
+    # Another thread may have verified rows after those of this view.
+    return None if seq is None or seq > chain.seq else chain.verified.confirmed(view.row(seq), seq)
 
 
-def read_back(guarantee: Guarantee) -> tuple[dict[str, Any], Guarantee]:
-    """Return the guarantee's document and the guarantee read back from it, so that the recorded one is the charged one."""
+def named(view: Transaction, chain: Chain, name: str) -> list[Row]:
+    """Every row of one name up to the end of the chain, each as it was verified."""
+    rows = {row.seq: row for row in view.named(name)}
+    return [chain.verified.confirmed(rows.get(seq), seq) for seq in chain.verified.named(name) if seq <= chain.seq]
+
+
+def read_back(guarantee: Guarantee) -> Guarantee:
+    """Return the guarantee as it is read back from its document, so that the recorded one is the charged one."""
     if not isinstance(guarantee, Guarantee):
         raise ArgumentError(f"guarantee must be a Guarantee, such as plan.guarantee; got {type(guarantee).__name__}.")
     try:
-        document = json.loads(canonical(guarantee.to_json()))
-        return document, Guarantee.from_json(document)
+        return guarantee_of(canonical(guarantee.to_json()))
     except (ValueError, TypeError) as error:
         raise ChargeRefused(
             f"the guarantee cannot be written down and read back, so it cannot be charged: {error}"

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 from sfumato.errors import ArgumentError, LedgerDamaged, LedgerFull, LedgerLocked, LedgerReadOnly, LedgerUnavailable
 from sfumato.ledger.address import Address
-from sfumato.ledger.chain import VERSION
 from sfumato.ledger.store import TABLE, Transaction
+from sfumato.ledger.stored_rows import VERSION
 from sfumato.ledger.system import REPEAT
 
 # Enough for a server on another continent to answer; a wrong host is reported soon.
@@ -32,20 +32,51 @@ ANSWER_SECONDS = 40.0
 # Charges run one after another: a second connection is opened while the first commits; more would not speed them up.
 CONNECTIONS = 2
 
-# Added to tables of format 1 as well (see `upgrade`).
-_CONSTRAINT = f"ALTER TABLE {TABLE} ADD CONSTRAINT {TABLE}_seq CHECK (seq >= 1)"
 # PostgreSQL has no version number of a table of one's own; its comment holds it.
 _FORMAT = f"COMMENT ON TABLE {TABLE} IS 'sfumato ledger format {VERSION}'"
+_REFUSAL = " BEGIN RAISE EXCEPTION 'the ledger is append-only'; END "
 _SCHEMA = f"""
 CREATE TABLE {TABLE} (seq BIGINT PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, request TEXT NOT NULL,
-    payload TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL, data BYTEA, UNIQUE (name, request, kind));
-CREATE OR REPLACE FUNCTION {TABLE}_append_only() RETURNS trigger LANGUAGE plpgsql AS
-    $$ BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$;
+    payload TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL, data BYTEA, UNIQUE (name, request, kind),
+    CONSTRAINT {TABLE}_seq CHECK (seq >= 1));
+CREATE OR REPLACE FUNCTION {TABLE}_append_only() RETURNS trigger LANGUAGE plpgsql AS $${_REFUSAL}$$;
 CREATE OR REPLACE TRIGGER {TABLE}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {TABLE}
     FOR EACH STATEMENT EXECUTE FUNCTION {TABLE}_append_only();
-{_CONSTRAINT};
 {_FORMAT};
 """
+# What the catalogs say of the table: kind and storage, columns, constraints, indexes, triggers, policies, rules and heirs. Names
+# are those of pg_catalog, whatever the search path; a path in which another schema comes first could replace operators.
+_CATALOG = f"""
+WITH it AS (SELECT * FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass('{TABLE}'))
+SELECT 'schema', (pg_catalog.current_schemas(true))[1]::text, '' UNION ALL
+SELECT 'table', concat(relkind, relpersistence), concat(relrowsecurity, relforcerowsecurity) FROM it UNION ALL
+SELECT 'column', attname::text, concat_ws(' ', format_type(atttypid, atttypmod), attnotnull, atthasdef, attgenerated, attidentity,
+    (SELECT collname FROM pg_collation WHERE oid = attcollation)) FROM pg_attribute, it
+    WHERE attrelid = it.oid AND attnum > 0 AND NOT attisdropped UNION ALL
+SELECT 'constraint', conname::text, concat_ws(' ', pg_get_constraintdef(c.oid), condeferrable, convalidated)
+    FROM pg_constraint c, it WHERE conrelid = it.oid AND contype <> 'n' UNION ALL
+SELECT 'index', (SELECT relname::text FROM pg_class c WHERE c.oid = indexrelid),
+    concat_ws(' ', indkey, indisunique, indimmediate, indisvalid, indpred, indexprs)
+    FROM pg_index, it WHERE indrelid = it.oid UNION ALL
+SELECT 'trigger', tgname::text, concat_ws(' ', tgtype, tgenabled, tgdeferrable, tgqual, prosrc)
+    FROM pg_trigger, pg_proc, it WHERE tgrelid = it.oid AND pg_proc.oid = tgfoid UNION ALL
+SELECT 'rule', rulename::text, '' FROM pg_rewrite, it WHERE ev_class = it.oid UNION ALL
+SELECT 'policy', polname::text, '' FROM pg_policy, it WHERE polrelid = it.oid UNION ALL
+SELECT 'heir', inhrelid::regclass::text, '' FROM pg_inherits, it WHERE it.oid IN (inhrelid, inhparent)
+"""
+_OBJECTS = {
+    ("schema", "pg_catalog", ""),
+    ("table", "rp", "ff"),
+    ("column", "seq", "bigint t f  "),
+    *(("column", name, "text t f   default") for name in ("kind", "name", "request", "payload", "previous", "hash")),
+    ("column", "data", "bytea f f  "),
+    ("constraint", f"{TABLE}_pkey", "PRIMARY KEY (seq) f t"),
+    ("constraint", f"{TABLE}_name_request_kind_key", "UNIQUE (name, request, kind) f t"),
+    ("constraint", f"{TABLE}_seq", "CHECK ((seq >= 1)) f t"),
+    ("index", f"{TABLE}_pkey", "1 t t t"),
+    ("index", f"{TABLE}_name_request_kind_key", "3 4 2 t t t"),
+    ("trigger", f"{TABLE}_append_only", f"58 O f {_REFUSAL}"),
+}
 T = TypeVar("T")
 
 
@@ -194,14 +225,15 @@ class PostgresTransaction(Transaction):
         return self.value(f"SELECT to_regclass('{TABLE}')") is not None
 
     def format(self) -> int:
-        """The format version of the database; the first one had none written down."""
+        """The format version of the database; 0 where none is written down."""
         text = self.value(f"SELECT obj_description('{TABLE}'::regclass, 'pg_class')") or ""
         word = text.removeprefix("sfumato ledger format ")
-        return int(word) if word.isdecimal() and len(word) < 9 else 1
+        return int(word) if word.isdecimal() and len(word) < 9 else 0
 
-    def upgrade(self) -> None:
-        """Bring the table to the current format."""
-        self.value(f"{_CONSTRAINT}; {_FORMAT}")
+    def altered(self) -> str:
+        """The names of objects that are missing or that the ledger did not make in this way."""
+        held = {tuple(map(str, each)) for each in self._run(_CATALOG, None)}
+        return ", ".join(sorted({f"{kind} {name}" for kind, name, _ in held ^ _OBJECTS}))
 
 
 def _limits() -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 from sfumato._shown import Shown
 from sfumato.ledger.account import Account, shown
-from sfumato.ledger.chain import Row
 from sfumato.ledger.currency import BY_NAME
+from sfumato.ledger.stored_rows import Row
 from sfumato.ledger.units import UNITS
 from sfumato.privacy.codec import refuse_unknown
 from sfumato.privacy.compose import compose
@@ -37,7 +37,7 @@ class Receipt:
     @classmethod
     def of(cls, row: Row, currency: str) -> Receipt:
         """Read a receipt off its row."""
-        content = row.checked()
+        content = row.fields
         price = content["price"]
         return cls(
             ledger=row.name,
@@ -89,7 +89,7 @@ class Entry:
     @classmethod
     def of(cls, row: Row, currency: str) -> Entry:
         """Read a line off its row."""
-        content, receipt, guarantee = row.checked(), None, None
+        content, receipt, guarantee = row.fields, None, None
         if row.kind == "charge":
             receipt, guarantee = Receipt.of(row, currency), Guarantee.from_json(content["guarantee"])
         reason = content.get("reason", "")
@@ -101,8 +101,8 @@ class Entry:
         what = {
             "register": "registered",
             "seal": f"request {self.request_id!r} sealed",
-            "migrate": f"migrated to format {self.request_id}",
             "clock": f"the clock was accepted although earlier rows carry later times ({self.reason})",
+            "folder": f"another folder of the database was accepted ({self.reason})",
         }[self.kind]
         return f"row {self.seq}, {self.time}: {what}; {self.hash[:16]}"
 

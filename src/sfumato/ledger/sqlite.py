@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import time
 import weakref
 from collections.abc import Iterator
@@ -17,10 +18,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sfumato.errors import ArgumentError, LedgerDamaged, LedgerFull, LedgerLocked, LedgerReadOnly, LedgerUnavailable
-from sfumato.ledger.chain import VERSION
 from sfumato.ledger.forks import close_before_forks
 from sfumato.ledger.locks import FileLock
-from sfumato.ledger.store import COLUMNS, TABLE, Transaction
+from sfumato.ledger.store import TABLE, Transaction
+from sfumato.ledger.stored_rows import VERSION
 from sfumato.ledger.system import REPEAT, translated_os
 
 # As in postgres.py: a charge takes milliseconds, so thousands of them can go first.
@@ -32,24 +33,19 @@ _TABLE = (
     "UNIQUE (name, request, kind))"
 )
 # The triggers prevent accidents; a deliberate edit is detected by the chain and the witness.
-_TRIGGERS = tuple(
-    f"CREATE TRIGGER {TABLE}_no_{word} BEFORE {word.upper()} ON {TABLE} "
+_TRIGGERS = {
+    f"{TABLE}_no_{word}": f"CREATE TRIGGER {TABLE}_no_{word} BEFORE {word.upper()} ON {TABLE} "
     "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
     for word in ("update", "delete")
-)
+}
+# Everything that SQLite lists of a ledger's file, with the statement that made it; the index is that of UNIQUE.
+_OBJECTS = {
+    ("table", TABLE, _TABLE),
+    ("index", f"sqlite_autoindex_{TABLE}_1", None),
+    *(("trigger", name, statement) for name, statement in _TRIGGERS.items()),
+}
 # SQLite keeps this number in the file's header.
 _FORMAT = f"PRAGMA user_version = {VERSION}"
-# SQLite cannot add a constraint to a table, so the rows move to a new one.
-_UPGRADE = (
-    f"ALTER TABLE {TABLE} RENAME TO {TABLE}_before",
-    f"DROP TRIGGER IF EXISTS {TABLE}_no_update",
-    f"DROP TRIGGER IF EXISTS {TABLE}_no_delete",
-    _TABLE,
-    f"INSERT INTO {TABLE} ({COLUMNS}, data) SELECT {COLUMNS}, data FROM {TABLE}_before ORDER BY seq",
-    f"DROP TABLE {TABLE}_before",
-    *_TRIGGERS,
-    _FORMAT,
-)
 
 
 class _Connection(sqlite3.Connection):
@@ -107,14 +103,14 @@ class SqliteStore:
             )
         with self.writing() as act:
             if not act.there():  # another process may have been quicker
-                act.run(_TABLE, *_TRIGGERS, _FORMAT)
+                act.run(_TABLE, *_TRIGGERS.values(), _FORMAT)
 
     def _holds_table(self) -> bool:
         """Whether the file holds a ledger; another program's database is left as it is, and no lock file is made for it."""
         if not self.path.exists():
             return False
         with self._translated(), closing(self._open(BUSY_SECONDS)) as connection:
-            return SqliteTransaction(connection).there()
+            return SqliteTransaction(connection, "").there()
 
     def reading(self) -> AbstractContextManager[SqliteTransaction]:
         """Open one snapshot."""
@@ -128,12 +124,12 @@ class SqliteStore:
     def _transaction(self, begin: str) -> Iterator[SqliteTransaction]:
         deadline = time.monotonic() + BUSY_SECONDS
         with self._lock.held(BUSY_SECONDS) as lock, self._translated():
-            self._refuse_links()
+            folder = self._folder()
             # Both waits together take at most the stated time.
             connection, owner = self._connect(max(0.05, deadline - time.monotonic())), os.getpid()
             try:
                 connection.execute(begin)
-                yield SqliteTransaction(connection)
+                yield SqliteTransaction(connection, folder)
                 if os.getpid() != owner:
                     raise LedgerUnavailable(
                         "this process was forked inside a ledger operation, which its parent completes."
@@ -149,13 +145,28 @@ class SqliteStore:
                 else:
                     _inherited.append(connection)
 
-    def _refuse_links(self) -> None:
-        """A second name of the file would have another log, lock and witness: two budgets in one file."""
-        if self.path.exists() and self.path.stat().st_nlink > 1:
+    def _folder(self) -> str:
+        """The number of the database's folder; raise where the file has a log and a lock elsewhere too, under another name.
+
+        The number is that of the folder's inode alone: those of devices change when a machine starts or a volume is mounted.
+        """
+        with translated_os(str(self.path)):
+            number = str(self.path.parent.stat().st_ino)
+            if not os.path.lexists(self.path):
+                return number
+            file = self.path.lstat()
+            alone = _mount(self.path) != _mount(self.path.parent)
+        if file.st_nlink > 1 or not stat.S_ISREG(file.st_mode):
             raise LedgerUnavailable(
-                f"{self.path} has a second name (a hard link). SQLite keeps a log for each name, so charges would be lost. Remove "
-                "the other name, or copy the file and use the copy as a backup only."
+                f"{self.path} has a second name (a hard or symbolic link). SQLite keeps a log for each name, so charges would be "
+                "lost. Remove the other name, or copy the file and use the copy as a backup only."
             )
+        if alone:
+            raise LedgerUnavailable(
+                f"{self.path} is mounted as a single file, so its log and its lock stay outside the mount, and whoever mounts it "
+                "elsewhere has others: charges would be lost. Mount the whole folder that holds it."
+            )
+        return number
 
     def _open(self, seconds: float) -> sqlite3.Connection:
         """Open a connection that waits at most `seconds` for another program's lock."""
@@ -208,12 +219,26 @@ class SqliteStore:
         return LedgerUnavailable(f"{self.path} could not be used ({error}). {REPEAT}")
 
 
+def _mount(path: Path) -> str:
+    """The number of the mount that holds the path, on Linux; "" elsewhere. Nothing is opened: closing would drop locks."""
+    if not hasattr(os, "O_PATH"):
+        return ""
+    handle = os.open(path, os.O_PATH)
+    try:
+        lines = Path(f"/proc/self/fdinfo/{handle}").read_text(encoding="ascii").splitlines()
+    except FileNotFoundError:  # /proc is not mounted
+        return ""
+    finally:
+        os.close(handle)
+    return next((line for line in lines if line.startswith("mnt_id:")), "")
+
+
 class SqliteTransaction(Transaction):
     """A transaction on one connection."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, folder: str) -> None:
         """Run statements on this connection."""
-        super().__init__(connection.execute, "?")
+        super().__init__(connection.execute, "?", folder)
         self._connection = connection
 
     def run(self, *statements: str) -> None:
@@ -227,9 +252,10 @@ class SqliteTransaction(Transaction):
         return self._connection.execute(query, (TABLE,)).fetchone() is not None
 
     def format(self) -> int:
-        """The format version of the database; the first one had none written down."""
-        return int(self._connection.execute("PRAGMA user_version").fetchone()[0]) or 1
+        """The format version of the database."""
+        return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
 
-    def upgrade(self) -> None:
-        """Bring the table to the current format."""
-        self.run(*_UPGRADE)
+    def altered(self) -> str:
+        """The names of objects that are missing or that the ledger did not make in this way."""
+        held = set(self._connection.execute("SELECT type, name, sql FROM sqlite_master"))
+        return ", ".join(sorted({f"{kind} {name}" for kind, name, _ in held ^ _OBJECTS}))

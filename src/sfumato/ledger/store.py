@@ -7,12 +7,14 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from sfumato.errors import LedgerDamaged
-from sfumato.ledger.chain import Row
+from sfumato.ledger.stored_rows import REMEDY, Row
 
 # The name must not change: existing databases hold it.
 TABLE = "sfumato_ledger"
 # All but the sealed bytes, which are read only where they are needed.
 COLUMNS = "seq, kind, name, request, payload, previous, hash"
+# What is read of a row: the sealed bytes' number stands for them.
+_READ = f"{COLUMNS}, length(data)"
 # Rows read at once: a few megabytes, whatever the ledger's length.
 _PAGE = 1000
 
@@ -20,14 +22,17 @@ Execute = Callable[[str, Sequence[object]], Iterable[Sequence[Any]]]
 
 
 class Transaction:
-    """Reading and appending rows, in SQL that every supported database accepts; `mark` is its placeholder."""
+    """Reading and appending rows, in SQL that every supported database accepts; `mark` is its placeholder.
 
-    def __init__(self, execute: Execute, mark: str) -> None:
+    `folder` is the number of the folder that holds the database, "" where a server does.
+    """
+
+    def __init__(self, execute: Execute, mark: str, folder: str = "") -> None:
         """Store the function that runs a statement."""
-        self._execute, self._mark = execute, mark
+        self._execute, self._mark, self.folder = execute, mark, folder
 
     def _select(self, condition: str, values: Sequence[object]) -> list[Row]:
-        text = f"SELECT {COLUMNS} FROM {TABLE} WHERE {condition}".replace("?", self._mark)
+        text = f"SELECT {_READ} FROM {TABLE} WHERE {condition}".replace("?", self._mark)
         return [Row(*columns) for columns in self._execute(text, values)]
 
     def rows(self, start: int) -> Iterator[Row]:
@@ -42,10 +47,6 @@ class Transaction:
     def row(self, seq: int) -> Row | None:
         """Return one row, or None."""
         return next(iter(self._select("seq = ?", (seq,))), None)
-
-    def find(self, kind: str, name: str, request: str) -> Row | None:
-        """Return the row of this kind for this name and request id, or None."""
-        return next(iter(self._select("kind = ? AND name = ? AND request = ?", (kind, name, request))), None)
 
     def named(self, name: str) -> list[Row]:
         """Return every row of one name, in order."""
@@ -64,17 +65,21 @@ class Transaction:
         return bytes(columns[0])
 
     def append(self, row: Row, data: bytes | None = None) -> None:
-        """Write the next row."""
+        """Write the next row, and read it back: a database may drop or change what is inserted and report no error."""
         values = (row.seq, row.kind, row.name, row.request, row.payload, row.previous, row.hash, data)
         places = ", ".join([self._mark] * len(values))
         self._execute(f"INSERT INTO {TABLE} ({COLUMNS}, data) VALUES ({places})", values)
+        if self.row(row.seq) != row or (data is not None and self.data(row.seq) != data):
+            raise LedgerDamaged(
+                f"the database did not keep row {row.seq} as it was written, so it is taken back. {REMEDY}"
+            )
 
     def format(self) -> int:
         """Return the format version that is recorded in the database."""
         raise NotImplementedError
 
-    def upgrade(self) -> None:
-        """Bring the table to the current format, inside this transaction."""
+    def altered(self) -> str:
+        """Return what the database holds beside what the ledger made, or lacks of it; "" where it is as it was made."""
         raise NotImplementedError
 
 

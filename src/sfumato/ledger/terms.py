@@ -6,12 +6,14 @@ delta, currency "gdp" only) and a part for inexact samplers ((1 + e^epsilon) tim
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from sfumato import _validate
@@ -23,8 +25,8 @@ from sfumato.privacy.neighbours import REPLACE_ENTRY, REPLACE_ONE, REPLACE_PERSO
 # The keys of `currency.BY_NAME`, and the neighbours that a ledger can count.
 CURRENCIES = ("gdp", "zcdp", "renyi")
 ADJACENCIES = (REPLACE_ONE, REPLACE_ENTRY, REPLACE_PERSON)
-# Printable by Python's rule and yet invisible: the grapheme joiner, fillers and variation selectors.
-_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+# Words in Unicode's names of characters that are printable by category and yet drawn as a blank, as nothing or as a stand-in.
+_BLANK = re.compile(r"\b(BLANK|FILLER|NULL|(SUB)?JOINER|INHERENT|INVISIBLE|REPLACEMENT|SELECTOR|SPACE)\b")
 # A charge without a mu of its own takes one of this many equal parts of the reveal probability.
 PARTS = 64
 
@@ -65,7 +67,8 @@ class Terms:
                 f"got {self.id_column!r} with adjacency {self.adjacency!r}."
             )
         if self.id_column is not None:
-            label("id_column", self.id_column)
+            # A column may be called by any printable text; that it is the guarantee's is compared letter by letter.
+            label("id_column", re.sub(" +", " ", str(self.id_column)))
         slack = _validate.non_negative("slack", self.slack)
         if slack >= 1:
             raise ArgumentError(f"slack must be less than 1: it is the share of delta set aside; got {slack!r}.")
@@ -88,12 +91,12 @@ class Terms:
         if self.order is not None:
             set_(self, "order", _validate.between("order", self.order, 1.0, math.inf))
 
-    @property
+    @cached_property
     def reveal(self) -> Fraction:
         """The probability set aside for charges that may reveal: slack times delta, exactly."""
         return Fraction(self.slack) * Fraction(self.delta)
 
-    @property
+    @cached_property
     def allotment(self) -> float:
         """The part of `reveal` that one charge takes by default."""
         return float_below(self.reveal / PARTS)
@@ -132,12 +135,21 @@ class Terms:
 
 
 def label(what: str, value: object) -> str:
-    """Return a printable text of 1 to 200 characters, trimmed and in Unicode's composed form (NFC), or raise.
+    """Return a visible text of 1 to 200 characters, trimmed and in Unicode's compatibility form (NFKC), or raise.
 
-    Spellings that Unicode calls equivalent must be one name: otherwise the same people would have two budgets. Invisible
-    characters are refused; letters of different alphabets that look alike remain different names.
+    Names that look alike would give the same people two budgets. So spellings that Unicode calls equivalent are one name
+    (full-width letters, ligatures), and what can only be seen in some names or programs is refused: characters that are not
+    printable, blanks other than single spaces, fillers, joiners, and marks without a letter. Letters of different alphabets
+    that look alike remain different names.
     """
-    text = unicodedata.normalize("NFC", value.strip()) if isinstance(value, str) else ""
-    if not text or not text.isprintable() or len(text) > 200 or _INVISIBLE.search(text):
-        raise ArgumentError(f"{what} must be a printable text of 1 to 200 characters; got {str(value)[:200]!r}.")
+    text = unicodedata.normalize("NFKC", value).strip() if isinstance(value, str) else ""
+    marked = any(
+        before == " " and unicodedata.category(each)[0] == "M" for before, each in itertools.pairwise(f" {text}")
+    )
+    blank = any(each != " " and _BLANK.search(unicodedata.name(each, "")) for each in text)
+    if not text or not text.isprintable() or len(text) > 200 or "  " in text or marked or blank:
+        raise ArgumentError(
+            f"{what} must be a printable text of 1 to 200 characters without invisible ones, double spaces and marks that stand "
+            f"alone; got {str(value)[:200]!a}."
+        )
     return text

@@ -1,4 +1,4 @@
-"""The witness: a small file outside the database that holds the last row's number and hash.
+"""The witness: a small file outside the database that holds the last row's number and hash, and the database's folder.
 
 A database restored from a backup, or cut short by a lost log, is itself valid: a rollback shows only by comparison with
 something outside it. The file is replaced atomically after each commit and never goes back. Restoring the database and the
@@ -10,24 +10,27 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sfumato.errors import LedgerDamaged
-from sfumato.ledger.chain import GENESIS, REMEDY
 from sfumato.ledger.locks import FileLock
+from sfumato.ledger.stored_rows import GENESIS, REMEDY
 from sfumato.ledger.system import translated_os
 
 # The wait for the witness's lock, as long as that for a database.
 WAIT_SECONDS = 30.0
+# Of the file; the first had no folder.
+_VERSION = 2
 
 
 @dataclass(frozen=True)
 class Mark:
-    """The row that was last seen."""
+    """The row that was last seen, and the number of the folder that held the database ("" for a server's)."""
 
     seq: int = 0
     hash: str = GENESIS
+    folder: str = ""
 
 
 class Witness:
@@ -49,8 +52,11 @@ class Witness:
                 text = ""
         try:
             document = json.loads(text)
-            mark = Mark(document["seq"], document["hash"])
-            sound = document["sfumato"] == "witness" and mark.seq >= 0 and len(mark.hash) == len(GENESIS)
+            mark = Mark(document["seq"], document["hash"], document["folder"])
+            known = (
+                document["sfumato"] == "witness" and document["version"] == _VERSION and isinstance(mark.folder, str)
+            )
+            sound = known and type(mark.seq) is int and mark.seq >= 0 and len(mark.hash) == len(GENESIS)
         except (ValueError, KeyError, TypeError):
             sound = False
         if not sound:
@@ -90,7 +96,7 @@ class Witness:
         return True
 
     def _replace(self, mark: Mark) -> None:
-        text = json.dumps({"sfumato": "witness", "version": 1, "seq": mark.seq, "hash": mark.hash}) + "\n"
+        text = json.dumps({"sfumato": "witness", "version": _VERSION, **asdict(mark)}) + "\n"
         # Written and synced beside the file, then renamed over it: a crash leaves the old mark or the new one.
         draft = self.path.with_name(self.path.name + ".tmp")
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)

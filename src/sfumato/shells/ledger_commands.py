@@ -128,6 +128,24 @@ def accept_clock(
     typer.echo(str(added[0]) if added else "the clock is not behind the ledger: nothing to accept")
 
 
+@app.command("accept-folder")
+def accept_folder(
+    place: Place,
+    reason: Annotated[
+        str, typer.Option(help="Why the database lies in another folder, and that no other copy is in use; kept for ever.")
+    ],
+    witness: WitnessFile = None,
+) -> None:
+    """Go on with a database that was moved or restored into another folder; the ledger records it with the reason.
+
+    Example: sfumato ledger accept-folder budget.db --reason "the old disk was replaced on 3 May; it is switched off"
+    """
+    with open_existing(place, witness, moved=True) as ledger:
+        accepted = ledger.accept_folder(reason)
+        added = ledger.events()[-1] if accepted else "the ledger knows this folder: nothing to accept"
+    typer.echo(str(added))
+
+
 @app.command("verify")
 def verify(place: Place, witness: WitnessFile = None, as_json: Json = False) -> None:
     """Check the whole chain, every sealed release and the witness; for a damaged row the exit code is 3.

@@ -33,13 +33,16 @@ def ledger_file(place: str) -> Path | None:
     raise ArgumentError(f"a ledger cannot be at a place that begins with {scheme[0]!r}. {_FORMS}")
 
 
-def open_existing(place: str, witness: Path | None = None) -> Any:
-    """Open the ledger at this place; where there is none, the error names the command that makes one. No file is made."""
+def open_existing(place: str, witness: Path | None = None, moved: bool = False) -> Any:
+    """Open the ledger at this place; where there is none, the error names the command that makes one. No file is made.
+
+    One that `moved` to another folder is not opened yet, so that `accept_folder` can be called.
+    """
     from sfumato.ledger import Ledger
 
     file = ledger_file(place)
     if file is None:
-        return Ledger.open(place, witness, create=False)
+        return Ledger(place, witness) if moved else Ledger.open(place, witness, create=False)
     if file.is_dir():
         raise ArgumentError(f"{place!r} is a folder; a ledger is a file in one, such as budget.db.")
     if not file.exists():
@@ -50,7 +53,7 @@ def open_existing(place: str, witness: Path | None = None) -> Any:
         raise ArgumentError(
             f"{place!r} is an empty file and holds no ledger. Remove it, then: sfumato ledger create {place}"
         )
-    return Ledger.open(file, witness, create=False)
+    return Ledger(file, witness) if moved else Ledger.open(file, witness, create=False)
 
 
 def expect_public(rows: Path, ledger: str | None, witness: Path | None) -> None:

@@ -78,7 +78,7 @@ def budget(account: Account, rows: Sequence[Entry]) -> Budget:
     for row in rows:
         if row.receipt is None:
             continue
-        price = empty.price_again({"amount": row.receipt.amount, "delta0": row.receipt.delta0, "tv": row.receipt.tv})
+        price = empty.of_amounts(row.receipt.amount, row.receipt.delta0, row.receipt.tv)
         state = state.plus(price)
         alone = prices.setdefault(price, 0.0) or empty.plus(price).epsilon()
         prices[price] = alone

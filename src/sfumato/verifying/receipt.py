@@ -13,9 +13,9 @@ from typing import Any
 
 from sfumato.errors import ArgumentError, FormatError
 from sfumato.ledger.account import CHARGEABLE
-from sfumato.ledger.chain import canonical, digest
 from sfumato.ledger.currency import BY_NAME, concentrated, gaussian_cost
 from sfumato.ledger.records import Receipt
+from sfumato.ledger.stored_rows import canonical, digest
 from sfumato.ledger.terms import label
 from sfumato.ledger.units import UNITS, float_above
 from sfumato.privacy.guarantee import Guarantee
