@@ -63,7 +63,8 @@ PAGES = tests/test_examples.py tests/test_gallery.py tests/pages tests/walks tes
 AUDITOR = tests/auditing/test_audit.py tests/auditing/test_battery.py tests/auditing/test_mutation.py \
   tests/auditing/test_neighbours.py tests/auditing/test_one_run.py
 PROCESSES = tests/engines/test_gpu.py tests/engines/test_dask.py tests/engines/test_every_engine.py tests/ledger/test_ledger_race.py \
-  tests/ledger/test_ledger_forks.py tests/ledger/test_ledger_publishing.py tests/ledger/test_ledger_requests.py
+  tests/ledger/test_ledger_forks.py tests/ledger/test_ledger_folder.py tests/ledger/test_ledger_publishing.py \
+  tests/ledger/test_ledger_requests.py
 # Of these the suite runs a sample, and `make shown` all.
 SAMPLED = tests/test_pages.py tests/shells/test_persons_commands.py tests/shells/test_regression_commands.py
 

@@ -80,7 +80,9 @@ class SqlitePlace(Place):
                 connection.execute(f"DROP TRIGGER IF EXISTS {name}")
             for statement in statements:
                 connection.execute(statement)
-            if connection.execute(f"SELECT name FROM sqlite_master WHERE name = '{TABLE}'").fetchone():
+            if connection.execute(
+                f"SELECT name FROM sqlite_master WHERE name = '{TABLE}' AND type = 'table'"
+            ).fetchone():
                 for statement in sqlite._TRIGGERS.values():
                     connection.execute(statement)
         finally:
@@ -138,7 +140,7 @@ class PostgresPlace(Place):
 
     def edit(self, *statements: str) -> None:
         self.admin(f"DROP TRIGGER IF EXISTS {TABLE}_append_only ON {TABLE}", *statements)
-        if self.admin(f"SELECT to_regclass('{TABLE}')") is not None:
+        if self.admin(f"SELECT 1 FROM pg_class WHERE oid = to_regclass('{TABLE}') AND relkind = 'r'"):
             trigger = f"{TABLE}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {TABLE}"
             self.admin(f"CREATE OR REPLACE TRIGGER {trigger} FOR EACH STATEMENT EXECUTE FUNCTION {TABLE}_append_only()")
 

@@ -124,7 +124,7 @@ class SqliteStore:
     def _transaction(self, begin: str) -> Iterator[SqliteTransaction]:
         deadline = time.monotonic() + BUSY_SECONDS
         with self._lock.held(BUSY_SECONDS) as lock, self._translated():
-            folder = self._folder()
+            folder, file = self._numbers()
             # Both waits together take at most the stated time.
             connection, owner = self._connect(max(0.05, deadline - time.monotonic())), os.getpid()
             try:
@@ -135,6 +135,8 @@ class SqliteStore:
                         "this process was forked inside a ledger operation, which its parent completes."
                     )
                 lock.confirm()
+                if file and self._numbers() != (folder, file):
+                    raise LedgerUnavailable(f"{self.path} was replaced while it was in use. {REPEAT}")
                 connection.execute("COMMIT")
             finally:
                 if os.getpid() == owner:
@@ -145,15 +147,15 @@ class SqliteStore:
                 else:
                     _inherited.append(connection)
 
-    def _folder(self) -> str:
-        """The number of the database's folder; raise where the file has a log and a lock elsewhere too, under another name.
+    def _numbers(self) -> tuple[str, str]:
+        """The inode numbers of the folder and the file; raise where the file has a log elsewhere too, under another name.
 
-        The number is that of the folder's inode alone: those of devices change when a machine starts or a volume is mounted.
+        Numbers of devices are left out: they change when a machine starts and when a volume is mounted again.
         """
         with translated_os(str(self.path)):
             number = str(self.path.parent.stat().st_ino)
             if not os.path.lexists(self.path):
-                return number
+                return number, ""
             file = self.path.lstat()
             alone = _mount(self.path) != _mount(self.path.parent)
         if file.st_nlink > 1 or not stat.S_ISREG(file.st_mode):
@@ -166,7 +168,7 @@ class SqliteStore:
                 f"{self.path} is mounted as a single file, so its log and its lock stay outside the mount, and whoever mounts it "
                 "elsewhere has others: charges would be lost. Mount the whole folder that holds it."
             )
-        return number
+        return number, str(file.st_ino)
 
     def _open(self, seconds: float) -> sqlite3.Connection:
         """Open a connection that waits at most `seconds` for another program's lock."""

@@ -132,7 +132,8 @@ def accept_clock(
 def accept_folder(
     place: Place,
     reason: Annotated[
-        str, typer.Option(help="Why the database lies in another folder, and that no other copy is in use; kept for ever.")
+        str,
+        typer.Option(help="Why the database lies in another folder, and that no other copy is in use; kept for ever."),
     ],
     witness: WitnessFile = None,
 ) -> None:

@@ -51,10 +51,9 @@ def check_receipt(record: Record) -> None:
 
 def _labelled(value: Any) -> bool:
     try:
-        label("a name in a receipt", value)
+        return label("a name in a receipt", value) == value
     except ArgumentError:
         return False
-    return True
 
 
 def _row(receipt: Receipt) -> bool:
