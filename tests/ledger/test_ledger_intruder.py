@@ -15,7 +15,7 @@ from test_ledger_format import insert
 
 import sfumato as sf
 from sfumato.errors import FolderChanged, LedgerDamaged
-from sfumato.ledger import Ledger, book
+from sfumato.ledger import Ledger, account, book, currency
 from sfumato.ledger import chain as said
 from sfumato.ledger.account import ROUNDING
 from sfumato.ledger.chain import Chain
@@ -63,8 +63,12 @@ class Forgeable:
         """Leave the rows before this one, and a witness that saw the last of them."""
         kept = self.rows[: seq - 1]
         self.place.edit(f"DELETE FROM {TABLE}", *(insert(self.place, self._stored(row)) for row in kept))
-        last = (kept[-1][0], kept[-1][6]) if kept else (0, "0" * 64)
-        mark = {"sfumato": "witness", "version": 2, "seq": last[0], "hash": last[1], "folder": self.folder}
+        self.seen()
+
+    def seen(self) -> None:
+        """Let the witness see the last row, as whoever forges both would."""
+        seq, last = [(row[0], row[6]) for row in [(0,) * 6 + ("0" * 64,), *self.place.rows()]][-1]
+        mark = {"sfumato": "witness", "version": 2, "seq": seq, "hash": last, "folder": self.folder}
         self.place.witness.write_text(json.dumps(mark))
 
     @staticmethod
@@ -344,6 +348,30 @@ def test_a_field_that_follows_from_nothing_is_seen_by_the_witness(forgeable, seq
         forgeable.place.open()
     forgeable.place.witness.unlink()
     assert forgeable.place.open(new_witness=True).verify() == seq
+
+
+def test_a_price_that_takes_a_search_is_searched_again_by_verify(forgeable, monkeypatch):
+    """Where somebody forged the witness too, opening takes the row on trust; an opening without a forger takes no search."""
+    searches = []
+    real = currency.covering_mu
+    monkeypatch.setattr(currency, "covering_mu", lambda *given: searches.append(given) or real(*given))
+    account._cost.cache_clear()
+    forgeable.cut(SEAL)
+    assert forgeable.place.open().spent("survey").charges == 2
+    assert searches == []
+    payload = forged(forgeable, BETA_CHARGE, "price/amount", lambda x: x / 2)
+    units = forgeable.saying(BETA_CHARGE)["price"]["units"]
+    payload = payload.replace(f'"units":{units}', f'"units":{-(-units // 4)}')
+    forgeable.cut(BETA_CHARGE)
+    forgeable.append(BETA_CHARGE, payload, None)
+    forgeable.seen()
+    ledger = forgeable.place.open()
+    with pytest.raises(LedgerDamaged, match="its price cannot be so"):
+        ledger.verify()
+    assert len(searches) == 1
+    forgeable.place.witness.unlink()
+    with pytest.raises(LedgerDamaged, match="its price cannot be so"):
+        forgeable.place.open(new_witness=True)
 
 
 def test_another_folder_in_a_row_is_refused(forgeable):
