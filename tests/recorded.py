@@ -92,7 +92,7 @@ def _array(values: np.ndarray) -> Any:
 def refused(error: Exception) -> str:
     """The kind of a refusal, and what it is about: the hypothesis, or the first words."""
     about = getattr(error, "hypothesis", None)
-    words = " ".join(str(error).split()[:3]) if about is None else f"{about} ({getattr(error, 'symbol', '')})"
+    words = " ".join(str(error).split()[:3]) if about is None else f"{about} = {getattr(error, 'given', '')}"
     return f"{type(error).__name__}: {words}"
 
 
@@ -125,8 +125,8 @@ def varied(call: Callable[..., Any], given: Mapping[str, Any], more: Mapping[str
     first = outcome(call, **given)
     kept, base = {"": first}, dict(_numbers(first))
     for name, value in given.items():
-        for other in [*others(value), *(more or {}).get(name, ())]:
-            kept[f"{name}={_short(other)}"] = _change(base, outcome(call, **{**given, name: other}))
+        for place, other in enumerate([*others(value), *(more or {}).get(name, ())]):
+            kept[f"{name}={f'value {place}' if callable(other) else _short(other)}"] = _change(base, outcome(call, **{**given, name: other}))
     return kept
 
 
@@ -217,6 +217,12 @@ class Record:
             if _away(old[path], new[path]) > max(self.least, loose.get(path, 0.0)):
                 lines.append(f"{path}: {old[path]!r} was recorded; now {new[path]!r}")
         return sorted(lines)
+
+    def all_differences(self) -> list[str]:
+        """Where any case differs from its record, and cases that are in one of the two only."""
+        alone = sorted(set(self.cases) ^ set(self.kept()))
+        lines = [f"{case}: {line}" for case in self.cases if case in self.kept() for line in self.differences(case)]
+        return [f"{case}: not in both" for case in alone] + lines
 
     def write(self) -> None:
         """Record all cases anew."""

@@ -134,7 +134,7 @@ OWN: dict[str, dict[str, Any] | list[dict[str, Any]]] = {
 # Further values of an argument, wherever a theorem takes it.
 MORE: dict[str, list[Any]] = {
     "floor": [0.25, 0.5, 0.6], "step": [0.6896551724137931, 0.7, 2.0], "trials": [2], "adjacency": ["replace-entry", "add-remove"],
-    "momentum": [0.5], "level": [0.5], "delta": [0.5, 1e-9], "order": [1.5, math.inf], "power": [2.0], "share": [0.5],
+    "momentum": [0.5], "noises": [[1e-200, 3.0]], "level": [0.5], "delta": [0.5, 1e-9], "order": [1.5, math.inf], "power": [2.0], "share": [0.5],
 }  # fmt: skip
 
 
