@@ -5,7 +5,7 @@ Oracles and proofs say that a number is right; a record says that it has not cha
 place, and by as much as it moved when each logarithm and exponential was off by one unit (`nudged`), so that another
 machine's mathematics passes and a dropped 1 + 1e-15 does not.
 
-`python tests/recorded.py [word]` records all of them anew (or those of files with this word in their name), which a change
+`python tests/outcomes.py [word]` records all of them anew (or those of files with this word in their name), which a change
 of a theorem, a sampler or a tolerance asks for: read the difference before it is committed.
 """
 
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).parent
-FOLDER = HERE / "fixtures" / "recorded"
+FOLDER = HERE / "fixtures" / "outcomes"
 # Arrays with more entries are recorded by their shape, ends and two weighted sums.
 LONGEST = 12
 # One unit in the last place, relative: what is allowed at least.
@@ -249,7 +249,7 @@ def main(word: str = "") -> None:
     """Record the outcomes of every module of tests that holds a RECORD."""
     warnings.simplefilter("error")  # as under pytest
     sys.path[:0] = [str(HERE), str(HERE / "planted")]
-    for path in sorted(HERE.rglob("test_recorded_*.py")):
+    for path in sorted(HERE.rglob("test_outcomes_*.py")):
         if word in path.name:
             sys.path.insert(0, str(path.parent))
             spec = importlib.util.spec_from_file_location(path.stem, path)

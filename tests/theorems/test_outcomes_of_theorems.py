@@ -12,7 +12,7 @@ import pytest
 from test_docstrings import FUNCTIONS
 
 import sfumato as sf
-from recorded import Record, varied
+from outcomes import Record, varied
 from sfumato.privacy.curves import BoundedRange, Gaussian, Pure
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.theorems import sharp
@@ -154,7 +154,7 @@ def made(case: tuple[Any, dict[str, Any]]) -> Any:
     return varied(function, given, MORE)
 
 
-CLAIMS = Record("claims", cases(), made)
+CLAIMS = Record("theorems", cases(), made)
 RECORDS = [CLAIMS]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recorded import Record, outcome, varied
+from outcomes import Record, outcome, varied
 from sfumato.privacy import (
     codec, compose, convert, cover, curves, events, gamma_profiles, gaussian_tail, guarantee, inflation, loss_distribution,
     metric, pair_losses, pairs, posterior_profiles, profiles, renyi, sharing, statements,
