@@ -46,7 +46,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return hashlib.sha256(value).hexdigest()[:16]
     if isinstance(value, int):
-        return value if abs(value) < 1 << 53 else f"int {hashlib.sha256(str(value).encode()).hexdigest()[:16]}"
+        if abs(value) < 1 << 53:
+            return value
+        length = value.bit_length()  # of a long whole number its length and its leading digits
+        return {"bits": length, "top": float(Fraction(value, 1 << length))}
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float):
