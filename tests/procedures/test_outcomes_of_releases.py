@@ -21,8 +21,8 @@ from effort import sized
 from outcomes import Record, outcome
 from sfumato import procedures
 
-# Searches end within 1e-6 of the boundary, on a log scale; another machine's logarithms may take another way there.
-SEARCHED, ROUNDED = 2e-6, 1e-9
+# Another machine's linear algebra adds in another order.
+ROUNDED = 1e-10
 
 
 def rows(schema: sf.Schema, n: int) -> sf.Dataset:
@@ -44,7 +44,7 @@ def rows(schema: sf.Schema, n: int) -> sf.Dataset:
     matrix = rng.standard_normal((n, schema.dimension)) * 0.7
     if schema.target is None:
         return sf.Dataset.from_arrays(matrix, schema=schema)
-    target = schema.target_column if hasattr(schema, "target_column") else schema.columns[schema.target]
+    target = schema.columns[schema.target]
     slope = matrix @ np.linspace(1.0, -0.5, schema.dimension)
     if isinstance(target, sf.Category):
         labels: Any = np.array(target.levels, dtype=object)[(slope + rng.standard_normal(n) > 0) * (len(target.levels) - 1)]
@@ -90,7 +90,7 @@ def checked(check: Any, task: Any, made: Any) -> Any:
 
 def released(case: AuditCase) -> dict[str, Any]:
     """The plan, its price again and with other numbers, and a seeded release with its check."""
-    plan = case.plan
+    plan = sf.plan(case.model, case.n, **case.options)
     procedure, task = procedures.named(plan.procedure), plan.task
     document = plan.to_json()
     numbers = plan.parameters.to_json()
@@ -115,9 +115,10 @@ def released(case: AuditCase) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# Plans whose search or draw takes long are made in the long form of the suite only, as far as another shows the same.
-SLOW: tuple[str, ...] = ()
-RELEASES = Record("releases", {name: case for name, case in CASES.items() if name not in SLOW}, released, ROUNDED)
+# Chains that are assumed to have converged are run by JAX, which compiles each for seconds.
+CHAINS = ("logistic of 2 in a ball, exponential, assumed converged",)
+LISTED = {name: case for name, case in CASES.items() if "trust" not in case.options or name in sized((), CHAINS)}
+RELEASES = Record("releases", LISTED, released, ROUNDED)
 RECORDS = [RELEASES]
 
 

@@ -72,6 +72,9 @@ def drawn(name: str) -> dict[str, Any]:
         "last": np.where(np.arange(array.size).reshape(array.shape) == array.size - 1, array * 0.99, array), "infinite": array + np.inf,
         "beyond": array + 10 * (high - low + 1), "narrower": array[:, :-1], "ends": np.zeros_like(array), "reversed": array[:, ::-1], "below": array - 1e-9,
     }  # fmt: skip
+    if isinstance(geometry, positive.PositiveGrid):
+        ends = (geometry.lower, geometry.upper)
+        moved |= {f"{end:g} and {k:g}": np.full_like(array, end * (1 + k)) for end in ends for k in (-5e-12, -5e-13, 5e-13, 5e-12)}
     given["held"] = {
         what: [outcome(check, law, at) for check in (support.on_grid, support.in_support)] for what, at in moved.items()
     }
