@@ -60,7 +60,7 @@ def plain(value: Any) -> Any:
         return f"{value.numerator}/{value.denominator}"
     if isinstance(value, np.ndarray):
         return _array(value)
-    if isinstance(value, Mapping) and len(value) > 24 and all(isinstance(each, float) for each in value.values()):
+    if isinstance(value, Mapping) and len(value) > 24 and all(isinstance(key, float) for key in value):
         return {"keys": plain([*map(float, value)][:: len(value) // 4]), "values": _array(np.array([*value.values()]))}
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
