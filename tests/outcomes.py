@@ -16,6 +16,7 @@ import hashlib
 import importlib.util
 import json
 import math
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -251,6 +252,7 @@ class Record:
 def main(word: str = "") -> None:
     """Record the outcomes of every module of tests that holds a RECORD."""
     warnings.simplefilter("error")  # as under pytest
+    os.environ["SFUMATO_LONG"] = "1"  # the cases of the long form too
     sys.path[:0] = [str(HERE), str(HERE / "planted")]
     for path in sorted(HERE.rglob("test_outcomes_*.py")):
         if word in path.name:
