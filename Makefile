@@ -6,7 +6,7 @@ CORE = $(VENV)/.core
 STAMP = $(VENV)/.tests
 WORKERS ?= auto
 
-.PHONY: help demo docs test processes test-long test-newest planted mutants gallery shown papers papers-quick audit audit-quick lint bench bench-quick peers judges \
+.PHONY: help demo docs test processes test-long test-newest planted mutants gallery shown recorded papers papers-quick audit audit-quick lint bench bench-quick peers judges \
   synthetic bench-speed clean
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make bench-quick  import cost and planning times"
 	@echo "make docs         the documentation as a site in build/site, links checked"
 	@echo "make shown        whatever users see, all of it: the pages' code, examples, the gallery, and reports in a browser (minutes)"
+	@echo "make recorded     write the recorded outputs anew (tests/recorded), after outputs were changed on purpose"
 	@echo "make gallery      run the twelve scripts of the gallery, in build/gallery, and draw the pictures of its page"
 	@echo "make peers        private regressions beside their rivals and diffprivlib's (.venv-peers; needs the tables; hours)"
 	@echo "make judges       the auditor beside jax_privacy's, OpenDP's noise and diffprivlib (.venv-peers; minutes)"
@@ -58,7 +59,7 @@ test test-long test-newest: export OPENBLAS_NUM_THREADS = 1
 
 # Four steps share the suite: what users see (`make shown`), the auditor (`make audit-quick`), clusters, races of processes and an
 # emulated card (`make processes`), and everything else here.
-PAGES = tests/test_examples.py tests/test_gallery.py tests/pages tests/walks tests/plots/test_notebook_in_a_browser.py \
+PAGES = tests/test_examples.py tests/test_gallery.py tests/pages tests/recorded tests/walks tests/plots/test_notebook_in_a_browser.py \
   tests/shells/test_report_in_a_browser.py tests/shells/test_ledger_report_in_a_browser.py
 AUDITOR = tests/auditing/test_audit.py tests/auditing/test_battery.py tests/auditing/test_mutation.py \
   tests/auditing/test_neighbours.py tests/auditing/test_one_run.py
@@ -113,9 +114,15 @@ audit-quick: $(STAMP)
 	@$(BIN)/python -m audits.battery --quick
 	@$(BIN)/python -m audits.mutation --quick
 
-shown: export OPENBLAS_NUM_THREADS = 1
+shown recorded: export OPENBLAS_NUM_THREADS = 1
 shown: $(STAMP)
 	@SFUMATO_LONG=1 $(PYTEST) -q $(PAGES) $(SAMPLED)
+
+# The texts that tests/recorded compares with are written anew: read what differs before it is committed.
+recorded: $(STAMP)
+	@rm -rf tests/recorded/texts
+	@SFUMATO_RECORD=1 $(PYTEST) -q tests/recorded
+	@git status --short tests/recorded/texts
 
 # Each script in a folder of its own: it writes a table, a ledger and a release there. Reports stand beside them.
 GALLERY = $(notdir $(basename $(wildcard gallery/*.py)))
