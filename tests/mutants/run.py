@@ -5,6 +5,7 @@
     python tests/mutants/run.py --seed 7 --number 100    faults that are not kept, drawn anew, the same number for each room: what
                                                          the tests see at first sight, by package
     python tests/mutants/run.py --trace                  trace which tests run which lines, so that --seed tries those first
+    python tests/mutants/run.py --trace tests/pages      trace these tests alone, and add them to what was traced before
     ... --seed 7 --number 100 --keep                     and keep the survivors, with an empty reason
 
 A fault is killed if a test fails, or if tests whose time is known no longer end. It survives if all tests that were tried
@@ -134,27 +135,15 @@ def asked(options: argparse.Namespace, root: Path) -> list[faults.Listed]:
     return drawn
 
 
-def trace(root: Path) -> int:
-    """Run the suite under a trace."""
-    folder = root / reach.FOLDER
-    for path in folder.glob("trace.*.json"):
-        path.unlink()
-    paths = os.pathsep.join([str(root / "src"), str(faults.HERE)])
-    environment = {**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "reach",
-        "-p",
-        "no:cacheprovider",
-        "-n",
-        "2",
-        "--dist",
-        "loadfile",
-        "tests",
-    ]
+def trace(root: Path, paths: Sequence[str]) -> int:
+    """Run the suite under a trace; or some of its tests, which are added to an earlier trace."""
+    if not paths:
+        for path in (root / reach.FOLDER).glob("trace.*.json"):
+            path.unlink()
+    sources = os.pathsep.join([str(root / "src"), str(faults.HERE)])
+    environment = {**os.environ, "PYTHONPATH": sources, "OPENBLAS_NUM_THREADS": "1"}
+    workers = ["-n", "2", "--dist", "loadfile"] if not paths else []
+    command = [sys.executable, "-m", "pytest", "-p", "reach", "-p", "no:cacheprovider", *workers, *(paths or ["tests"])]
     return subprocess.run(command, cwd=root, env=environment, check=False).returncode
 
 
@@ -214,7 +203,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = plant.ROOT) -> int
     """Run the script."""
     options = parsed(arguments)
     if options.trace:
-        return trace(root)
+        return trace(root, options.rooms)
     unknown = [room for room in options.rooms if room not in faults.ROOMS]
     chosen = asked(options, root)
     if unknown or not chosen:

@@ -8,7 +8,7 @@ import pytest
 import typer.main
 
 import sfumato as sf
-from recorded import kinds, office, shells, texts, ways
+from recorded import asked, kinds, office, shells, texts, ways
 from sfumato.shells.cli import app
 
 # Commands that run for minutes, or print and run the others; their own tests type them.
@@ -54,6 +54,7 @@ def test_no_recorded_file_is_left_over():
     names = [f"{kind}/answers" for kind in kinds.KINDS]
     names += [f"{kind}/pages" for kind in kinds.KINDS if kind not in kinds.PLAIN]
     names += [f"office/{session}" for session in office.SESSIONS]
+    names += [f"functions/{topic}" for topic in asked.TOPICS]
     found = {path.relative_to(texts.FOLDER).as_posix() for path in texts.FOLDER.rglob("*.txt")}
     assert found == {f"{name.replace(' ', '-')}.txt" for name in names}
 

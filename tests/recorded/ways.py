@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import sfumato as sf
+from recorded import texts
 from sfumato.errors import SfumatoError
 from sfumato.queries.batches import LinearUtility
 from sfumato.schema import Schema
@@ -127,7 +128,7 @@ def write_csv(rows: Any, path: Path) -> None:
         writer.writerows(zip(*table.values(), strict=True))
 
 
-def _near(draws: Any, candidates: Any) -> Any:
+def near(draws: Any, candidates: Any) -> Any:
     """A utility: one minus the distance of a number in [0, 1] from the first number drawn."""
     first = np.clip(draws.reshape(len(draws), -1)[:, :1], 0, 1)
     return 1 - abs(first - np.asarray(candidates, dtype=float)[None, :])
@@ -146,7 +147,7 @@ def arguments(release: sf.Release) -> dict[str, Any]:
 
     return {
         "sf": sf, "release": release, "rows": public_rows(release), "names": list(schema.columns), "labels": release.labels,
-        "prior": prior(), "near": _near, "cost": lambda draws, actions: 1 - _near(draws, actions), "LinearUtility": LinearUtility,
+        "prior": prior(), "near": near, "cost": lambda draws, actions: 1 - near(draws, actions), "LinearUtility": LinearUtility,
         "half": lambda draws: np.full((len(draws), 1), 0.5), "reference": {category: "sum-to-zero"}, "levels": levels,
         "methods": methods,
     }  # fmt: skip
@@ -158,8 +159,10 @@ def evaluated(expression: str, known: Mapping[str, Any]) -> tuple[str, str, bool
         warnings.simplefilter("always")
         try:
             text, fields = shown(eval(expression, dict(known)))
-        except (SfumatoError, IndexError) as error:
+        except SfumatoError as error:
             return f"{type(error).__name__}: {error}", "", True
+        except Exception as error:  # a wrong type that Python refuses, whose words differ from version to version
+            return type(error).__name__, "", True
     return text, "\n".join([*fields, *(f"warning: {each.message}" for each in caught)]), False
 
 
@@ -167,9 +170,34 @@ def shown(value: Any) -> tuple[str, list[str]]:
     """A value as text, of an array its numbers; and the fields of an object that has a text."""
     if hasattr(value, "to_csv"):
         return value.to_csv().strip(), [f"{key}: {one}" for key, one in value.attrs.items()]
+    if hasattr(value, "get_axes"):
+        return figure(value), []
+    if isinstance(value, str) and value.lstrip().startswith("<"):
+        return texts.elements(value), []
     if dataclasses.is_dataclass(value) and not isinstance(value, type) and _has_text(value):
         return str(value), _fields(value)
     return _flat(value), []
+
+
+def figure(made: Any) -> str:
+    """A matplotlib figure: of every panel its texts, limits and marks, in the order in which they were drawn."""
+    lines = [f"figure {made.get_suptitle()!r} {' x '.join(f'{each:.3g}' for each in made.get_size_inches())} inches"]
+    for axis in made.get_axes():
+        limits = (*axis.get_xlim(), *axis.get_ylim())
+        lines.append(f"panel {axis.get_title()!r}, {axis.get_xlabel()!r}, {axis.get_ylabel()!r}, {_flat(list(limits))}")
+        lines.append(f"scales {axis.get_xscale()}, {axis.get_yscale()}")
+        lines.append(f"ticks {[each.get_text() for each in axis.get_xticklabels()]}")
+        lines.append(f"ticks {[each.get_text() for each in axis.get_yticklabels()]}")
+        for line in axis.get_lines():
+            places = np.asarray(line.get_xydata(), dtype=float)
+            style = f"{line.get_color()} {line.get_linestyle()} {line.get_linewidth():g} {line.get_marker()}"
+            lines.append(f"line {line.get_label()!r} {style} {_flat(places)}")
+        lines += [f"text {each.get_text()!r} at {_flat(list(each.get_position()))}" for each in axis.texts]
+        lines += [f"{type(each).__name__} {_flat(np.asarray(each.get_extents().extents))}" for each in axis.patches]
+        lines += [f"{type(each).__name__} of {len(each.get_offsets())}" for each in axis.collections]
+    legends = [axis.get_legend() for axis in made.get_axes()] + list(made.legends)
+    lines += [f"legend {[text.get_text() for text in each.get_texts()]}" for each in legends if each is not None]
+    return "\n".join(lines)
 
 
 def _has_text(value: Any) -> bool:
@@ -216,11 +244,11 @@ def _flat(value: Any) -> str:
 
 def transcript(answers: Sequence[tuple[str, str, str, bool]], refusals: bool) -> str:
     """Answers (heading, text, fields, refused) by text, with their headings; then fields; then refusals, or only their number."""
-    texts: dict[str, list[str]] = {}
+    told: dict[str, list[str]] = {}
     refused: dict[str, list[str]] = {}
     for heading, text, _, no in answers:
-        (refused if no else texts).setdefault(text, []).append(heading)
-    parts = ["\n".join([*asked, text]) for text, asked in texts.items()]
+        (refused if no else told).setdefault(text, []).append(heading)
+    parts = ["\n".join([*asked, text]) for text, asked in told.items()]
     parts += [f"{heading}\n{fields}" for heading, _, fields, _ in answers if fields]
     parts += ["\n".join([*asked, text]) for text, asked in refused.items() if refusals]
     return "\n\n".join([*parts, f"{sum(map(len, refused.values()))} of {len(answers)} refused"])
