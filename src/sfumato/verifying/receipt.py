@@ -51,7 +51,7 @@ def check_receipt(record: Record) -> None:
 
 def _labelled(value: Any) -> bool:
     try:
-        return label("a name in a receipt", value) == value
+        return bool(label("a name in a receipt", value) == value)
     except ArgumentError:
         return False
 
