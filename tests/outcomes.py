@@ -43,7 +43,11 @@ ROUNDED = (
 def plain(value: Any) -> Any:
     """A value as JSON: numbers, texts, lists and mappings; objects by their fields."""
     if value is None or isinstance(value, bool | str):
-        return value if not isinstance(value, str) or len(value) < 80 else value[:40] + hashlib.sha256(value.encode()).hexdigest()[:8]
+        return (
+            value
+            if not isinstance(value, str) or len(value) < 80
+            else value[:40] + hashlib.sha256(value.encode()).hexdigest()[:8]
+        )
     if isinstance(value, bytes):
         return hashlib.sha256(value).hexdigest()[:16]
     if isinstance(value, int):
@@ -84,7 +88,11 @@ def plain(value: Any) -> Any:
 
 def _array(values: np.ndarray) -> Any:
     if values.size <= LONGEST or values.dtype.kind not in "fiub":
-        return [plain(each) for each in values.ravel().tolist()] if values.ndim != 1 else [plain(e) for e in values.tolist()]
+        return (
+            [plain(each) for each in values.ravel().tolist()]
+            if values.ndim != 1
+            else [plain(e) for e in values.tolist()]
+        )
     flat = values.astype(np.float64).ravel()
     finite = np.where(np.isfinite(flat), flat, 0.0)
     place = np.arange(flat.size)
@@ -120,17 +128,30 @@ def others(value: Any) -> list[Any]:
         return ["", "other", None]
     if isinstance(value, list | tuple) and value and all(isinstance(each, int | float) for each in value):
         first, rest = value[0], list(value[1:])
-        return [list(value[::-1]), rest, [], [0 * first, *rest], [-first, *rest], [math.nan, *rest], [3 * first, *rest], None]
+        return [
+            list(value[::-1]),
+            rest,
+            [],
+            [0 * first, *rest],
+            [-first, *rest],
+            [math.nan, *rest],
+            [3 * first, *rest],
+            None,
+        ]
     return [None]
 
 
-def varied(call: Callable[..., Any], given: Mapping[str, Any], more: Mapping[str, Sequence[Any]] | None = None) -> dict[str, Any]:
+def varied(
+    call: Callable[..., Any], given: Mapping[str, Any], more: Mapping[str, Sequence[Any]] | None = None
+) -> dict[str, Any]:
     """Outcomes of a call with one argument changed at a time; `more` names further values of some arguments."""
     first = outcome(call, **given)
     kept, base = {"": first}, dict(_numbers(first))
     for name, value in given.items():
         for place, other in enumerate([*others(value), *(more or {}).get(name, ())]):
-            kept[f"{name}={f'value {place}' if callable(other) else _short(other)}"] = _change(base, outcome(call, **{**given, name: other}))
+            kept[f"{name}={f'value {place}' if callable(other) else _short(other)}"] = _change(
+                base, outcome(call, **{**given, name: other})
+            )
     return kept
 
 
@@ -156,11 +177,15 @@ def nudged(up: bool) -> Iterator[None]:
     def off(function: Callable[..., Any], array: bool) -> Callable[..., Any]:
         def rounded(*arguments: Any, **named: Any) -> Any:
             value = function(*arguments, **named)
-            if array and not isinstance(value, float | np.ndarray) or getattr(value, "dtype", np.float64) != np.float64:
+            if (array and not isinstance(value, float | np.ndarray)) or getattr(
+                value, "dtype", np.float64
+            ) != np.float64:
                 return value
             if array:
                 with np.errstate(all="ignore"):
-                    return np.where((value == 0) | (value == 1) | ~np.isfinite(value), value, np.nextafter(value, towards))[()]
+                    return np.where(
+                        (value == 0) | (value == 1) | ~np.isfinite(value), value, np.nextafter(value, towards)
+                    )[()]
             return value if value in (0, 1) or not math.isfinite(value) else math.nextafter(value, towards)
 
         return rounded
@@ -192,7 +217,12 @@ def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def _away(one: Any, other: Any) -> float:
     """How far two numbers lie apart, relative to the larger; infinity for what is not the same and no number."""
-    if type(one) is bool or type(other) is bool or not isinstance(one, int | float) or not isinstance(other, int | float):
+    if (
+        type(one) is bool
+        or type(other) is bool
+        or not isinstance(one, int | float)
+        or not isinstance(other, int | float)
+    ):
         return 0.0 if one == other and type(one) is type(other) else math.inf
     return 0.0 if one == other else abs(one - other) / max(abs(one), abs(other))
 
@@ -257,7 +287,8 @@ def main(word: str = "") -> None:
         if word in path.name:
             sys.path.insert(0, str(path.parent))
             spec = importlib.util.spec_from_file_location(path.stem, path)
-            assert spec is not None and spec.loader is not None
+            assert spec is not None
+            assert spec.loader is not None
             module = importlib.util.module_from_spec(spec)
             sys.modules[path.stem] = module
             spec.loader.exec_module(module)

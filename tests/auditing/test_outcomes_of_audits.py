@@ -13,8 +13,23 @@ import sfumato as sf
 from effort import sized
 from outcomes import Record, outcome, varied
 from sfumato.auditing import (
-    audit, claims, error_rates, exact, guesses, loss_pairs, neighbours, one_run, person_pairs, power, records, replay, result,
-    schemas, scores, searching, shaped_parts,
+    audit,
+    claims,
+    error_rates,
+    exact,
+    guesses,
+    loss_pairs,
+    neighbours,
+    one_run,
+    person_pairs,
+    power,
+    records,
+    replay,
+    result,
+    schemas,
+    scores,
+    searching,
+    shaped_parts,
 )  # fmt: skip
 from sfumato.dataset import rows_of
 from sfumato.privacy.curves import BoundedRange, Gaussian, Pure
@@ -42,7 +57,9 @@ def sums(data: sf.Dataset) -> Any:
         for name in block:
             column = np.asarray(block[name])
             if column.dtype.kind in "fiub":
-                totals[name] = totals.get(name, 0.0) + np.nansum(column.astype(float).reshape(len(column), -1) * (1 + np.arange(len(column)) % 5)[:, None], axis=0)
+                totals[name] = totals.get(name, 0.0) + np.nansum(
+                    column.astype(float).reshape(len(column), -1) * (1 + np.arange(len(column)) % 5)[:, None], axis=0
+                )
     return totals
 
 
@@ -68,7 +85,15 @@ def paired(case: AuditCase) -> dict[str, Any]:
 
 
 def _replayed(seen: replay.Replayed) -> Any:
-    return [[(part.name, part.shift, part.allowed, part.ratio) for part in seen.parts], seen.spent, seen.price, seen.differences, seen.holds, seen.ended, str(seen)]
+    return [
+        [(part.name, part.shift, part.allowed, part.ratio) for part in seen.parts],
+        seen.spent,
+        seen.price,
+        seen.differences,
+        seen.holds,
+        seen.ended,
+        str(seen),
+    ]
 
 
 AUDITED = ("rate, diffused", "logistic of 2 everywhere, langevin", "huber of 2 everywhere, langevin-path")
@@ -84,7 +109,12 @@ def audited(case: AuditCase) -> dict[str, Any]:
     for each in documents:
         each.pop("made_by")
         each.pop("plan")
-    return {"results": documents, "texts": [each.lines()[:4] for each in made], "shares": [each.share for each in made], "read": outcome(lambda: result.Audit.from_json({**documents[0], "plan": "x"}, plan.guarantee).mu)}
+    return {
+        "results": documents,
+        "texts": [each.lines()[:4] for each in made],
+        "shares": [each.share for each in made],
+        "read": outcome(lambda: result.Audit.from_json({**documents[0], "plan": "x"}, plan.guarantee).mu),
+    }
 
 
 CLAIMS = {name: claims.Claim.of(Guarantee(curve, "replace-one", "a", "b", **more)) for name, curve, more in (
@@ -96,7 +126,10 @@ LEVELS = np.array([1e-5, 0.01, 0.1, 0.5, 0.9])
 
 def allowed(name: str, factor: float) -> Any:
     claim = CLAIMS[name].enlarged(factor)
-    return claim.least_missed(LEVELS), [claim.broken_by(error_rates.error_rates(FIRST, SECOND + shift, np.array([0.0, 0.5, 1.0]))) for shift in (0.0, 2.0)]
+    return claim.least_missed(LEVELS), [
+        claim.broken_by(error_rates.error_rates(FIRST, SECOND + shift, np.array([0.0, 0.5, 1.0])))
+        for shift in (0.0, 2.0)
+    ]
 
 
 def rated(first: Any, second: Any, level: float) -> Any:
@@ -106,16 +139,59 @@ def rated(first: Any, second: Any, level: float) -> Any:
 
 def guess(records: int, guesses_: int, right: int) -> Any:
     made = guesses.Guesses(records, guesses_, right)
-    return made.probability(0.7, 1e-3), made.mu(), made.epsilon(1e-3), [made.contradict(claim) for claim in CLAIMS.values()]
+    return (
+        made.probability(0.7, 1e-3),
+        made.mu(),
+        made.epsilon(1e-3),
+        [made.contradict(claim) for claim in CLAIMS.values()],
+    )
 
 
 def lost(first: Any, second: Any, draws: int) -> Any:
     law = loss_pairs.Exact.of(loss_pairs.repeated(loss_pairs.Losses.of(np.asarray(first), np.asarray(second)), draws))
-    return law.mu, law.deltas(np.array([0.0, 0.2, 1.0, 4.0])), [law.epsilon(d) for d in (0.0, 1e-3, 0.3, 0.99)], law.largest, law.joined, law.kinks(3), law.trade_off(), [law.breaks(claim) for claim in CLAIMS.values()], [law.breaks(claim.guarantee) for claim in CLAIMS.values()]
+    return (
+        law.mu,
+        law.deltas(np.array([0.0, 0.2, 1.0, 4.0])),
+        [law.epsilon(d) for d in (0.0, 1e-3, 0.3, 0.99)],
+        law.largest,
+        law.joined,
+        law.kinks(3),
+        law.trade_off(),
+        [law.breaks(claim) for claim in CLAIMS.values()],
+        [law.breaks(claim.guarantee) for claim in CLAIMS.values()],
+    )
 
 
-MADE = result.Audit(CLAIMS["gaussian"].guarantee, "d", "law", "a pair", 3, "test", 100, 0.95, 1e-6, 1e-6, 0.4, 0.9, None, "replayed", 2.0, (), ((0.1, 0.2),), 1000, 3)
-SCHEMA = sf.Schema({"a": sf.Boolean(), "b": sf.Category(["u", "v", "w"]), "x": sf.Number(-1, 6), "k": sf.Number(0, 9, integer=True), "d": sf.Date("2020-01-01", "2020-03-01")})
+MADE = result.Audit(
+    CLAIMS["gaussian"].guarantee,
+    "d",
+    "law",
+    "a pair",
+    3,
+    "test",
+    100,
+    0.95,
+    1e-6,
+    1e-6,
+    0.4,
+    0.9,
+    None,
+    "replayed",
+    2.0,
+    (),
+    ((0.1, 0.2),),
+    1000,
+    3,
+)
+SCHEMA = sf.Schema(
+    {
+        "a": sf.Boolean(),
+        "b": sf.Category(["u", "v", "w"]),
+        "x": sf.Number(-1, 6),
+        "k": sf.Number(0, 9, integer=True),
+        "d": sf.Date("2020-01-01", "2020-03-01"),
+    }
+)
 VECTORS = sf.Schema.vector(3, data_norm=2.0, target=sf.Number(-1, 4))
 PEOPLE = SCHEMA.with_persons(sf.Persons("who", most=3, count=6))
 CALLS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
@@ -162,7 +238,13 @@ def parted(name: str) -> Any:
     made = {}
     for part, price in shaped_parts.part_prices(plan).items():
         seen = shaped_parts.attack_part(plan, pair, part, 12, sf.seeded(3), 8)
-        made[part] = [price.curve, seen.first, seen.second, seen.thresholds, shaped_parts.part_shift(plan, pair, part, sf.seeded(4), 6)]
+        made[part] = [
+            price.curve,
+            seen.first,
+            seen.second,
+            seen.thresholds,
+            shaped_parts.part_shift(plan, pair, part, sf.seeded(4), 6),
+        ]
     return made
 
 

@@ -48,7 +48,15 @@ def table(name: str, kind: str) -> dict[str, Any]:
     else:
         assert isinstance(loss.label_domain, LabelInterval)
         labels = numbers = rng.uniform(max(target.lower, -2.0), min(target.upper, 3.0), len(owner))
-    return {"rows": rows, "labels": labels, "numbers": numbers, "owner": owner, "weights": 8.0 * steps / 2**16, "shares": steps / 2**16 / counts[owner], "target": target}
+    return {
+        "rows": rows,
+        "labels": labels,
+        "numbers": numbers,
+        "owner": owner,
+        "weights": 8.0 * steps / 2**16,
+        "shares": steps / 2**16 / counts[owner],
+        "target": target,
+    }
 
 
 @cache
@@ -97,9 +105,15 @@ def _summed(name: str, kind: str, place: str) -> dict[str, Any]:
     at, d = points(name), model(name).dimension
     made: dict[str, Any] = {}
     gradients = engine(name, kind, place, ("gradients",))
-    made["gradient"], made["one"], made["many"] = gradients.gradient(at), gradients.gradient(at[1:2]), gradients.gradient(np.tile(at, (3, 1)))
+    made["gradient"], made["one"], made["many"] = (
+        gradients.gradient(at),
+        gradients.gradient(at[1:2]),
+        gradients.gradient(np.tile(at, (3, 1))),
+    )
     made["overflow"] = outcome(gradients.gradient, np.full((1, d), 1e308))
-    assert np.allclose(made["gradient"], naive(name, kind, at), rtol=0, atol=1e-12), "the sum is that of the rows one by one"
+    assert np.allclose(made["gradient"], naive(name, kind, at), rtol=0, atol=1e-12), (
+        "the sum is that of the rows one by one"
+    )
     made["labels"], made["additions"] = gradients.labels, gradients.additions
     shaped = outcome(engine, name, kind, place, ("shapes",))
     if not (isinstance(shaped, str) and "Error" in shaped):
@@ -109,17 +123,48 @@ def _summed(name: str, kind: str, place: str) -> dict[str, Any]:
         made["moments"] = [moments.moments(1.2), moments.moments(0.4), outcome(moments.moments, 1.2, label)]
         for bend in (1.0, 1.7, np.inf):
             weighed = moments.weighed(matrix, bend)
-            made[f"weighed {bend:g}"] = [weighed.gradient(at), outcome(weighed.second_sums, at[2], True), outcome(weighed.second_sums, at[2], False)]
-        made["refused"] = [outcome(moments.weighed, matrix[:2], 1.0), outcome(moments.weighed, matrix * np.nan, 1.0), outcome(moments.weighed, matrix, 0.5)]
+            made[f"weighed {bend:g}"] = [
+                weighed.gradient(at),
+                outcome(weighed.second_sums, at[2], True),
+                outcome(weighed.second_sums, at[2], False),
+            ]
+        made["refused"] = [
+            outcome(moments.weighed, matrix[:2], 1.0),
+            outcome(moments.weighed, matrix * np.nan, 1.0),
+            outcome(moments.weighed, matrix, 0.5),
+        ]
     if place == "values":
         whole = engine(name, kind, place, ("values",), known.BALL)
-        made["values"] = [outcome(whole.values, at, unit, bound, reach) for unit, bound, reach in ((1e-6, 40.0, None), (1e-3, 0.5, 9.0), (1e-6, 40.0, 0.1))]
+        made["values"] = [
+            outcome(whole.values, at, unit, bound, reach)
+            for unit, bound, reach in ((1e-6, 40.0, None), (1e-3, 0.5, 9.0), (1e-6, 40.0, 0.1))
+        ]
     return made
 
 
 def slopes(code: int, first: float, second: float) -> Any:
     """Compiled slopes over scores and labels."""
-    scores = (-800.0, -700.5, -39.0, -36.9, -5.0, -1.0, -0.3, 0.0, 0.3, 0.5, 1.0, 5.0, 36.9, 39.0, 699.0, 701.0, np.nan, np.inf, -np.inf)
+    scores = (
+        -800.0,
+        -700.5,
+        -39.0,
+        -36.9,
+        -5.0,
+        -1.0,
+        -0.3,
+        0.0,
+        0.3,
+        0.5,
+        1.0,
+        5.0,
+        36.9,
+        39.0,
+        699.0,
+        701.0,
+        np.nan,
+        np.inf,
+        -np.inf,
+    )
     return [[kernels.slope(code, u, y, first, second) for u in scores] for y in (-1.0, 0.0, 0.4, 1.0)]
 
 

@@ -15,15 +15,35 @@ import audit_cases as known
 
 import sfumato as sf
 from outcomes import Record, outcome, varied
-from sfumato.models import _precision, _prior, _rounding, clipping, hidden_sizes, prior_spread, regression, row_products, weighted, whose_rows
-from sfumato.models.families import _bins, _cells, _count_tree, _eigenbasis, _fixed_point, _gamma, _log_weights, densities
+from sfumato.models import (
+    _precision,
+    _prior,
+    _rounding,
+    clipping,
+    prior_spread,
+    regression,
+    row_products,
+    weighted,
+    whose_rows,
+)
+from sfumato.models.families import (
+    _bins,
+    _cells,
+    _count_tree,
+    _eigenbasis,
+    _fixed_point,
+    _gamma,
+    densities,
+)
 from sfumato.models.losses.labels import LabelInterval, LabelSet
 from sfumato.models.reading import model_from_json
 from sfumato.schema.structure import BLOCK_ROWS
 
 N = 40
 F, P = sf.families, sf.priors
-FAMILIES = {name: pair for table in (known.OPEN, known.BOUNDED, known.NOISY) for name, pair in table.items()} | {"quantile": known.QUANTILE}
+FAMILIES = {name: pair for table in (known.OPEN, known.BOUNDED, known.NOISY) for name, pair in table.items()} | {
+    "quantile": known.QUANTILE
+}
 PEOPLE = sf.Persons("who", most=3, count=20)
 # Schemas that models are shown: their own, others', and some that are a little off.
 SCHEMAS = {
@@ -79,18 +99,32 @@ def of_family(case: tuple[Any, sf.Schema]) -> dict[str, Any]:
     made["feasible"] = outcome(model.feasible, noisy, N)
     made["estimate"] = outcome(model.estimate, exact, N)
     made["simulated"] = outcome(lambda: model.simulate(np.random.default_rng(5), 3, N))
-    made["divergence"] = outcome(lambda: model.divergence(model.natural(floats[None], N), model.natural(floats[None], N, 0.4, 2.5)))
-    made["distance"] = outcome(lambda: model.distance(*(model.simulate(np.random.default_rng(k), 3, N)[0] for k in (6, 7))))
+    made["divergence"] = outcome(
+        lambda: model.divergence(model.natural(floats[None], N), model.natural(floats[None], N, 0.4, 2.5))
+    )
+    made["distance"] = outcome(
+        lambda: model.distance(*(model.simulate(np.random.default_rng(k), 3, N)[0] for k in (6, 7)))
+    )
     made["updated"] = outcome(lambda: model.updated(exact, N).to_json())
     truth = outcome(lambda: model.simulate(np.random.default_rng(5), 3, N)[0])
     if not isinstance(truth, str):
         theta = model.simulate(np.random.default_rng(5), 3, N)[0]
-        made["density"] = [outcome(densities.log_density, model, theta, np.full(3, float(record))) for record in (0, 1, 2)]
+        made["density"] = [
+            outcome(densities.log_density, model, theta, np.full(3, float(record))) for record in (0, 1, 2)
+        ]
     return made
 
 
 def _weighted(model: Any) -> Any:
-    return [repr(model), model.sensitivity, model.units, model.labels, model.feasible(np.full((1, len(model.units)), 3.3), N), model.presence, model.to_json()]
+    return [
+        repr(model),
+        model.sensitivity,
+        model.units,
+        model.labels,
+        model.feasible(np.full((1, len(model.units)), 3.3), N),
+        model.presence,
+        model.to_json(),
+    ]
 
 
 def of_document(model: Any) -> dict[str, Any]:
@@ -107,7 +141,13 @@ def of_loss(name: str) -> dict[str, Any]:
     if loss.outputs > 1:
         scores = np.hstack([scores, 0.3 * scores[::-1], np.ones_like(scores)])
     domain = getattr(loss, "label_domain", None)
-    labels = list(domain.values) if isinstance(domain, LabelSet) else [-1e3, 0.0, 0.3, 1.0, 7.0] if isinstance(domain, LabelInterval) else [0.0]
+    labels = (
+        list(domain.values)
+        if isinstance(domain, LabelSet)
+        else [-1e3, 0.0, 0.3, 1.0, 7.0]
+        if isinstance(domain, LabelInterval)
+        else [0.0]
+    )
     document = loss.to_json()
     rng = np.random.default_rng(2)
     points = rng.standard_normal((2, 3 * loss.outputs if loss.outputs > 1 else 3))
@@ -148,18 +188,48 @@ def of_prior(name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-TABLE = sf.Schema({"age": sf.Number(18, 90, integer=True), "sex": sf.Category(["f", "m"]), "income": sf.Number(0, 80_000), "ill": sf.Boolean(), "cost": sf.Number(0, 80), "region": sf.Category(["n", "s", "w"])}, target="ill")
+TABLE = sf.Schema(
+    {
+        "age": sf.Number(18, 90, integer=True),
+        "sex": sf.Category(["f", "m"]),
+        "income": sf.Number(0, 80_000),
+        "ill": sf.Boolean(),
+        "cost": sf.Number(0, 80),
+        "region": sf.Category(["n", "s", "w"]),
+    },
+    target="ill",
+)
 
 
 def regressed(kind: str, target: str, features: Any, intercept: bool, prior: Any, numbers: Any) -> Any:
     model = sf.regression(kind, TABLE.with_target(target), features, intercept=intercept, prior=prior, **numbers)
-    return model.to_json(), regression.coordinates(model, TABLE.with_target(target)), clipping.clipping_of(model, TABLE.with_target(target)), clipping.missing_of(model, TABLE.with_target(target))
+    return (
+        model.to_json(),
+        regression.coordinates(model, TABLE.with_target(target)),
+        clipping.clipping_of(model, TABLE.with_target(target)),
+        clipping.missing_of(model, TABLE.with_target(target)),
+    )
 
 
 G = {"features": None, "intercept": True, "prior": None, "numbers": {}}
-PRIORS = [2.0, {"sd": 2.0, "age": 0.5, "income": {"per_unit": 1e-3}, "intercept": 9.0}, {"nobody": 1.0}, {"sex": {"per_unit": 1.0}}, "wide", {"age": {"per": 1.0}}, {"age": -1.0}, P.Gaussian(3.0)]
+PRIORS = [
+    2.0,
+    {"sd": 2.0, "age": 0.5, "income": {"per_unit": 1e-3}, "intercept": 9.0},
+    {"nobody": 1.0},
+    {"sex": {"per_unit": 1.0}},
+    "wide",
+    {"age": {"per": 1.0}},
+    {"age": -1.0},
+    P.Gaussian(3.0),
+]
 FEATURES = [["age"], ["age", "age^2", "age:sex"], [], "age", ["nobody"], ["ill"], ["age*sex"]]
-MORE = {"prior": PRIORS, "features": FEATURES, "numbers": [{"quantile": 0.9}, {"clip": 20.0}, {"strange": 1.0}], "target": ["cost", "region", "sex", "age"], "kind": ["ordinal", 3]}
+MORE = {
+    "prior": PRIORS,
+    "features": FEATURES,
+    "numbers": [{"quantile": 0.9}, {"clip": 20.0}, {"strange": 1.0}],
+    "target": ["cost", "region", "sex", "age"],
+    "kind": ["ordinal", 3],
+}
 MATRIX = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 3.0]])
 ROWS = np.random.default_rng(8).standard_normal((5, 3))
 CALLS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {

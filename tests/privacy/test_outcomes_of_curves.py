@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,20 @@ import pytest
 
 from outcomes import Record, outcome, varied
 from sfumato.privacy import (
-    codec, compose, convert, cover, curves, events, gamma_profiles, gaussian_tail, guarantee, inflation, loss_distribution,
-    metric, pair_losses, pairs, posterior_profiles, profiles, renyi, sharing, statements,
+    codec,
+    compose,
+    convert,
+    cover,
+    events,
+    gamma_profiles,
+    gaussian_tail,
+    inflation,
+    loss_distribution,
+    pair_losses,
+    pairs,
+    posterior_profiles,
+    sharing,
+    statements,
 )  # fmt: skip
 from sfumato.privacy.curves import BoundedRange, Curve, Gaussian, Pure
 from sfumato.privacy.guarantee import Guarantee

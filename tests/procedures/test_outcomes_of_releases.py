@@ -34,7 +34,9 @@ def rows(schema: sf.Schema, n: int) -> sf.Dataset:
         if isinstance(declared, sf.Boolean):
             return rng.random(n) < 0.6
         if isinstance(declared, sf.Category):
-            return np.array(declared.levels, dtype=object)[rng.integers(0, len(declared.levels), n) * (rng.random(n) < 0.7)]
+            return np.array(declared.levels, dtype=object)[
+                rng.integers(0, len(declared.levels), n) * (rng.random(n) < 0.7)
+            ]
         low, high = max(declared.lower, -3.0), min(declared.upper, 9.0)
         values = low + (high - low) * rng.beta(2, 3, n) * 1.05
         return np.rint(values) if declared.integer else values
@@ -47,7 +49,9 @@ def rows(schema: sf.Schema, n: int) -> sf.Dataset:
     target = schema.columns[schema.target]
     slope = matrix @ np.linspace(1.0, -0.5, schema.dimension)
     if isinstance(target, sf.Category):
-        labels: Any = np.array(target.levels, dtype=object)[(slope + rng.standard_normal(n) > 0) * (len(target.levels) - 1)]
+        labels: Any = np.array(target.levels, dtype=object)[
+            (slope + rng.standard_normal(n) > 0) * (len(target.levels) - 1)
+        ]
     else:
         labels = 0.5 + 0.6 * slope + 0.3 * rng.standard_normal(n)
     return sf.Dataset.from_arrays(matrix, labels, schema=schema)
@@ -124,7 +128,13 @@ def quick(name: str, case: AuditCase) -> bool:
     mechanism = case.options["mechanism"]
     if isinstance(case.model, sf.Gibbs) and mechanism in ("exact", "diffused", "concentrated"):
         return name.startswith(("logistic", "hinge", "log odds loss", "softmax of 2 everywhere, diffused"))
-    return name.partition(",")[0] not in ("learnt bins", "learnt table of chosen pairs", "log odds by group", "two shares", "histogram")
+    return name.partition(",")[0] not in (
+        "learnt bins",
+        "learnt table of chosen pairs",
+        "log odds by group",
+        "two shares",
+        "histogram",
+    )
 
 
 LISTED = {

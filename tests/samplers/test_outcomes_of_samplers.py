@@ -13,11 +13,21 @@ import sfumato as sf
 from outcomes import Record, outcome, varied
 from sfumato import draws as kept
 from sfumato import randomness
-from sfumato.grids import lattice, line, log_odds, points, positive, rates, size_of, sticks
+from sfumato.grids import lattice, line, points, positive, rates, size_of, sticks
 from sfumato.grids import size as sizes
 from sfumato.models import laws
 from sfumato.samplers import (
-    beta_grid, bits, finite, gamma_grid, grid, langevin, logit_grid, normal, rejection, simplex_lattice, support,
+    beta_grid,
+    bits,
+    finite,
+    gamma_grid,
+    grid,
+    langevin,
+    logit_grid,
+    normal,
+    rejection,
+    simplex_lattice,
+    support,
 )  # fmt: skip
 from sfumato.samplers.laws import draw, log_error
 
@@ -74,20 +84,30 @@ def drawn(name: str) -> dict[str, Any]:
     }  # fmt: skip
     if isinstance(geometry, positive.PositiveGrid):
         ends = (geometry.lower, geometry.upper)
-        moved |= {f"{end:g} and {k:g}": np.full_like(array, end * (1 + k)) for end in ends for k in (-5e-12, -5e-13, 5e-13, 5e-12)}
+        moved |= {
+            f"{end:g} and {k:g}": np.full_like(array, end * (1 + k))
+            for end in ends
+            for k in (-5e-12, -5e-13, 5e-13, 5e-12)
+        }
     given["held"] = {
         what: [outcome(check, law, at) for check in (support.on_grid, support.in_support)] for what, at in moved.items()
     }
     for part in ("ends", "rounded"):
         if hasattr(geometry, part):
-            given[part] = outcome(getattr(geometry, part), array if isinstance(geometry, sticks.StickGrid) else array.ravel())
+            given[part] = outcome(
+                getattr(geometry, part), array if isinstance(geometry, sticks.StickGrid) else array.ravel()
+            )
     return given
 
 
 def _weights(masses: grid.Masses) -> Any:
     weights = grid.integer_weights(masses)
     places = [0, weights.total - 1, weights.total // 2, *(weights.total * k // 97 for k in range(1, 97))]
-    return {"total": weights.total, "cells": [weights.cell_at(place) for place in places], "everywhere": masses.everywhere()}
+    return {
+        "total": weights.total,
+        "cells": [weights.cell_at(place) for place in places],
+        "everywhere": masses.everywhere(),
+    }
 
 
 class Counted:
@@ -142,14 +162,18 @@ def path(keep: bool, start: Any = (0.1, -0.2), noise: float = 0.3, **numbers: An
     prior.start = start
     recursion = langevin.Recursion.of(prior, 7, 2, 2, {**RUN, **numbers})
     reports: list[Any] = []
-    made = langevin.noisy_path(lambda t: np.tanh(t - 1), recursion, noise, sf.seeded(3), keep, lambda *at: reports.append(at))
+    made = langevin.noisy_path(
+        lambda t: np.tanh(t - 1), recursion, noise, sf.seeded(3), keep, lambda *at: reports.append(at)
+    )
     return made, reports, None if made.transcript is None else recursion.retrace(made.transcript)
 
 
 def chain(step: float, steps: int) -> Any:
     reports: list[Any] = []
     start = np.array([[0.1, 0.2], [0.3, -0.4]])
-    last = langevin.last_iterate(np.tanh, Prior().project, start, step, steps, sf.seeded(3), lambda *at: reports.append(at))
+    last = langevin.last_iterate(
+        np.tanh, Prior().project, start, step, steps, sf.seeded(3), lambda *at: reports.append(at)
+    )
     return last, reports
 
 
@@ -157,7 +181,13 @@ def trials(trials: int, draws: int, height: float) -> Any:
     source, reports = sf.seeded(5), []
     propose = lambda count: rejection.words(source, 2 * count).reshape(count, 2).astype(np.int64) % 9
     made = rejection.first_kept(
-        propose, lambda places: height - 0.3 * places.sum(axis=1), trials, draws, np.array([-1, -1]), source, lambda *at: reports.append(at)
+        propose,
+        lambda places: height - 0.3 * places.sum(axis=1),
+        trials,
+        draws,
+        np.array([-1, -1]),
+        source,
+        lambda *at: reports.append(at),
     )
     return made, reports
 
@@ -175,12 +205,24 @@ def tabled(logs: Any, count: int) -> Any:
 def streams(seed: int, bound: int) -> Any:
     stream = sf.seeded(seed)
     child = stream.spawn()
-    return [stream.bits(k) for k in (1, 7, 8, 64, 65)], stream.integers_below(bound), stream.normal((2, 2)), child.bits(40), stream.spawn().bits(40), repr(stream), stream.private
+    return (
+        [stream.bits(k) for k in (1, 7, 8, 64, 65)],
+        stream.integers_below(bound),
+        stream.normal((2, 2)),
+        child.bits(40),
+        stream.spawn().bits(40),
+        repr(stream),
+        stream.private,
+    )
 
 
 def keys(value: Any) -> Any:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(randomness.os, "urandom", lambda size: value if not isinstance(value, str) else (_ for _ in ()).throw(OSError(value)))
+        patched.setattr(
+            randomness.os,
+            "urandom",
+            lambda size: value if not isinstance(value, str) else (_ for _ in ()).throw(OSError(value)),
+        )
         return randomness._system_key()
 
 

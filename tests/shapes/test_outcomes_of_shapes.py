@@ -11,7 +11,18 @@ import pytest
 from path_oracle import logistic_fit, published
 
 from outcomes import Record, outcome, varied
-from sfumato.shapes import arrival, curvature, filter, mean_label, residuals, saturation, schedule, symmetric, unseen, whitening
+from sfumato.shapes import (
+    arrival,
+    curvature,
+    filter,
+    mean_label,
+    residuals,
+    saturation,
+    schedule,
+    symmetric,
+    unseen,
+    whitening,
+)
 from sfumato.shapes.posterior import posterior
 from sfumato.shapes.published import Published
 
@@ -24,8 +35,15 @@ def cases() -> dict[str, Published]:
     """Published numbers: a quadratic loss, noisy fits, a path that stopped early, columns that nearly agree."""
     rng = np.random.default_rng(11)
     noisy = {"n": 300, "d": 4, "noise": 0.12, "moments_noise": 0.05, "curvature_noise": 0.03}
-    fits = [logistic_fit(rng, **{**noisy, **more})[0] for more in ({}, {"n": 1000, "noise": 0.02}, {"moments_noise": 0.3, "curvature_noise": 0.2})]
-    turned = {"matrix": TURN @ np.diag([2.0, 1.2, 0.9]) @ TURN.T, "vectors": TURN, "curvature": TURN @ np.diag([0.05, 0.06, 0.1]) @ TURN.T}
+    fits = [
+        logistic_fit(rng, **{**noisy, **more})[0]
+        for more in ({}, {"n": 1000, "noise": 0.02}, {"moments_noise": 0.3, "curvature_noise": 0.2})
+    ]
+    turned = {
+        "matrix": TURN @ np.diag([2.0, 1.2, 0.9]) @ TURN.T,
+        "vectors": TURN,
+        "curvature": TURN @ np.diag([0.05, 0.06, 0.1]) @ TURN.T,
+    }
     return {
         "quadratic": published(), "noisy": fits[0], "exact": fits[1], "vague": fits[2], "turned": published(**turned, score_matrix=ROBUST, score_noise=0.01, curvature_noise=0.02, moments_noise=0.03),
         "short": published(steps=3, tail=1, rate=0.2, noise=1e-4, gradient=np.array([-0.2, 0.3, -0.25]), precision=1e-6 * np.eye(3)),
@@ -52,7 +70,11 @@ def read(name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-A, B, C = np.array([0.1, 0.5, 2.0]), np.array([0.3, 0.2, 0.9]), np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 3.0]])
+A, B, C = (
+    np.array([0.1, 0.5, 2.0]),
+    np.array([0.3, 0.2, 0.9]),
+    np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 3.0]]),
+)
 PATH = {"rate": 0.4, "momentum": 0.6, "steps": 9, "tail": 4}
 MAP = {"noise": 0.1, "ridge": 0.3, "scale": 1.3, "radius": 1.7}
 SPEND = {"spend": 400.0, "size": 2.0, "dimension": 5, "scale": 1.3, "curvature": 0.25, "steps": 100, "momentum": 0.8}

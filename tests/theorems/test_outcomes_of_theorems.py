@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import inspect
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from test_docstrings import FUNCTIONS
 
-import sfumato as sf
 from outcomes import Record, varied
 from sfumato.privacy.curves import BoundedRange, Gaussian, Pure
 from sfumato.privacy.guarantee import Guarantee
@@ -143,7 +141,7 @@ def cases() -> dict[str, tuple[Any, dict[str, Any]]]:
     for name, function in FUNCTIONS.items():
         own = OWN.get(name, {})
         for place, each in enumerate(own if isinstance(own, list) else [own]):
-            taken = [p for p in inspect.signature(function).parameters]
+            taken = inspect.signature(function).parameters
             given = {**{p: NAMES[p] for p in taken if p in NAMES}, **each}
             listed[name if place == 0 else f"{name} {place}"] = (function, given)
     return listed
