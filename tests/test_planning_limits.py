@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 
 import pytest
 
@@ -14,6 +15,7 @@ from sfumato.errors import ArgumentError, CalibrationError
 from sfumato.mechanisms.protocol import Request
 from sfumato.models.networks import BayesianNetwork
 from sfumato.privacy.curves import Gaussian
+from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import chains
 
 RATE = sf.families.BetaBernoulli(2.0, 3.0)
@@ -25,7 +27,10 @@ def asked(monkeypatch):
     """What the mechanisms are asked for; they are not run."""
     calls = []
 
+    @dataclass(frozen=True)
     class Nothing:
+        guarantee: Guarantee = Guarantee(Gaussian(0.3), "replace-one", "a theorem", "a source")
+
         def to_json(self):
             return {}
 

@@ -123,9 +123,8 @@ def test_stated_power_is_reached_where_the_two_samples_hardly_overlap():
 def test_claims_beyond_the_range_of_floats_are_audited_without_a_refutation():
     """The largest slope e^900 is no float, nor is the probability of one normal where another lies 60 deviations away."""
     assert Claim.of(sf.Guarantee(sf.Pure(900.0), "replace-one", "a theorem", "a source")).least_missed([1e-3]) == [0]
-    plan = sf.plan(
-        sf.families.BoundedMean(0, 6), 12, target=sf.Gaussian(60.0), mechanism="noisy-statistics", goal="estimate"
-    )
+    model, named = sf.families.BoundedMean(0, 6), {"mechanism": "noisy-statistics", "goal": "estimate"}
+    plan = sf.plan(model, 12, target=sf.Gaussian(60.0), **named, allow_weak=True)
     assert not sf.audit(plan, runs=20).broken
 
 

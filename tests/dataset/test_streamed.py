@@ -214,10 +214,10 @@ from sfumato.engines import dense
 columns = {f"x{k}": sf.Number(-4, 4) for k in range(20)}
 schema = sf.Schema({**columns, "y": sf.Boolean()}, target="y")
 model = sf.regression("logistic", schema, list(columns))
-plan = sf.plan(model, int(sys.argv[2]), 1.0, 1e-6, mechanism="shaped-path", goal="estimate", steps=2)
+plan = sf.plan(model, int(sys.argv[2]), 1.0, 1e-9, mechanism="shaped-path", goal="estimate", steps=2)
 # The same on a small file first: the code of all libraries is loaded, and what is measured are rows.
 small = sf.Dataset.from_table(sys.argv[5], schema=schema, engine="streamed")
-sf.publish(sf.plan(model, 2_000, 1.0, 1e-6, mechanism="shaped-path", goal="estimate", steps=2), small)
+sf.publish(sf.plan(model, 2_000, 1.0, 1e-9, mechanism="shaped-path", goal="estimate", steps=2), small)
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 before = peak()
 data = sf.Dataset.from_table(sys.argv[1], schema=schema, memory=int(sys.argv[3]), engine=sys.argv[4])

@@ -243,7 +243,7 @@ GIBBS = sf.Gibbs(sf.losses.Logistic(radius=1.0), sf.priors.Gaussian(precision=1.
     ids=str,
 )
 def test_a_plan_meets_a_kl_target_and_uses_it(model, mechanism):
-    target = sf.Renyi([1], [0.01])
-    plan = sf.plan(model, 100, target=target, mechanism=mechanism)
+    target = sf.Renyi([1], [0.01])  # alone it keeps no delta below 0.07
+    plan = sf.plan(model, 100, target=target, mechanism=mechanism, allow_weak=True)
     assert 0.0099 <= plan.guarantee.renyi(1) <= 0.01
     assert plan.target.curve == Curve.from_json(target.to_json())

@@ -141,9 +141,9 @@ def test_no_exponent_is_negative_where_the_mode_lies_on_the_sphere():
         return sf.Gibbs(loss, sf.priors.Ball(sf.priors.Gaussian(precision), radius=1.0), D)
 
     n = 100_000
-    first = sf.plan(on_sphere(n * 0.0275), n, 0.1, 1e-6, mechanism="exponential")
+    first = sf.plan(on_sphere(n * 0.0275), n, 0.1, 1e-7, mechanism="exponential")
     model = on_sphere(n * first["power"] * (1 + 1e-6))
-    plan = sf.plan(model, n, 0.1, 1e-6, mechanism="exponential")
+    plan = sf.plan(model, n, 0.1, 1e-7, mechanism="exponential")
     shape = envelope.envelope(model, n, plan["power"])
     # The mode's first coordinate is just beyond the last half cell: it rounds to the cube's side, outside the ball.
     angle = math.acos(1 - 0.49 * shape.spacing[0])

@@ -165,7 +165,7 @@ def test_two_dimensions_carry_a_slack_and_their_trials():
 )
 def test_what_is_not_proved_or_too_much_work_is_refused(model, n, said):
     with pytest.raises(MechanismRefused, match=said):
-        sf.plan(model, n, 1.0, 1e-6, mechanism="diffused")
+        sf.plan(model, n, 1.0, 1e-7, mechanism="diffused")
 
 
 def test_auto_serves_a_pure_target_where_only_the_exponential_mechanism_can():

@@ -217,7 +217,7 @@ def test_the_posterior_of_a_mean_is_where_it_should_be():
     n = 400
     rows = np.full((n, 2), 0.3) + rows_of(n, 2)[0] * 0.2
     model = sf.Gibbs(sf.losses.GaussianMean(1.0), ball(radius=1.0), 2)
-    plan = sf.plan(model, n, target=sf.Pure(4.0 * 500), mechanism="exponential", draws=500)
+    plan = sf.plan(model, n, target=sf.Pure(4.0 * 500), mechanism="exponential", draws=500, allow_weak=True)
     data = sf.Dataset.from_arrays(rows, schema=sf.Schema.vector(2, data_norm=1.0))
     values = sf.publish(plan, data, randomness=sf.seeded(1)).draws.pooled()
     m = n * plan["power"] + 1.0

@@ -242,6 +242,6 @@ def test_the_price_of_rounding_is_stated_for_every_size():
         hand = by_hand(model, n, numbers, 0.7 * model.loss.radius)["all"]
         assert hand == pytest.approx(1.0, rel=1e-12)
         assert hand < shaped_path.price(model, n, 1, numbers).curve.mu < most
-        plan = sf.plan(model, n, 1.0, 1e-6, goal="estimate", mechanism="shaped-path")
+        plan = sf.plan(model, n, 1.0, 1e-11, goal="estimate", mechanism="shaped-path")
         assert plan["noise"] > 0
-        assert plan.guarantee.epsilon(1e-6) <= 1
+        assert plan.guarantee.epsilon(1e-11) <= 1

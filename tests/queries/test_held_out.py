@@ -207,7 +207,7 @@ def test_answers_that_were_clipped_or_empty_are_noted():
 
 def test_counts_of_an_estimator_are_in_its_own_units():
     rows, counts = RNG.uniform(0, 10, (300, 1)), RNG.poisson(3.0, 300).clip(0, 20)
-    fitted = sf.PrivatePoissonRegressor(50.0, 1e-3, bounds=[(0, 10)], bounds_y=(0, 20), random_state=1).fit(
+    fitted = sf.PrivatePoissonRegressor(50.0, 1e-4, bounds=[(0, 10)], bounds_y=(0, 20), random_state=1).fit(
         rows, counts
     )
     held_out = fitted.release_.log_likelihood(public_rows=rows[:3], target=[0, 15, 90])

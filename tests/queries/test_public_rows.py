@@ -51,7 +51,7 @@ def questions(release: sf.Release):
 def test_a_cell_that_is_no_level_or_no_number_is_refused_by_name(name, cell, said):
     for ask in questions(study("logistic").release):
         with pytest.raises(ArgumentError) as refusal:
-            ask(with_cell(name, 2, cell))
+            ask(public_rows=with_cell(name, 2, cell))
         assert f"X, row 3 (counted from 1), column {name!r}: {said}" in str(refusal.value)
 
 
