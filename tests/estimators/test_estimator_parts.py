@@ -77,39 +77,6 @@ def test_frames_without_columns_and_with_repeated_names():
     assert (empty.shape, empty.read(1, 3).shape) == ((5, 0), (2, 0))
 
 
-def test_nullable_columns_are_written_out_and_others_kept():
-    frame = pd.DataFrame({
-        "number": pd.array([1, None, 3], dtype="Int64"),
-        "float": [0.5, np.nan, 1.5],
-        "word": pd.array(["x", None, "y"], dtype="string"),
-        "level": pd.Categorical(["x", None, "x"]),
-        "list": [[1], [2], [3]],
-    })  # fmt: skip
-    made = tables.plain_columns(frame)
-    assert made is not frame
-    assert frame["number"].dtype == "Int64"
-    assert np.array_equal(made["number"].to_numpy(float), [1, np.nan, 3], equal_nan=True)
-    assert made["word"].tolist() == [b"x", None, b"y"]
-    assert made["word"].dtype == object
-    for kept in ("float", "level", "list"):
-        assert made[kept].dtype == frame[kept].dtype
-    plain = frame[["float", "list"]]
-    assert tables.plain_columns(plain) is plain
-    array = np.eye(2)
-    assert tables.plain_columns(array) is array
-    assert (
-        tables.plain_columns(pd.DataFrame({"a": pd.arrays.ArrowExtensionArray(pa.array([[1]]))}))["a"].dtype != object
-    )
-
-
-def test_repeated_cells_are_written_out():
-    cells = tables.Repeated(["x", "y"], np.array([1, 0, 2, 1]))
-    assert tables._written_out(cells).tolist() == ["y", "x", None, "y"]
-    assert tables._written_out([[1], "a"]).tolist() == [[1], "a"]
-    numbers = np.arange(3.0)
-    assert tables._written_out(numbers) is numbers
-
-
 def test_sparse_tables():
     matrix = sparse.coo_array(([1.0, 2.0], ([0, 1], [1, 0])), shape=(2, 3))
     assert read(matrix).tolist() == [[0, 1, 0], [2, 0, 0]]

@@ -202,14 +202,14 @@ def test_the_largest_norm_behind_a_step(step, norm):
     assert found >= norm
 
 
-def test_a_norm_that_is_not_known_stays_unknown():
-    assert norms.norm_after("passthrough", None) is None
-    assert norms.norm_after(None, None) is None
-    assert norms.norm_after("drop", None) == 0.0
+def test_rows_that_nothing_codes_have_no_largest_norm():
+    assert norms.norm_after("passthrough") == math.inf
+    assert norms.norm_after(None) == math.inf
+    assert norms.norm_after("drop") == 0.0
     union = FeatureUnion([("a", SCALER), ("b", "passthrough")])
-    assert norms.norm_after(fitted(union), None) is None
-    assert norms.norm_after(fitted(PolynomialFeatures(2)), None) == math.inf
-    assert norms.norm_after(fitted(Normalizer()), None) == pytest.approx(1)
+    assert norms.norm_after(fitted(union)) == math.inf
+    assert norms.norm_after(fitted(PolynomialFeatures(2))) == math.inf
+    assert norms.norm_after(fitted(Normalizer())) == pytest.approx(1)
 
 
 def test_leaves_schemas_and_targets():

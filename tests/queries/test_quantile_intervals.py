@@ -71,6 +71,8 @@ def test_without_the_noise_of_all_counts_intervals_would_be_too_short():
         def edge_deviations(self, deviation: float) -> np.ndarray:
             return np.where(Quantiles.edge_deviations(self, deviation) > 0, deviation / 100, 0.0)
 
+        sensitivity, claim = Quantiles.sensitivity, Quantiles.claim
+
     narrow = Narrow(LEVELS, 0, 100, cells=64)
     assert (coverage(narrow, truth, 2000, noise, sets) * sets < stats.binom.ppf(1e-6, sets, 0.9)).any()
 
