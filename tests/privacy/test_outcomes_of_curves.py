@@ -161,7 +161,8 @@ CALLS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
         {"curve": "gaussian"}, {"curve": "gaussian", "mu": 0.3, "x": 1}, {"curve": "gaussian", "mu": "a"}, {"curve": "other"}, [], "pure", {"curve": 3},
         {"curve": "renyi", "orders": [2.0, "inf"], "values": [0.1, "inf"]}, {"curve": "renyi", "orders": "2", "values": [0.1]}, {"curve": "renyi", "orders": [2.0], "values": 3},
         {"curve": "profile", "name": "approximate", "parameters": [1]}, {"curve": "profile", "name": "none", "parameters": {}},
-        {"curve": "composed", "parts": [{"count": 2, "part": {"curve": "pure", "epsilon": 0.3}}]}, {"curve": "composed", "parts": [{"count": 2}]}, {"curve": "composed", "parts": {}}]}),
+        {"curve": "composed", "parts": [{"count": 2, "part": {"curve": "pure", "epsilon": 0.3}}]}, {"curve": "composed", "parts": [{"count": 2}]},
+        (Pure(0.3) * 2).to_json(), {"curve": "composed", "parts": {}}]}),
     "within": (Metric(0.3, 1e-3, "x").within, {"rho": 1.7}, {"rho": [1e4]}),
     "tabled": (lambda epsilons, deltas: profile("tabulated", epsilons=epsilons, deltas=deltas), {"epsilons": (0.1, 0.7, 1.9), "deltas": (0.3, 0.1, 0.01)}, {
         "epsilons": [(0.1, 0.7), (0.1, 0.1, 1.9), (-0.1, 0.7, 1.9), (0.1, 0.7, math.inf)], "deltas": [(0.3, 0.31, 0.01), (0.3, 0.29, 0.01), (1.2, 0.1, 0.01), (0.3, 0.1, -0.1), 0.3]}),

@@ -121,7 +121,7 @@ OWN: dict[str, dict[str, Any] | list[dict[str, Any]]] = {
     "truncated.gamma": [{"bound": 0.7}, {"form": "bounded range", "log_error": 0.0}, {"n": 3, "strength": 0.2}],
     "asymptotics.variance_given_data": [{}, {"information": [[2.0, 0.3], [0.3, 1.0]]}],
     "asymptotics.variance_over_data": [{}, {"information": [[2.0, 0.3], [0.3, 1.0]]}],
-    "weighted.logistic_difference_factor": [{}, {"dimension": 1}],
+    "weighted.difference_factor": [{"zero_slope": 0.5}, {"zero_slope": 0.5, "dimension": 1}],
     "location.gaussian_location": [{}, {"log_error": 0.0}], "location.logit_draw": [{}, {"log_error": 0.0}],
     "finite_step.last_iterate": [{}, {"float_error": 0.0, "momentum": 0.0, "step": 0.3}],
     "metric_examples.normal_family": [{"mean_norm": 0.0}, {"centred": False, "bound": 0.7}],
