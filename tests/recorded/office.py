@@ -86,6 +86,7 @@ def write(folder: Path) -> None:
     """The files of the office."""
     rows = kinds.people()
     _table(folder / "survey.csv", rows)
+    _table(folder / "held_out.csv", {name: each[::2] for name, each in rows.items()})
     _table(folder / "public.csv", {name: rows[name][:40] for name in ("age", "visits")})
     kinds.declared(*COLUMNS).save(folder / "survey.toml")
     kinds.declared(*COLUMNS, weight=kinds.WEIGHT).save(folder / "weighted.toml")
@@ -209,6 +210,7 @@ SESSIONS: dict[str, tuple[str, ...]] = {
         "ledger verify budget.db",
         "ledger verify budget.db --json",
         "ledger accept-clock budget.db --reason none",
+        "ledger accept-folder budget.db --reason 'the disk was replaced'",
         "show rate.sfumato --verify --ledger budget.db",
         "show mean.sfumato",
         "show mean.sfumato --json",
@@ -220,7 +222,8 @@ SESSIONS: dict[str, tuple[str, ...]] = {
         "ledger report budget.db -o out.html rate.sfumato mean.sfumato logistic.sfumato",
         "ledger report budget.db -o out.html --name schools",
         "report mean.sfumato -o out.html --ledger budget.db",
-        "report logistic.sfumato -o out.html --test survey.csv",
+        "report logistic.sfumato -o out.html --public-rows held_out.csv",
+        "report logistic.sfumato -o out.html --public-rows survey.csv",
         "plot rate.sfumato -o out.svg",
         "plot logistic.sfumato -o out.svg --level 0.5",
         "plot stay.sfumato -o out.gif",

@@ -41,8 +41,9 @@ def brief(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The text without what differs from run to run: digests and the version; numbers with at most six digits."""
+    """The text without what differs from run to run: digests, addresses, the version; numbers with at most six digits."""
     text = DIGEST.sub("<digest>", text.replace(f"Sfumato {__version__}", "Sfumato <version>"))
+    text = re.sub(r" at 0x[0-9a-f]+>", " at <address>>", text)
     return NUMBER.sub(lambda found: _short(found[0]), text)
 
 
