@@ -92,6 +92,7 @@ def test_a_walk_from_the_expected_widths_to_predictions(sfumato, clinic, monkeyp
     code, out, _ = sfumato("query", "summary", "ill.sfumato")
     assert code == 0
     assert out.startswith(
+        "charged to no ledger: nothing counts what else is released about the same records\n"
         "Logistic regression of ill\nrecords  4,000 (unit: patient)\nlink     log odds of ill = yes\n"
     )
     assert "Levels are compared: region with south." in out
