@@ -29,14 +29,14 @@ def asked(monkeypatch):
 
     @dataclass(frozen=True)
     class Nothing:
-        guarantee: Guarantee = Guarantee(Gaussian(0.3), "replace-one", "a theorem", "a source")
+        guarantee: Guarantee
 
         def to_json(self):
             return {}
 
     def record(name, request):
         calls.append((name, request))
-        return Nothing()
+        return Nothing(Guarantee(Gaussian(0.3), "replace-one", "a theorem", "a source"))
 
     monkeypatch.setattr(planning, "plan_with", record)
     return calls

@@ -296,7 +296,9 @@ def test_changed_bytes_in_the_database_fail_at_their_own_request_alone(ledger, t
     with closing(sqlite3.connect(tmp_path / "budget.db")) as database:
         (kept,) = database.execute("SELECT sql FROM sqlite_master WHERE name = 'sfumato_ledger_no_update'").fetchone()
         database.execute("DROP TRIGGER sfumato_ledger_no_update")
-        database.execute("UPDATE sfumato_ledger SET data = zeroblob(length(data)) WHERE kind = 'seal' AND name = 'staff'")
+        database.execute(
+            "UPDATE sfumato_ledger SET data = zeroblob(length(data)) WHERE kind = 'seal' AND name = 'staff'"
+        )
         database.execute(kept)
         database.commit()
     view = looked(ledger)
