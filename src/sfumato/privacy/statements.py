@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import product, starmap
@@ -87,9 +87,9 @@ class Assumption:
     bound: str = ""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            if not isinstance(getattr(self, field.name), str):
-                raise ArgumentError(f"{field.name} of an assumption must be a text; got {getattr(self, field.name)!r}.")
+        for name, value in vars(self).items():
+            if not isinstance(value, str):
+                raise ArgumentError(f"{name} of an assumption must be a text; got {value!r}.")
 
     def texts(self) -> set[tuple[str, str, str]]:
         """(name, symbol, required) in today's and in former words."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 from sfumato.errors import ArgumentError, AssumptionError
 from sfumato.privacy.curves import Curve
@@ -157,7 +157,7 @@ class Hypotheses:
 
     def inherit(self, *claims: Guarantee) -> None:
         """Record what other guarantees, on which this one rests, have checked."""
-        self.checked += [astuple(each) for claim in claims for each in claim.assumptions]
+        self.checked += [tuple(vars(each).values()) for claim in claims for each in claim.assumptions]
 
     def stated(self) -> tuple[str, str, tuple[Assumption, ...]]:
         """Name and source of the theorem, and what was checked, in order."""
