@@ -238,7 +238,8 @@ def _looks(label: str, model: str, procedure: str, plan: Callable[[], Plan]) -> 
     if procedure == "noisy-tables":  # the mixture is fitted to the tables: whoever has these needs no fit
         looks = [Case(label, model, plan, procedure, inside=True, quick=brief)]
     if procedure == "shaped-path":
-        looks += [Case(f"{label}, {part}", model, plan, procedure, part=part, quick=brief) for part in PARTS]
+        named = [part for part in PARTS if part != "shares" or model.startswith("Huber")]
+        looks += [Case(f"{label}, {part}", model, plan, procedure, part=part, quick=brief) for part in named]
     return looks
 
 

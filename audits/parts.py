@@ -93,10 +93,10 @@ def _compared(plan: Plan, one: Any, other: Any) -> tuple[bool, list[tuple[float,
 
 
 def _of_path(plan: Plan, shifts: list[float]) -> list[tuple[float, float]]:
-    """Moments, path, curvature and scores."""
+    """Moments, shares of residuals where there are any, path, curvature and scores."""
     prices = [part.curve.mu for part in shaped_path.part_prices(plan.model, plan.n, plan.parameters)]  # type: ignore[arg-type]
-    steps = int(plan.parameters.steps)  # type: ignore[attr-defined]
-    seen = [shifts[0], math.hypot(*shifts[1 : 1 + steps]), *shifts[1 + steps :]]
+    steps, first = int(plan.parameters.steps), len(shifts) - int(plan.parameters.steps) - 2  # type: ignore[attr-defined]
+    seen = [*shifts[:first], math.hypot(*shifts[first : first + steps]), *shifts[first + steps :]]
     return [(mu, float(price or 0.0)) for mu, price in zip(seen, prices, strict=True)]
 
 

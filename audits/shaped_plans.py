@@ -30,13 +30,14 @@ def _shaped(model: sf.Gibbs, steps: int = 3, whole: bool = False, n: int = MANY,
     numbers = shaped_path.Parameters(
         moments_noise=math.sqrt(2) * (loss.radius**2 + column**2) * third,
         noise=quiet * 2 * math.sqrt(steps) * third,
-        curvature_noise=math.sqrt(2) * 3.0 * loss.largest_curvature() * third,
+        curvature_noise=math.sqrt(2) * 3.0 * loss.largest_curvature() * third,  # a small x, hence a bend of 3
         steps=steps,
         tail=1,
         momentum=0.5,
         score_noise=None if whole else quiet * third,
         score_matrix_noise=math.sqrt(2) * third if whole else None,
-        rule=2,
+        resolution=10.0,
+        shares_noise=None if ends is None else quiet * math.sqrt(2) * third,
     )
     return planned("shaped-path", model, n, numbers, keep=("transcript", "scores") if whole else ("transcript",))
 
@@ -116,7 +117,7 @@ def counts_pairs() -> Pairs:
 def wide_counts() -> Plan:
     """A regression of counts whose declared clipping level is much wider than the one that their mean of 1 leads to."""
     loss = sf.losses.ClippedPoisson(math.hypot(LONG, 1.0), 24.0, 8.0)
-    return _shaped(sf.Gibbs(loss, sf.priors.Gaussian(0.5), 3, 1.0))
+    return _shaped(sf.Gibbs(loss, sf.priors.Gaussian(0.5), 3, 1.0), 6)
 
 
 def ones() -> sf.Dataset:
@@ -130,7 +131,7 @@ def most_bent(plan: Plan, draws: Any) -> sf.Dataset | None:
 
     It has the largest count y, and a score of log(y + clip) at the released average, just inside the clipping level.
     """
-    theta, clip = draws.values[0, 0], shaped_path.learnt_of(plan.task, draws).loss.clip
+    theta, clip = draws.values[0, 0], shaped_path.learnt_from(plan.task, draws.published).loss.clip
     along = theta[:2] / np.linalg.norm(theta[:2])
     needed = (math.log(8.0 + clip * (1 - 1e-9)) - theta[2]) / float(np.linalg.norm(theta[:2]))
     if abs(needed) > LONG * 0.999:
@@ -145,4 +146,4 @@ def mapped(steps: int = 4, draws: int = 1) -> Plan:
     """A chain in mapped coordinates: moments of mu = 3, a chain of 0.5, so that its power is below 1."""
     model = sf.Gibbs(sf.losses.Huber(LONG, 2.0), sf.priors.Gaussian(0.5), 2)
     noise = math.sqrt(2) * LONG**2 / (MANY * 3)
-    return planned("shaped-chain", model, MANY, shaped_chain.Parameters(noise, 0.5, steps, 2), draws)
+    return planned("shaped-chain", model, MANY, shaped_chain.Parameters(noise, 0.5, steps), draws)

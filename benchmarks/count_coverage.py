@@ -9,6 +9,11 @@ kind of share, of the largest, the middle and the smallest cell in turn, and of 
 here. "count" is the number of records of a cell itself, the noise alone.
 "root", "child" and "given" are of a network a -> b of two tables, each with noise of sqrt(2) times that deviation: the
 marginal of a, which both tables count, that of b, a sum over a, and the share of b given a. Its truths are drawn table by table.
+
+    python benchmarks/count_coverage.py --rates    # mean rates of counts
+
+A rate is the mean of counts of 0 to a bound, Poisson ones or negative binomial ones with seven times the variance of Poisson
+counts, from noisy statistics. "as Poisson" are the intervals of the same noisy sums where the counts are taken for Poisson counts.
 """
 
 from __future__ import annotations
@@ -21,6 +26,8 @@ import numpy as np
 import sfumato as sf
 from sfumato.queries.statistics import cell_counts, count_laws
 from sfumato.queries.statistics.cell_counts import Counted
+from sfumato.queries.statistics.protocol import Numbers, Released
+from sfumato.queries.statistics.table import reader_of
 
 LEVEL, DELTA = 0.9, 1e-6
 SIZES, EPSILONS, CELLS = (200, 2000, 50_000), (0.1, 1.0, 3.0), (2, 10, 100)
@@ -28,6 +35,8 @@ SIZES, EPSILONS, CELLS = (200, 2000, 50_000), (0.1, 1.0, 3.0), (2, 10, 100)
 ACROSS = {2: 2, 10: 2, 100: 4}
 KINDS = ("cell", "margin", "row", "count")
 NETWORK = ("root", "child", "given")
+# Means and bounds of counts whose rate is asked for.
+RATES, RATE_EPSILONS = ((2.0, 20), (0.2, 10)), (0.3, 1.0, 8.0)
 
 
 def deviation(epsilon: float) -> float:
@@ -100,14 +109,55 @@ def network_held(n: int, noise: float, cells: int, what: str, truths: str, sets:
     return inside / sets
 
 
+def counted(rng: np.random.Generator, n: int, mean: float, factor: float) -> np.ndarray:
+    """Counts of this mean with `factor` times the variance of Poisson counts."""
+    if factor == 1:
+        return rng.poisson(mean, n)
+    return rng.negative_binomial(mean / (factor - 1), 1 / factor, n)
+
+
+def rate_held(n: int, noise: float, mean: float, bound: int, factor: float, poisson: bool, sets: int) -> float:
+    """Share of data sets whose interval holds the mean of the counts, cut at the bound; `poisson` leaves their squares out."""
+    rng, model = np.random.default_rng([n, bound, int(factor)]), sf.families.GammaPoisson(1, 1 / mean, bound)
+    truth = float(np.minimum(counted(np.random.default_rng(1), 4_000_000, mean, factor), bound).mean())
+    read, unit, inside = reader_of(model), float(model.units[1]), 0
+    for _ in range(sets):
+        counts = np.minimum(counted(rng, n, mean, factor), bound)
+        totals = np.array([counts.sum(), unit * ((2 * counts - bound) ** 2).sum()])
+        totals = totals + noise * bound * rng.standard_normal(2)
+        released = Released(n, Numbers(1.0, 1.0, noise), np.empty((0, 0)), totals[:1] if poisson else totals)
+        low, high = read(model, model, released)(LEVEL, True)[:, 0]
+        inside += bool(low <= truth <= high)
+    return inside / sets
+
+
+def rates(sets: int) -> None:
+    """Print one line for each kind of counts, n, mean and bound."""
+    noises = [deviation(epsilon) / math.sqrt(2) for epsilon in RATE_EPSILONS]  # over what a record moves a histogram by
+    print(
+        f"{'counts':12} {'intervals':10} {'n':>7} {'mean':>5} {'bound':>5}",
+        *(f"{f'eps {e:g}':>8}" for e in RATE_EPSILONS),
+    )
+    for factor, poisson in ((1.0, False), (7.0, False), (7.0, True)):
+        for n in SIZES:
+            for mean, bound in RATES[: 1 if poisson else None]:
+                row = [rate_held(n, noise, mean, bound, factor, poisson, sets) for noise in noises]
+                kind, how = "Poisson" if factor == 1 else "7 x Poisson", "as Poisson" if poisson else "released"
+                print(f"{kind:12} {how:10} {n:7,} {mean:5g} {bound:5}", *(f"{share:8.3f}" for share in row), flush=True)
+
+
 def main() -> None:
     """Print one line for each kind of share, n and number of cells, with a column for each epsilon."""
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--sets", type=int, default=2000)
     arguments.add_argument("--kinds", nargs="*", default=(*KINDS, *NETWORK))
+    arguments.add_argument("--rates", action="store_true", help="mean rates of counts")
     given = arguments.parse_args()
-    noises = [deviation(epsilon) for epsilon in EPSILONS]
     print(f"{given.sets:,} data sets a case; standard error of a coverage {math.sqrt(0.09 / given.sets):.4f}")
+    if given.rates:
+        rates(given.sets)
+        return
+    noises = [deviation(epsilon) for epsilon in EPSILONS]
     print(f"{'share of':8} {'truths':7} {'n':>7} {'cells':>6}", *(f"{f'eps {e:g}':>8}" for e in EPSILONS))
     for what in given.kinds:
         for truths in ("prior", "skewed"):

@@ -20,6 +20,7 @@ from sfumato.rehearsing.fact_examples import example_of, in_python, in_toml
 LEVELS = ["north", "south", "east"]
 FEATURES = {"age": sf.Number(18, 90), "owner": sf.Boolean(), "region": sf.Category(LEVELS)}
 YES = sf.Schema({**FEATURES, "y": sf.Boolean()}, target="y")
+SIZES = sf.Schema({"age": sf.Number(18, 90), "size": sf.Number(0, 10), "y": sf.Number(0, 60)}, target="y")
 AMOUNT = sf.Schema({**FEATURES, "y": sf.Number(0, 60)}, target="y")
 N = 4_000
 
@@ -81,6 +82,35 @@ def test_declared_shares_are_exact_and_a_rare_level_is_there():
     assert columns["owner"].sum() == 800
     whole = sf.Schema({"children": sf.Number(0, 9, integer=True), "y": sf.Boolean()}, target="y")
     assert set(drawn(whole)["children"]) == set(range(10))
+
+
+@pytest.mark.parametrize("correlation", [0.3, 0.9])
+def test_a_declared_correlation_is_that_of_each_two_columns_and_leaves_each_as_it_was(correlation):
+    facts = {"age": {"mean": 45, "sd": 12}, "owner": 0.2}
+    apart, together = drawn(YES, facts), drawn(YES, {**facts, "correlation": correlation})
+    for name in ("age", "owner", "region"):
+        assert np.array_equal(np.sort(together[name]), np.sort(apart[name]))
+    schema = sf.Schema({"a": sf.Number(0, 1), "b": sf.Number(0, 9), "y": sf.Boolean()}, target="y")
+    pair = drawn(schema, {"a": {"mean": 0.5, "sd": 0.1}, "b": {"mean": 4, "sd": 1}, "correlation": correlation})
+    assert np.corrcoef(pair["a"], pair["b"])[0, 1] == pytest.approx(correlation, abs=0.05)
+    said = ExpectedRows(YES, {"correlation": correlation}).assumptions
+    assert f"each two columns have correlation {correlation:g}" in said
+    vector = drawn(sf.Schema.vector(3, data_norm=2.0, target=sf.Category([-1, 1])), {"correlation": correlation})[
+        "matrix"
+    ]
+    assert np.linalg.norm(vector, axis=1) == pytest.approx(2.0)
+    assert np.linalg.eigvalsh(vector.T @ vector)[-1] > (1 + 0.5 * correlation) * 4 * N / 3
+
+
+def test_strongly_related_rows_keep_what_was_declared():
+    other = ExpectedRows(SIZES, {"age": {"mean": 30, "sd": 2}}).related()
+    columns = other.columns(sf.regression("linear", SIZES), N)
+    assert columns["age"].std() == pytest.approx(2, rel=0.02)
+    assert columns["size"].std() == pytest.approx(10 / 6, rel=0.02)
+    assert columns["size"].mean() == pytest.approx(5, rel=0.01)
+    assert np.corrcoef(columns["age"], columns["size"])[0, 1] == pytest.approx(0.9, abs=0.03)
+    assert not ExpectedRows(SIZES).together_known
+    assert ExpectedRows(SIZES, {"correlation": 0}).together_known
 
 
 @pytest.mark.parametrize("shares", [[1.0], [0.5, 0.5, 0.0], [1e-9] * 4 + [1 - 4e-9], [0.25] * 4])
@@ -208,7 +238,7 @@ def test_the_same_facts_give_the_same_rows():
 
 
 REFUSED = {
-    "an unknown column": ({"income": 0.5}, "age, owner, region, y, effects"),
+    "an unknown column": ({"income": 0.5}, "age, owner, region, y, effects, correlation"),
     "a number without sd": ({"age": {"mean": 40}}, '{"mean": 54, "sd": 12}. Got {\'mean\': 40}.'),
     "a number as a share": ({"age": 0.5}, '"mean": 54'),
     "a mean outside": ({"age": {"mean": 95, "sd": 1}}, "between its bounds 18 and 90"),
@@ -229,6 +259,8 @@ REFUSED = {
     "a column twice": ({"effects": {"age:age^2": 1.0}}, "has a column twice"),
     "two levels of a column": ({"effects": {"region=south:region=east": 1.0}}, "has a column twice"),
     "an effect by two names": ({"effects": {"age:owner": 1.0, "owner:age": 2.0}}, "the same effect; declare it once"),
+    "a correlation of 1": ({"correlation": 1.0}, "correlation must be at least 0 and below 1; got 1."),
+    "a negative correlation": ({"correlation": -0.2}, "correlation must be at least 0 and below 1; got -0.2."),
     "a label above 1": ({"y": 1.5}, "between 0 and 1"),
 }
 

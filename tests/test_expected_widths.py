@@ -67,6 +67,9 @@ def test_the_rows_of_a_sketch_stand_for_n():
     assert scaled.gradient(theta) == pytest.approx(whole.gradient(theta))
     label = LabelScale(0.0, 1.0, 0.5)
     assert scaled.moments(0.7, label) == pytest.approx(whole.moments(0.7, label))
+    edges = np.array([-0.5, 0.0, 0.5])
+    near = np.full(scaled.dimension, 0.1)
+    assert scaled.residual_shares(near, edges) == pytest.approx(whole.residual_shares(near, edges))
     inner, outer = (engine.weighed(np.diag([1.0, 2.0, 3.0, 4.0]), 3.0) for engine in (scaled, whole))
     assert inner.gradient(theta) == pytest.approx(outer.gradient(theta))
     for scores in (False, True):

@@ -29,7 +29,7 @@ _KEYS = ("version", "kind", "labels", "plan", "plan_digest", "guarantee", "schem
 # The fields of its schema: name, unit and digest repeat the document, which is a JSON text.
 _SCHEMA_KEYS = ("name", "unit", "digest", "document")
 # Noisy sums that a regression publishes beside its path; and of a learnt table its mixture and the pairs that were chosen.
-_PUBLISHED = ("moments", "curvature", "scores", "chosen", "weights", "laws")
+_PUBLISHED = ("moments", "shares", "curvature", "scores", "chosen", "weights", "laws")
 _ARRAYS = ("draws", "transcript", "totals", *_PUBLISHED)
 # Whole numbers that floats hold exactly; no number of records, steps or trials comes near.
 _LARGEST_WHOLE = 1 << 53

@@ -124,9 +124,21 @@ def persons_in_words(release: Any) -> str:
 
 
 def counting_in_words(release: Any) -> list[tuple[str, str]]:
-    """How records count, each sentence with its heading: their source, persons with several rows, and survey weights."""
+    """How records count, each sentence with its heading: their source, persons' rows, survey weights, and Poisson counts."""
     said = {"Rows": given_in_words(release), "Persons": persons_in_words(release), "Weights": weights_in_words(release)}
+    said["Counts"] = _counts_in_words(release)
     return [(heading, sentence) for heading, sentence in said.items() if sentence]
+
+
+def _counts_in_words(release: Any) -> str:
+    """That intervals are those of Poisson counts, where they are; "" where the record is unreadable."""
+    from sfumato.models.reading import model_from_json
+    from sfumato.queries.plan_notes import of_poisson_counts
+
+    try:
+        return of_poisson_counts(model_from_json(release.plan["model"]), str(release.plan.get("procedure", "")))
+    except (SfumatoError, AttributeError, KeyError):
+        return ""
 
 
 def given_in_words(release: Any) -> str:

@@ -40,8 +40,8 @@ from sfumato.procedures import (
 from sfumato.procedures.protocol import Task
 
 N, NORM, BOUNDS = 7, 2.0, (-4.0, 6.0)
-# Of mu^2, for the curvature of a shaped path.
-BENT = 0.07
+# The n mu of a shaped path's target, from which radius, bend and ridge of its map follow.
+SPEND = 2000.0
 ODD_CELLS: list[Any] = [None, math.nan, math.inf, -1e308, "abc", "", "1e400", 10**400]
 
 
@@ -143,12 +143,12 @@ def box(d: int) -> Any:
 
 
 def shaped(factor: float, keep: tuple[str, ...] = (), steps: int = 3) -> Callable[[Any], Any]:
-    return lambda model: at_factor(Request(model, N, keep=keep, steps=steps), factor, BENT)
+    return lambda model: at_factor(Request(model, N, keep=keep, steps=steps), factor, SPEND)
 
 
 def mapped(factor: float) -> Callable[[Any], Any]:
     """A mapped chain whose moments have the noise of a shaped path."""
-    return lambda model: shaped_chain.Parameters(shaped(factor)(model).moments_noise, 1.0, 3, 2)
+    return lambda model: shaped_chain.Parameters(shaped(factor)(model).moments_noise, 1.0, 3)
 
 
 def chain(model: Any) -> Any:
@@ -226,6 +226,10 @@ FAMILIES: dict[str, tuple[Any, sf.Schema]] = {
     "bounded mean": (sf.families.BoundedMean(0, 6), NUMBERS),
     "groups": (sf.grouped(RATE, "g", ["a", "b"]), GROUPS),
     "means by group": (sf.grouped(MEAN, "g", ["a", "b"]), SIZES),
+    "events by group": (
+        sf.grouped(sf.families.GammaPoisson(60, 20, 8), "g", ["a", "b"]),
+        sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Number(0, 8, integer=True)}),
+    ),
     "bounded means by group": (sf.grouped(sf.families.BoundedMean(0, 6), "g", ["a", "b"]), SIZES),
     "network": (sf.networks.BayesianNetwork.from_schema(LINES, {"a": [], "b": ["a"]}, alpha=20.0), LINES),
     "network above a floor": (sf.networks.BayesianNetwork.from_schema(LINES, {"a": [], "b": ["a"]}, floor=0.05), LINES),

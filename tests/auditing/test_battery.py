@@ -33,7 +33,7 @@ def test_names_are_unique_and_the_quick_form_has_every_procedure_that_can_be_sam
     assert len(names) == len(set(names))
     assert {case.procedure for case in LISTED if case.quick} == set(procedures.TABLE) - {"reference-chain"}
     parts = {case.part for case in LISTED if case.quick and case.procedure == "shaped-path"}
-    assert parts == {"", "moments", "path", "curvature", "scores"}
+    assert parts == {"", "moments", "shares", "path", "curvature", "scores"}
 
 
 def test_a_word_chooses_cases_and_an_unknown_one_none(tmp_path, capsys):

@@ -9,11 +9,11 @@ import pytest
 from scipy.stats import norm
 
 import sfumato as sf
-from sfumato.auditing.replay_likelihood import log_likelihood_ratio
+from sfumato.auditing.replay_likelihood import centres, log_likelihood_ratio, released_parts
 from sfumato.engines.opening import open_engine
 from sfumato.mechanisms.protocol import Request
 from sfumato.mechanisms.shaped_path import at_factor
-from sfumato.procedures import noisy_totals, path, shape_first, shaped_path
+from sfumato.procedures import noisy_totals, path, shaped_path
 from sfumato.procedures.protocol import Task
 from sfumato.shapes import symmetric
 
@@ -84,14 +84,14 @@ def test_a_bounded_mean_has_the_density_of_its_noisy_total():
 
 def test_every_part_of_a_shaped_path_enters():
     """A path of one step: moments, gradient, curvature and scale of the scores, each with its density by hand."""
-    task = Task(LOGISTIC, N, 1, at_factor(Request(LOGISTIC, N, steps=1), 0.3, 0.07))
+    task = Task(LOGISTIC, N, 1, at_factor(Request(LOGISTIC, N, steps=1), 0.3, 30.0))
     numbers, engines = task.parameters, regressions(shaped_path.NEEDS, (1.0, 0.0))
     draws = shaped_path.carry_out(task, engines[0], sf.seeded(3))
-    learnt = shaped_path.learnt_of(task, draws)
+    learnt = shaped_path.learnt_from(task, draws.published)
     matrix, slope = learnt.shape.matrix, learnt.loss.largest_slope()
     sums = []
     for engine in engines:
-        weighed = engine.weighed(matrix, shape_first.BEND)
+        weighed = engine.weighed(matrix, 3.0)
         bent, _, scale = weighed.second_sums(np.zeros(2), False)
         told = {
             (numbers.moments_noise, "moments"): symmetric.packed(engine.moments(1.0) / N),
@@ -106,6 +106,30 @@ def test_every_part_of_a_shaped_path_enters():
     ratio = log_likelihood_ratio(task, shaped_path, engines, draws)
     assert ratio == pytest.approx(differences.sum(), abs=1e-7)
     assert log_likelihood_ratio(task, shaped_path, engines[::-1], draws) == pytest.approx(-ratio, abs=1e-9)
+
+
+def test_the_shares_of_a_linear_regression_enter_beside_the_moments():
+    """The log ratio of the first two parts by hand, and of the rest by a release without them."""
+    model = sf.Gibbs(sf.losses.Huber(1.0, 2.0, -4, 6), sf.priors.Gaussian(1.0), 2)
+    task = Task(model, N, 1, at_factor(Request(model, N, steps=1), 0.3, 30.0))
+    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Number(-4, 6))
+    rows, labels = np.tile([0.5, -0.5], (N, 1)), np.linspace(-4, 6, N)
+    engines = tuple(
+        open_engine(sf.Dataset.from_arrays(rows, np.append(end, labels[1:]), schema=schema), model, shaped_path.NEEDS)
+        for end in (-4.0, 6.0)
+    )
+    draws = shaped_path.carry_out(task, engines[0], sf.seeded(3))
+    history = released_parts(task, shaped_path, draws)
+    assert [part.size for part in history] == [6, 10, 2, 3, 1]
+    around = shaped_path.learnt_from(task, {"moments": draws.published["moments"]})
+    noise = task.parameters.shares_noise
+    low, high = (density(history[1], around.shares(engine), noise) for engine in engines)
+    assert abs(high - low) > 1e-3
+    parts = [centres(task, shaped_path, engine, history) for engine in engines]
+    seen = [density(told, part.values, part.noise) for each in parts for told, part in zip(history, each, strict=True)]
+    ratio = log_likelihood_ratio(task, shaped_path, engines, draws)
+    assert ratio == pytest.approx(sum(seen[5:]) - sum(seen[:5]), abs=1e-7)
+    assert seen[6] - seen[1] == pytest.approx(high - low, abs=1e-9)
 
 
 def test_the_ratio_has_mean_one_on_the_first_data_set_and_tells_the_two_apart():

@@ -46,7 +46,7 @@ def of_vectors() -> list[tuple[str, Task]]:
 
 
 def shaped(model, n: int) -> tuple[str, Task]:
-    return "shaped-path", Task(model, n, 1, at_factor(Request(model, n, steps=2), 0.05, 0.07))
+    return "shaped-path", Task(model, n, 1, at_factor(Request(model, n, steps=2), 0.05, 2000.0))
 
 
 def variants(rows: list, cells: list, count: int, rng: np.random.Generator) -> list[list]:

@@ -17,6 +17,7 @@ SCHEMA = sf.Schema(COLUMNS, target="y", weight=WEIGHT)
 REGRESSION = sf.regression("logistic", SCHEMA, ["x", "level"])
 PLANS = {
     "noisy-totals, mean": (sf.families.BoundedMean(0, 10), {}, SCHEMA.only(["x"])),
+    "noisy-totals, counts": (sf.families.GammaPoisson(2, 1, 10), {}, SCHEMA.only(["x"])),
     "noisy-totals, rates by group": (sf.grouped(sf.families.BetaBernoulli(1, 1), "level", LEVELS), {}, SCHEMA),
     "path": (REGRESSION, {"mechanism": "langevin-path", "goal": "estimate", "steps": 3}, SCHEMA),
     "shaped-path": (REGRESSION, {"mechanism": "shaped-path", "goal": "estimate", "steps": 3}, SCHEMA),

@@ -25,7 +25,7 @@ def from_raw_moments(monkeypatch):
         return publish(model, engine, noise, label, source)
 
     monkeypatch.setattr(shape_first, "publish_moments", kept)
-    monkeypatch.setattr(shape_first, "learnt", lambda model, moments, noise, label: learn(model, held[0], noise, label))
+    monkeypatch.setattr(shape_first, "learnt", lambda model, moments, *public: learn(model, held[0], *public))
 
 
 def longest_row_scales_all(monkeypatch):

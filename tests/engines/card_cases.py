@@ -118,6 +118,11 @@ def measured(case: Case, card: Any) -> Iterator[tuple[str, float]]:
         "moments with labels",
         float(np.linalg.norm(engine.moments(radius, label) - plain.moments(radius, label))) / square,
     )
+    # Residuals are multiples of 2^-18, so that both say on which side of an edge they lie; with whole shares the sums are exact.
+    edges = np.array([-4.0, -0.75, 0.0, 0.5, 2.0])
+    off = engine.residual_shares(theta[0], edges) - plain.residual_shares(theta[0], edges)
+    cells = gradient_error(n, 1.0) + n * 2.0**-23 if case.weighted else 1e-300
+    yield "shares of residuals", float(np.linalg.norm(off)) / cells
     d = model.dimension
     matrix = np.eye(d) * 0.75 + 0.125
     yield from _weighed(engine, plain, model, theta[:1], matrix)

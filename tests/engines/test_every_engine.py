@@ -147,6 +147,11 @@ def test_float_sums_are_those_of_the_reference_within_what_is_charged(place, nam
     for chains in (theta[:1], theta):
         assert apart(*(engine.gradient(chains) for engine in engines)) <= 2 * gradient_error(n, radius) * len(chains)
     assert apart(*(engine.moments(radius) for engine in engines)) <= 2 * gradient_error(n, radius**2)
+    # Rows and labels lie on both sides of every edge, and none of them at one.
+    edges = np.array([-1.3, -0.1, 0.4, 1.7])
+    cells = [engine.residual_shares(theta[0], edges) for engine in engines]
+    assert apart(*cells) <= 2 * gradient_error(n, 1.0)
+    assert n < 10 or (cells[0] > 0).sum() > 1
     weighed = [engine.weighed(matrix, 1.0) for engine in engines]
     stretched = np.linalg.norm(np.linalg.inv(matrix))  # v |Bz| is at most 1, and v phi' z is summed
     assert apart(*(each.gradient(theta) for each in weighed)) <= 6 * gradient_error(n, 1.0) * stretched
@@ -208,6 +213,8 @@ def test_streamed_sums_have_the_same_bits_as_sums_in_memory(name, tmp_path, clie
     theta = np.random.default_rng(4).normal(size=(2, one.dimension))
     assert one.gradient(theta).tobytes() == other.gradient(theta).tobytes()
     assert one.moments(1.0).tobytes() == other.moments(1.0).tobytes()
+    edges = np.array([-0.5, 0.5])
+    assert one.residual_shares(theta[0], edges).tobytes() == other.residual_shares(theta[0], edges).tobytes()
     first, second = (engine.weighed(np.eye(one.dimension), 1.0) for engine in (one, other))
     assert first.gradient(theta).tobytes() == second.gradient(theta).tobytes()
 

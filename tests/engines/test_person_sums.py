@@ -108,6 +108,20 @@ def test_moments_curvature_and_scores_are_those_of_single_persons(name, kind):
 
 
 @pytest.mark.planted
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["dense", "sparse", "reference"])
+def test_shares_of_residuals_are_those_of_single_persons(name, kind):
+    """Each row counts with its share: those of a person add up to 1 at most, in every cell and over all of them."""
+    table, theta, edges = Table(kind), np.array([0.4, -0.2, 0.1, 0.3]), np.array([-0.5, 0.0, 0.5])
+    places = ((table.labels - table.z @ theta)[:, None] > edges).sum(axis=1)
+    own = table.by_person(table.shares[:, None] * (places[:, None] == np.arange(4)))
+    assert own.sum(axis=1).max() <= 1 + 1e-12
+    found = table.engine(name, ("gradients", "shapes")).residual_shares(theta, edges)
+    np.testing.assert_allclose(found, own.sum(axis=0), rtol=1e-12)
+    assert found.sum() <= own.sum()
+
+
+@pytest.mark.planted
 def test_values_are_rounded_once_for_every_person():
     """A person's mean value is one whole number of units: rounded row by row, fifty rows would err fifty times."""
     table, points = Table("persons"), np.random.default_rng(2).normal(size=(6, WIDTH + 1)) / 3

@@ -73,6 +73,55 @@ def test_a_replaced_record_moves_moments_by_the_root_of_two_squared_radii(kind):
         assert 0.99 * math.sqrt(2) * radius**2 < most <= math.sqrt(2) * radius**2 * (1 + 1e-13)
 
 
+EDGES = np.array([-1.0, 0.0, 2.0])
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("kind", list(STORED))
+def test_a_replaced_record_moves_shares_of_residuals_by_the_root_of_two(kind):
+    """Labels and rows of any size: exactly sqrt2 from one cell to another, and 0 within a cell."""
+    rows = np.vstack([directions(2) * size for size in (0.5, 40.0)])
+    labels = np.resize([-50.0, -0.5, 0.0, 1.0, 2.0, 50.0], len(rows))
+    engines = engines_with_one_replaced(kind, rows, labels)
+    sums = [engine.residual_shares(np.array([0.5, -1.0]), EDGES) for engine in engines]
+    distances = {float(np.linalg.norm(a - b)) for a, b in itertools.combinations(sums, 2)}
+    assert distances == {0.0, math.sqrt(2)}
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
+def test_a_residual_that_is_no_number_lies_in_no_cell(store):
+    """Infinite ones lie in the outer cells; a start that overflowed leaves none, and no word is said."""
+    rows, labels = np.array([[0.5], [math.nan], [1e308], [-1e308], [0.5]]), np.array([1.0, 1.0, 0.0, 0.0, math.nan])
+    engine = opened("reference", np.zeros((5, 1)), np.zeros(5))
+    engine._passes._blocks = [Features(store(rows), labels)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert engine.residual_shares(np.array([10.0]), EDGES).tolist() == [2.0, 0.0, 0.0, 1.0]
+        assert engine.residual_shares(np.array([math.nan]), EDGES).tolist() == [0.0] * 4
+        # What `shapes.clip_level` asks for where the deviation is 0 is still a list of cells.
+        assert engine.residual_shares(np.array([0.0]), 0.0 * EDGES).sum() == 3
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("kind", list(STORED))
+def test_no_record_moves_the_cell_of_another(kind):
+    """Residuals at an edge up to a rounding: products are added coordinate by coordinate, wherever a row stands."""
+    rng, d, crossed = np.random.default_rng(9), 40, 0
+    theta = rng.normal(size=d)
+    rows = rng.normal(size=(60, d))
+    labels = np.array([float(sum(Fraction(a) * Fraction(b) for a, b in zip(row, theta, strict=True))) for row in rows])
+    cells = []
+    for place in range(0, 60):
+        alone = opened(kind, rows[place : place + 1], labels[place : place + 1], norm=50.0)
+        cells.append(alone.residual_shares(theta, EDGES))
+    for count in (60, 59, 33):
+        some = opened(kind, rows[:count], labels[:count], norm=50.0).residual_shares(theta, EDGES)
+        assert some.tolist() == np.sum(cells[:count], axis=0).tolist()
+    crossed = int(np.sum(cells, axis=0)[1:3].min())
+    assert crossed > 0, "some lie on either side"
+
+
 @pytest.mark.parametrize("bend", [1.0, 1.7])
 @pytest.mark.parametrize("kind", list(STORED))
 def test_a_replaced_record_moves_weighted_sums_by_what_is_charged(kind, bend):
@@ -208,7 +257,8 @@ def test_parts_count_each_record_once_at_its_own_label_and_weight(kind, monkeypa
         assert sum(1 for _ in engine.parts()) == parts
         weighed = engine.weighed(matrix, 1.0)
         gradients = [weighed.gradient(theta[:chains]) for chains in (1, 3)]
-        return [engine.moments(1.5, label), *gradients, *weighed.second_sums(theta[0], scores=True)]
+        shares = engine.residual_shares(theta[0], np.array([-1.0, 0.0, 1.0]))
+        return [engine.moments(1.5, label), *gradients, *weighed.second_sums(theta[0], scores=True), shares]
 
     whole = sums(1)
     monkeypatch.setattr(reference, "_ROWS", 7)

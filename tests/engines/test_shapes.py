@@ -122,6 +122,36 @@ def test_moments_are_those_of_single_records(kind, intercept):
             close(moments, sum_of_squares(z, weights), n)
 
 
+EDGES = np.array([-2.0, -0.5, 0.0, 0.25, 1.0])
+
+
+def cell_sums(residuals, shares=None) -> np.ndarray:
+    """Shares of residuals in (-inf, e_0], (e_0, e_1], ..., (e_k, inf); one that is no number is in none."""
+    sums = np.zeros(len(EDGES) + 1)
+    for place, each in enumerate(residuals):
+        if not math.isnan(each):
+            sums[sum(each > end for end in EDGES)] += 1.0 if shares is None else shares[place]
+    return sums
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("intercept", [0.0, INTERCEPT])
+@pytest.mark.parametrize("kind", list(STORED))
+def test_shares_of_residuals_are_those_of_single_records(kind, intercept):
+    """Whole numbers, exactly: residuals are of few digits, some at the edges themselves, which belong to the cell below."""
+    rng = np.random.default_rng(3)
+    for n in (1, 3, 700, 9_000):
+        rows = np.round(rng.uniform(-0.5, 0.5, (n, 3)) * 8) / 8
+        labels = np.round(rng.uniform(-3, 3, n) * 8) / 8
+        theta = np.array([0.5, -0.25, 0.125, 0.75])[: 3 + (intercept > 0)]
+        residuals = labels - rows @ theta[:3] - (intercept * theta[3] if intercept else 0.0)
+        assert n < 9_000 or all((residuals == end).any() for end in EDGES)
+        found = opened(kind, "huber", rows, labels, intercept).residual_shares(theta, EDGES)
+        assert found.dtype == np.float64
+        assert found.tolist() == cell_sums(residuals).tolist()
+        assert found.sum() == n
+
+
 @pytest.mark.parametrize("bend", [1.0, 2.5, math.inf])
 @pytest.mark.parametrize("intercept", [0.0, INTERCEPT])
 @pytest.mark.parametrize("name", list(LOSSES))
@@ -210,6 +240,7 @@ def test_no_number_of_processors_changes_a_bit_of_weighted_sums(kind, monkeypatc
         engine = opened(kind, "logistic", rows, labels)
         weighed = engine.weighed(a_map(3), 1.0)
         sums = engine.moments(0.9), weighed.gradient(np.ones((2, 3))), *weighed.second_sums(np.ones(3), scores=True)
+        sums = *sums, engine.residual_shares(np.ones(3), EDGES)
         bits.add(b"".join(np.asarray(part).tobytes() for part in sums))
     assert len(bits) == 1
 

@@ -49,13 +49,13 @@ def test_robust_intervals_are_reached_from_an_estimator():
         fits[1].release_.interval(include="robust")
 
 
-def test_a_residual_counts_as_a_quarter_of_the_width_of_the_bounds_at_most():
-    """Labels are scaled to [-1, 1], a width of 2: a quarter of it is 0.5, and the slope of the loss is that at most."""
+def test_a_residual_counts_as_half_the_width_of_the_bounds_at_most():
+    """Labels are scaled to [-1, 1], a width of 2: half of it is 1, and the slope of the loss is that at most."""
     model = sf.PrivateLinearRegression(1.0, 1e-6, bounds=(-1.0, 1.0), bounds_y=(10.0, 50.0), random_state=0)
     rng = np.random.default_rng(1)
     fitted = model.fit(rng.uniform(-1, 1, (60, 2)), rng.uniform(10, 50, 60))
     loss = fitted.plan_.model.loss
-    assert (loss.upper - loss.lower) / 4 == loss.clip == 0.5
+    assert (loss.upper - loss.lower) / 2 == loss.clip == 1.0
 
 
 def test_a_residual_of_a_count_is_at_most_a_quarter_of_the_declared_bound():

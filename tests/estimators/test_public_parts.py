@@ -304,7 +304,7 @@ def test_losses_of_the_estimators():
     bounds = {"bounds_y": (10, 30)}
     labels = sf.PrivateLinearRegression(1.0, 1e-6, **bounds)._labels(sf.Number(10, 30))
     for model, loss in (
-        (sf.PrivateLinearRegression(1.0, 1e-6), losses.Huber(radius=2.0, clip=0.5, lower=-1.0, upper=1.0)),
+        (sf.PrivateLinearRegression(1.0, 1e-6), losses.Huber(radius=2.0, clip=1.0, lower=-1.0, upper=1.0)),
         (sf.PrivateHuberRegressor(1.0, 1e-6), losses.Huber(radius=2.0, clip=0.2)),
         (sf.PrivateHuberRegressor(1.0, 1e-6, clip=5.0), losses.Huber(radius=2.0, clip=0.5)),
         (sf.PrivateQuantileRegressor(1.0, 1e-6), losses.SmoothedQuantile(radius=2.0, quantile=0.5, width=0.2)),

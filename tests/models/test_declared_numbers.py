@@ -145,7 +145,14 @@ def _line(c: Constants, d: int | None) -> Constants:
 # --- the witness of the review ---------------------------------------------------------------------------------------
 
 PATH = Parameters(
-    moments_noise=0.1, noise=7.84e-2, curvature_noise=0.1, steps=100, tail=50, momentum=0.6, score_noise=0.1
+    moments_noise=0.1,
+    noise=7.84e-2,
+    curvature_noise=0.1,
+    steps=100,
+    tail=50,
+    momentum=0.6,
+    resolution=100.0,
+    score_noise=0.1,
 )
 
 
@@ -200,7 +207,7 @@ def test_the_audit_declares_the_same_numbers() -> None:
     from sfumato.auditing.replay_declared import _shaped_path
 
     for loss, apart in ((sf.losses.Logistic(1.0), 1.5), (OwnMargin(1.0), 2.0)):
-        task: Any = SimpleNamespace(model=model_of(loss, 1), n=1000, parameters=replace(PATH, rule=2))
+        task: Any = SimpleNamespace(model=model_of(loss, 1), n=1000, parameters=PATH)
         gradients = [each for each in _shaped_path(task, None) if each.name == "gradient"]  # type: ignore[arg-type]
         assert gradients[0].allowed == pytest.approx(apart / 1000)
 
@@ -216,7 +223,7 @@ def test_a_clip_that_may_be_narrowed_has_the_factor_two() -> None:
     loss = Counts(1.0, 9.0, 4.0)
     assert loss.zero_slope() == 3.0
     models = [sf.Gibbs(loss, PRIOR, 1, intercept) for intercept in (0.0, 1.0)]
-    mu = [shaped_path._path_price(model, 1000, replace(PATH, rule=2)).curve.mu for model in models]
+    mu = [shaped_path._path_price(model, 1000, PATH).curve.mu for model in models]
     assert mu[0] == pytest.approx(mu[1] * (1 + 3 / 9) / 2, rel=1e-3)
 
 

@@ -61,12 +61,14 @@ def test_the_weight_of_a_law_bounds_its_cells_whatever_the_data_are(name, power,
 
 def test_a_group_of_noisy_size_below_one_is_read_as_one_record():
     model = sf.grouped(F.GammaPoisson(1.0, 1.0, 8), "g", (0, 1))
-    # Sizes in units of half the largest count, then totals less so much for every record.
-    noisy = np.array([-50.0 * 4, 17.0, 60.0 * 4, 180.0])
-    first, total, second, rest = model.feasible(noisy, 30)
-    assert (first, total) == (4.0, 8.0 - 4.0)
-    assert second == 30 * 4.0
+    # Sizes in units of 109/256 of the largest count, then totals less half of that, and squares less a quarter, for every record.
+    unit = 8 * 109 / 256
+    noisy = np.array([-50.0 * unit, 17.0, 9.0, 60.0 * unit, 180.0, -70.0])
+    first, total, square, second, rest, squares = model.feasible(noisy, 30)
+    assert (first, total, square) == (unit, 8.0 - 4.0, 4.0 - 2.0)
+    assert second == 30 * unit
     assert rest == 30 * 8.0 - 30 * 4.0  # 180 and 120 are more than 30 counts of at most 8
+    assert squares == -30 * 2.0  # and no square is below 0
 
 
 @pytest.mark.parametrize("weight", [10.0, 777.0, 1e4, 1e5])

@@ -190,6 +190,42 @@ def test_a_mean_and_its_spread_move_by_one_range_together():
     assert max(squares_moved(a, b) for a, b in places) < 1
 
 
+def counts_moved(model, first: int, second: int):
+    """The square of how far a replaced count moves the sum and the squares together, over that of the bound: exact."""
+    from fractions import Fraction
+
+    totals = [model.tally({"x": np.array([float(count)])}, ["x"]).tolist() for count in (first, second)]
+    moved = [Fraction(a - b) * unit for a, b, unit in zip(*totals, model.units, strict=True)]
+    return sum(each**2 for each in moved) / Fraction(model.bound) ** 2
+
+
+@pytest.mark.planted
+def test_counts_and_their_squares_move_by_the_bound_together():
+    """Every pair of counts up to 40; of bounds whose squares are rounded, counts at the ends, near them and near the middle."""
+    for bound in range(1, 41):
+        model = sf.families.GammaPoisson(1, 1, bound)
+        found = {(a, b): counts_moved(model, a, b) for a in range(bound + 1) for b in range(a)}
+        assert max(found.values()) == found[bound, 0] == 1
+    rng = np.random.default_rng(3)
+    for bound in (8_388_607, 8_388_608, 12_345_679, (1 << 40) + 12345, (1 << 46) - 1, 1 << 46):
+        model, step = sf.families.GammaPoisson(1, 1, bound), max(1, bound >> 23)
+        near = [0, 1, step // 2, step - 1, step, step + 1, 3 * step // 2, bound // 4, bound // 3, bound // 2]
+        pairs = [(a, end) for a in near for b in near for end in (b, bound - b)]
+        pairs += rng.integers(0, bound, (200, 2), endpoint=True).tolist()
+        assert max(counts_moved(model, a, b) for a, b in pairs) == counts_moved(model, 0, bound) == 1
+
+
+def test_the_squares_of_a_block_of_counts_do_not_overflow():
+    from sfumato.schema.structure import BLOCK_ROWS
+
+    for bound in (1, 20, 8_388_607, 8_388_608, (1 << 46) - 1, 1 << 46):
+        model = sf.families.GammaPoisson(1, 1, bound)
+        one = model.tally({"x": np.zeros(1)}, ["x"]).tolist()
+        block = model.tally({"x": np.zeros(BLOCK_ROWS)}, ["x"]).tolist()
+        assert block == [BLOCK_ROWS * each for each in one]
+        assert model.units[1] * one[1] == pytest.approx(bound / 2, rel=2.0**-21)
+
+
 @pytest.mark.parametrize("own", [sf.families.BoundedMean(0, 1), sf.families.GammaPoisson(1, 1, 7)])
 def test_changing_the_group_moves_no_more_than_changing_the_value(own):
     changed = 2 * (own.presence**2 + own.reach**2)

@@ -67,16 +67,23 @@ def replayed(task: Task, engines: list[Any], first: Replay, run: Any = shaped_pa
     return found
 
 
-def spent(one: list[Part], other: list[Part]) -> dict[str, float]:
-    """mu that each kind of part took: its shift over its noise, and all gradients together."""
+def spent(one: list[Part], other: list[Part], shares: bool = False) -> dict[str, float]:
+    """mu that each kind of part took: its shift over its noise, and all gradients together; `shares` of residuals come second."""
     shifts = [float(np.linalg.norm(a.values - b.values)) / a.noise for a, b in zip(one, other, strict=True)]
     return {
         "moments": shifts[0],
-        "path": math.hypot(*shifts[1:-2]),
+        **({"shares": shifts[1]} if shares else {}),
+        "path": math.hypot(*shifts[1 + shares : -2]),
         "curvature": shifts[-2],
         "scores": shifts[-1],
         "all": math.hypot(*shifts),
     }
+
+
+def bend_of(x: float) -> float:
+    """B by hand, from the radius of the map."""
+    radius = max(0.4, (x / 1100) ** (0.7 if x < 1100 else 0.35))
+    return float(np.clip(1.2 / radius, 1.5, 3.0))
 
 
 def by_hand(model: sf.Gibbs, n: int, numbers: shaped_path.Parameters, label: float) -> dict[str, float]:
@@ -85,8 +92,9 @@ def by_hand(model: sf.Gibbs, n: int, numbers: shaped_path.Parameters, label: flo
     matrix = numbers.score_matrix_noise is not None
     found = {
         "moments": math.sqrt(2) * (radius**2 + label**2) / n / numbers.moments_noise,
+        **({} if numbers.shares_noise is None else {"shares": math.sqrt(2) / n / numbers.shares_noise}),
         "path": 2 * math.sqrt(numbers.steps) / n / numbers.noise,
-        "curvature": math.sqrt(2) * 3 * k / n / numbers.curvature_noise,
+        "curvature": math.sqrt(2) * bend_of(numbers.resolution) * k / n / numbers.curvature_noise,
         "scores": (math.sqrt(2) if matrix else 1) / n / (numbers.score_matrix_noise or numbers.score_noise),
     }
     if isinstance(model.loss, sf.losses.Logistic) and model.dimension == 1:

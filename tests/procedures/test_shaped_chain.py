@@ -224,7 +224,10 @@ def test_the_potential_is_as_convex_and_as_smooth_as_is_priced():
         task = Task(model, 24, 1, Parameters(1e-3, 5.0, 10))
         chain = MappedChain.of(task, symmetric.packed(rows.T @ rows / 24))
         power = chain.power(5.0)
-        weighed, h = engine_of(model, name, rows, labels).weighed(chain.matrix, shape_first.BEND), chain.step(power)
+        weighed, h = (
+            engine_of(model, name, rows, labels).weighed(chain.matrix, shaped_chain.RULE.bend),
+            chain.step(power),
+        )
         states = rng.normal(size=(200, 3)) * 10.0 ** rng.uniform(-1, 2, (200, 1))
         moved = states - h * (power * weighed.gradient(states @ chain.matrix) @ chain.matrix + states @ chain.pull)
         apart, left = (np.linalg.norm(each[::2] - each[1::2], axis=1) for each in (states, moved))
@@ -254,7 +257,7 @@ def test_draws_of_a_long_chain_have_the_law_of_the_weighted_posterior():
     side = np.linspace(-12, 12, 241)
     states = np.array(np.meshgrid(side, side)).reshape(2, -1).T
     lengths = np.linalg.norm(rows @ chain.matrix, axis=1)
-    v = np.minimum(np.minimum(1, 1 / lengths), shape_first.BEND / lengths**2)
+    v = np.minimum(np.minimum(1, 1 / lengths), shaped_chain.RULE.bend / lengths**2)
     theta = np.array([0.3, -0.1]) + states @ chain.matrix
     losses = np.logaddexp(0, -(2 * labels - 1) * (theta @ rows.T)) @ v
     energy = power * losses + 0.5 * np.einsum("ij,jk,ik->i", states, chain.pull, states)
@@ -348,7 +351,7 @@ def test_a_map_from_the_rows_themselves_is_caught_by_verify(monkeypatch):
 
     with monkeypatch.context() as planted:
         planted.setattr(shape_first, "publish_moments", publish_and_keep)
-        planted.setattr(shape_first, "learnt", lambda model, _, noise, label: learnt(model, raw[0], noise, label))
+        planted.setattr(shape_first, "learnt", lambda model, _, *public: learnt(model, raw[0], *public))
         release = sf.publish(planned(), data(), randomness=sf.seeded(3))
     with pytest.raises(FormatError, match="draws"):
         release.verify()

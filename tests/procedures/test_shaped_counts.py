@@ -1,4 +1,4 @@
-"""Shape-first regressions of counts: the label in the moments, what follows from its mean, and the rules of older plans."""
+"""Shape-first regressions of counts: the label in the moments, and what follows from its mean and its spread."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from shape_replay import NORM, by_hand, engine_of, model_of, replayed, spent
-from test_shaped_path import D, data, edited, planned
+from test_shaped_path import D, N, data, edited, planned
 
 import sfumato as sf
-from forging import forge, stored
 from sfumato.auditing.replay_noise import live
 from sfumato.engines.opening import open_engine
-from sfumato.errors import SfumatoError
+from sfumato.errors import FormatError, SfumatoError
 from sfumato.mechanisms import shaped_path as mechanism
 from sfumato.mechanisms.protocol import Request
-from sfumato.procedures import shape_first, shaped_path, task_of
+from sfumato.procedures import shape_first, shaped_path
 from sfumato.procedures.protocol import Task
 from sfumato.queries import shaped_intervals
 from sfumato.shapes import symmetric
+from sfumato.shapes.clip_level import count_level
+from sfumato.shapes.schedule import map_rule
 
 
 @pytest.fixture(scope="module")
@@ -32,17 +33,14 @@ def counted() -> sf.Release:
 # --- price ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_the_label_of_counts_is_a_column_under_rule_2_where_an_intercept_is():
+def test_the_label_of_counts_is_a_column_where_an_intercept_is():
     model = model_of("poisson", 3, 1.0)
-    label = shape_first.label_column(model, 2)
+    label = shape_first.label_column(model)
     assert (label.centre, label.half) == (0.0, 8.0)
     assert shape_first.label_radius(label) == pytest.approx(0.7 * model.loss.radius, rel=1e-11)
     unbounded = sf.Gibbs(sf.losses.ClippedPoisson(2.0, 3.0), sf.priors.Gaussian(1.0), 3, 1.0)
-    for other, rule in ((model, 1), (model_of("poisson", 3), 2), (unbounded, 2), (model_of("logistic", 3, 1.0), 2)):
-        assert shape_first.label_column(other, rule) is None
-    assert shape_first.label_column(model_of("huber", 3, 1.0), 1) == shape_first.label_column(
-        model_of("huber", 3, 1.0), 2
-    )
+    for other in (model_of("poisson", 3), unbounded, model_of("logistic", 3, 1.0)):
+        assert shape_first.label_column(other) is None
 
 
 @pytest.mark.parametrize("size", [0.0, 1.0, 100.0], ids=["bare", "noisy", "hidden"])
@@ -54,7 +52,7 @@ def test_the_label_of_one_record_moves_nothing_by_more_than_its_price(whole, siz
     """
     n, keep = 24, ("scores",) if whole else ()
     model = model_of("poisson", 4, 1.0)
-    numbers = mechanism.at_factor(Request(model, n, keep=keep, steps=6), 0.05, 0.07)
+    numbers = mechanism.at_factor(Request(model, n, keep=keep, steps=6), 0.05, 1e4)
     task = Task(model, n, 1, numbers, keep)
     q = 0.7 * model.loss.radius
     hand = by_hand(model, n, numbers, q)
@@ -99,15 +97,18 @@ def test_a_reclipped_loss_keeps_its_bounds_for_labels_beyond_its_own():
 def test_start_clip_and_steps_follow_from_the_mean_count(counted):
     """By hand: the moment of constant and label over intercept and scale, with one deviation of its noise."""
     task, moments = planned("poisson", 1.0).task, counted.draws.published["moments"]
-    noise, label = task.parameters.moments_noise, shape_first.label_column(task.model, 2)
+    noise, label = task.parameters.moments_noise, shape_first.label_column(task.model)
     matrix = symmetric.unpacked(moments, D + 2)
     mean = matrix[D, D + 1] / label.scale + noise / math.sqrt(2) / label.scale
     engine = open_engine(data("poisson"), task.model, shaped_path.NEEDS)
     exact = np.concatenate([piece.labels for part in engine.parts() for piece in part]).mean()
     assert abs(mean - exact) < 6 * noise / label.scale
-    learnt = shaped_path.learnt_of(task, counted.draws)
+    learnt = shaped_path.learnt_from(task, counted.draws.published)
     assert learnt.start.tolist() == [0.0] * D + [pytest.approx(math.log(mean))]
-    assert learnt.loss.clip == pytest.approx(min(3.0, 3 * math.sqrt(mean) + mean + 1))
+    square, rule = matrix[D + 1, D + 1] / label.scale**2, task.parameters.rule
+    level, excess = count_level(mean, square, noise / label.scale**2, 8.0, task.parameters.resolution, rule.radius)
+    assert learnt.loss.clip == pytest.approx(min(3.0, level))
+    assert learnt.excess == pytest.approx(excess)
     assert learnt.curvature == pytest.approx(2 * mean)
     rate = shaped_path.recursion_of(task, learnt).rate
     slow = shaped_path.recursion_of(task, replace(learnt, curvature=task.model.loss.largest_curvature())).rate
@@ -116,25 +117,25 @@ def test_start_clip_and_steps_follow_from_the_mean_count(counted):
 
 def test_a_mean_count_below_its_noise_has_a_floor_and_a_ceiling():
     """Moments of any sign and size give a start and a clip; the mean lies between a thousandth of the bound and the bound."""
-    model, noise = model_of("poisson", 2, 1.0), 1e-9
-    label = shape_first.label_column(model, 2)
+    model, noise, rule = model_of("poisson", 2, 1.0), 1e-9, map_rule(10.0)
+    label = shape_first.label_column(model)
     for cross, mean in ((-5.0, 0.008), (0.0, 0.008), (1e9, 8.0)):
         matrix = np.diag([1.0, 1.0, 1.0])
         matrix[1, 2] = matrix[2, 1] = cross
-        learnt = shape_first.learnt(model, symmetric.packed(matrix), noise, label)
+        learnt = shape_first.learnt(model, symmetric.packed(matrix), noise, rule, label, 10.0)
         assert learnt.start == pytest.approx([0.0, math.log(mean)], abs=1e-5)
-        assert learnt.loss.clip == pytest.approx(min(3.0, 3 * math.sqrt(mean) + mean + 1), rel=1e-5)
+        assert min(mean, 3.0) <= learnt.loss.clip <= 3.0
 
 
 def test_the_start_stays_in_the_domain_and_keeps_a_public_prior_mean():
     prior = sf.priors.Gaussian(1.0, [0.3, -0.2, 0.0])
     matrix = np.diag([1.0, 1.0, 1.0, 1.0])
-    label = shape_first.label_column(model_of("poisson", 3, 1.0), 2)
+    label, rule = shape_first.label_column(model_of("poisson", 3, 1.0)), map_rule(10.0)
     matrix[2, 3] = matrix[3, 2] = 5.0 * label.scale
     told = symmetric.packed(matrix)
-    free = shape_first.learnt(model_of("poisson", 3, 1.0, prior), told, 1e-9, label)
+    free = shape_first.learnt(model_of("poisson", 3, 1.0, prior), told, 1e-9, rule, label, 10.0)
     assert free.start == pytest.approx([0.3, -0.2, math.log(5.0)], abs=1e-6)
-    ball = shape_first.learnt(model_of("poisson", 3, 1.0, sf.priors.Ball(prior, 0.5)), told, 1e-9, label)
+    ball = shape_first.learnt(model_of("poisson", 3, 1.0, sf.priors.Ball(prior, 0.5)), told, 1e-9, rule, label, 10.0)
     assert np.linalg.norm(ball.start) <= 0.5 * (1 + 1e-12)
 
 
@@ -144,7 +145,7 @@ def test_steps_are_short_enough_for_the_prior_where_nothing_is_counted():
     plan = sf.plan(model, n, 300.0, 1e-5, goal="estimate", allow_weak=True)
     engine = engine_of(model, "poisson", np.zeros((n, 2)), np.zeros(n))
     release = shaped_path.carry_out(plan.task, engine, sf.seeded(1))
-    learnt = shaped_path.learnt_of(plan.task, release)
+    learnt = shaped_path.learnt_from(plan.task, release.published)
     rate = shaped_path.recursion_of(plan.task, learnt).rate / learnt.loss.largest_slope()
     bend = 5.0 * np.linalg.norm(learnt.shape.matrix, 2) ** 2 / n
     assert rate * bend < 1 / 1.5
@@ -154,8 +155,8 @@ def test_steps_are_short_enough_for_the_prior_where_nothing_is_counted():
     assert all(np.isfinite(law.covariance).all() and np.isfinite(law.estimate).all() for law in laws)
 
 
-def test_a_path_of_counts_arrives_where_the_price_is_large(monkeypatch):
-    """The average is as near to the truth as sampling allows; by rule 1 it stops far from it."""
+def test_a_path_of_counts_arrives_where_the_price_is_large():
+    """The average is as near to the truth as sampling allows."""
     rng, truth, n = np.random.default_rng(2), np.array([1.0, -0.8, 0.5, 1.2]), 20_000
     rows = rng.uniform(-0.5, 0.5, (n, 3))
     labels = np.minimum(rng.poisson(np.exp(rows @ truth[:-1] + 0.5 * truth[-1])), 40).astype(float)
@@ -166,37 +167,63 @@ def test_a_path_of_counts_arrives_where_the_price_is_large(monkeypatch):
     whole = np.column_stack([rows, np.full(n, 0.5)])
     # The information of counts is at least about that of rows with the mean count each.
     deviation = np.sqrt(np.diag(np.linalg.inv(labels.mean() * whole.T @ whole)))
-    furthest = {}
-    for rule in (2, 1):
-        monkeypatch.setattr(shape_first, "RULE", rule)
-        plan = sf.plan(model, n, 30.0, 1e-6, goal="estimate")
-        assert plan["rule"] == rule
-        release = sf.publish(plan, held, randomness=sf.seeded(1)).verify()
-        furthest[rule] = np.abs((release.mean(scaled=True) - truth) / deviation).max()
-    assert furthest[2] < 5
-    assert furthest[1] > 5
+    release = sf.publish(sf.plan(model, n, 30.0, 1e-6, goal="estimate"), held, randomness=sf.seeded(1)).verify()
+    assert np.abs((release.mean(scaled=True) - truth) / deviation).max() < 5
 
 
-# --- rules ---------------------------------------------------------------------------------------------------------------------
+def heavy() -> tuple[sf.Plan, sf.Dataset]:
+    """Counts of mean 2 and variance 10, with a declared clip and largest label that neither reaches."""
+    rng = np.random.default_rng(6)
+    rows = rng.uniform(-1, 1, (N, D))
+    labels = np.minimum(rng.poisson(2.0 * rng.gamma(0.5, 2.0, N)), 20).astype(float)
+    schema = sf.Schema.vector(D, data_norm=NORM, target=sf.Number(0, 20))
+    loss = sf.losses.ClippedPoisson(math.hypot(NORM, 1.0), 20.0, 20.0)
+    plan = sf.plan(sf.Gibbs(loss, sf.priors.Gaussian(0.5), D + 1, 1.0), N, 4.0, 1e-6, goal="estimate")
+    return plan, sf.Dataset.from_arrays(rows, labels, schema=schema)
 
 
-def test_a_kept_file_of_counts_by_rule_1_is_read_by_rule_1():
-    """Made before rule 2: no label in its moments, a start at the prior's mean, the declared clip."""
-    release = sf.Release.from_bytes(stored("shaped path of counts")).verify()
-    assert release.plan["parameters"]["rule"] == 1
-    assert release.draws.published["moments"].shape == (symmetric.length(3),)
-    task = task_of(release.plan)[1]
-    learnt = shaped_path.learnt_of(task, release.draws)
-    assert learnt.start.tolist() == [0.0] * 3
-    assert learnt.loss is task.model.loss
-    assert np.isfinite(release.interval()).all()
+@pytest.mark.planted
+def test_a_clip_of_counts_from_the_spread_of_the_rows_is_caught_by_verify(monkeypatch):
+    """The published moments do not lead to the estimate of a release whose clip came from the mean square of the rows."""
+    plan, held = heavy()
+    learnt = shaped_path.learnt_from
+    label = shape_first.label_column(plan.model)
+    square = float(np.square(held_labels(plan, held)).mean()) * label.scale**2
+
+    def from_rows(task, published):
+        """The last moment, that of the label with itself, without its noise."""
+        return learnt(task, {**published, "moments": symmetric.packed(replaced(published["moments"], square))})
+
+    with monkeypatch.context() as planted:
+        planted.setattr(shaped_path, "learnt_from", from_rows)
+        release = sf.publish(plan, held, randomness=sf.seeded(3))
+    with pytest.raises(FormatError, match="draws"):
+        release.verify()
+    assert sf.publish(plan, held, randomness=sf.seeded(3)).verify()
+
+
+def held_labels(plan: sf.Plan, held: sf.Dataset) -> np.ndarray:
+    engine = open_engine(held, plan.model, shaped_path.NEEDS)
+    return np.concatenate([piece.labels for part in engine.parts() for piece in part])
+
+
+def replaced(moments: np.ndarray, square: float) -> np.ndarray:
+    matrix = symmetric.unpacked(moments, D + 2).copy()
+    matrix[-1, -1] = square
+    return matrix
+
+
+def test_a_file_of_counts_without_their_label_is_refused(counted):
+    assert counted.verify().draws.published["moments"].shape == (symmetric.length(D + 2),)
     with pytest.raises(SfumatoError):
-        sf.Release.from_bytes(forge("shaped path of counts", {"plan.parameters.rule": 2})).verify()
+        edited(counted, {"moments": counted.draws.published["moments"][: symmetric.length(D + 1)]}).verify()
 
 
-def test_a_file_of_counts_by_rule_2_is_not_read_by_rule_1(counted):
-    assert counted.verify().plan["parameters"]["rule"] == 2
-    assert counted.draws.published["moments"].shape == (symmetric.length(D + 2),)
-    for rule in (1, None):
-        with pytest.raises(SfumatoError):
-            edited(counted, numbers={"rule": rule}).verify()
+@pytest.mark.planted
+def test_counts_whose_spread_is_hidden_are_clipped_higher_the_larger_x_is():
+    """Of counts of mean 3 in a wide bound noise hides whether they spread like Poisson's; a measured spread needs no caution."""
+    levels = [count_level(3.0, 12.0, 40.0, 100.0, x, 1.0)[0] for x in (100.0, 1_000.0, 4_000.0, 20_000.0)]
+    assert np.all(np.diff(levels) > 0)
+    assert levels[-1] > 2 * levels[1]
+    told, hidden = (count_level(3.0, 12.0, noise, 100.0, 20_000.0, 1.0)[0] for noise in (0.01, 40.0))
+    assert told < 0.6 * hidden

@@ -7,18 +7,25 @@ import hashlib
 import json
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import norm
 from shape_replay import LOSSES, NORM, by_hand, model_of
 
 import sfumato as sf
-from sfumato import storage
+from sfumato import mechanisms, storage
+from sfumato.engines.opening import open_engine
 from sfumato.errors import ArgumentError, FormatError, MechanismRefused, SfumatoError
 from sfumato.grids.line import spacing
+from sfumato.mechanisms import shaped_path as mechanism
 from sfumato.procedures import shape_first, shaped_path
 from sfumato.procedures.protocol import Task
 from sfumato.shapes import symmetric, whitening
+from sfumato.shapes.clip_level import residual_level
+from sfumato.shapes.schedule import map_rule
 
 N, D, STEPS = 3000, 3, 20
 SHARP = {"epsilon": 4.0, "delta": 1e-6, "goal": "estimate", "steps": STEPS}
@@ -65,9 +72,10 @@ def test_the_price_is_the_root_of_the_summed_squares(name, keep):
     shares = {kind: (hand[kind] / mu) ** 2 for kind in hand}
     scores = 0.1 if "scores" in keep else 0.01
     # 8 d^1.5 is below n mu here, so that the curvature has its whole share.
-    bent = 0.12
+    bent, told = 0.12, {"shares": mechanism._SHARES} if name == "huber" else {}
+    path = 0.9 - bent - scores - sum(told.values())
     assert shares == pytest.approx(
-        {"moments": 0.1, "curvature": bent, "scores": scores, "path": 0.9 - bent - scores, "all": 1.0}, rel=1e-4
+        {"moments": 0.1, **told, "curvature": bent, "scores": scores, "path": path, "all": 1.0}, rel=1e-4
     )
     assert 3.999 < plan.guarantee.epsilon(1e-6) <= 4.0
     assert plan.mechanism == plan.procedure == "shaped-path"
@@ -117,7 +125,15 @@ def test_auto_says_why_it_took_the_plain_path():
 
 
 @pytest.mark.parametrize(
-    "edit", [{"tail": 0}, {"tail": STEPS + 1}, {"momentum": 1.0}, {"score_noise": None}, {"score_matrix_noise": 0.1}]
+    "edit",
+    [
+        {"tail": 0},
+        {"tail": STEPS + 1},
+        {"momentum": 1.0},
+        {"score_noise": None},
+        {"score_matrix_noise": 0.1},
+        {"shares_noise": 0.1},
+    ],
 )
 def test_numbers_that_contradict_each_other_have_no_price(edit):
     plan = planned()
@@ -127,22 +143,146 @@ def test_numbers_that_contradict_each_other_have_no_price(edit):
         shaped_path.price(plan.model, N, 2, plan.parameters)
 
 
-@pytest.mark.parametrize("mechanism", ["shaped-path", "shaped-langevin"])
-def test_a_plan_that_follows_another_rule_is_refused(mechanism):
-    """Map and steps would be other ones than the plan's: neither a plan nor a file is read by rules that it does not name."""
-    goal = "estimate" if mechanism == "shaped-path" else "draws"
-    plan = planned(mechanism=mechanism, goal=goal)
-    release = sf.publish(plan, data(), randomness=sf.seeded(3)).verify()
-    assert plan["rule"] == release.plan["parameters"]["rule"] == (2 if mechanism == "shaped-path" else 1)
-    for known in (1, 2):
-        assert edited(release, numbers={"rule": known}).verify(), "for this loss the rules are the same"
-    assert edited(release, numbers={"rule": None}).verify(), "plans that name no rule follow the first"
-    with pytest.raises(FormatError, match=r"follow rule 3; this Sfumato has rules 1 to 2\. Update"):
-        sf.publish(replace(plan, parameters=replace(plan.parameters, rule=3)), data())
-    with pytest.raises(FormatError, match="rule 3"):
-        edited(release, numbers={"rule": 3}).verify()
-    with pytest.raises(SfumatoError):
-        edited(release, numbers={"rule": 0}).verify()
+def test_a_linear_regression_without_the_price_of_its_shares_is_refused():
+    plan = planned("huber", 1.0)
+    with pytest.raises(FormatError, match="contradict"):
+        shaped_path.price(plan.model, N, 1, replace(plan.parameters, shares_noise=None))
+
+
+# --- what follows from the target -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_resolution_is_that_of_the_target(name):
+    """X = n mu/sqrt(d) with the mu that the target leaves for one number, whatever the rows and the roundings of the plan."""
+    for options in ({}, {"epsilon": 0.5}, {"steps": 7}, {"keep": ("scores",)}):
+        plan = planned(name, 1.0, **options)
+        point = {**SHARP, **options}
+        mu = brentq(lambda mu: delta_of(mu, point["epsilon"]) - point["delta"], 1e-3, 10.0, xtol=1e-14)
+        assert plan["resolution"] == pytest.approx(N * mu / math.sqrt(D + 1), rel=1e-8)
+    curve = planned(name, 1.0, epsilon=None, delta=None, target=sf.Gaussian(0.7))
+    assert curve["resolution"] == pytest.approx(N * 0.7 / 2, rel=1e-8)
+
+
+def delta_of(mu: float, epsilon: float) -> float:
+    """Delta of a Gaussian mechanism, by its closed form."""
+    return float(norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu))
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("factor", [0.5, 1 + 1e-6, 3.0])
+def test_a_radius_that_does_not_follow_from_the_target_is_neither_published_nor_verified(factor, monkeypatch):
+    """Chosen on rows, it could not be told from a public one: its price allows it, and all that follows from it agrees."""
+    plan = planned("huber", 1.0)
+    x = plan["resolution"] * factor
+    # A trifle more noise: another map has other roundings, and the target must admit their price.
+    noises = {name: value * (1 + 1e-5) for name, value in plan.parameters if name.endswith("noise")}
+    noises["curvature_noise"] *= map_rule(x).bend / map_rule(plan["resolution"]).bend
+    numbers = replace(plan.parameters, resolution=x, **noises)
+    chosen = replace(plan, parameters=numbers, guarantee=shaped_path.price(plan.model, N, 1, numbers))
+    assert plan.target.admits(chosen.guarantee)
+    with pytest.raises(FormatError, match="resolution of the plan is"):
+        sf.publish(chosen, data("huber"), randomness=sf.seeded(4))
+    with monkeypatch.context() as careless:
+        careless.setattr(mechanisms, "check_implied", lambda *_: None)
+        release = sf.publish(chosen, data("huber"), randomness=sf.seeded(4))
+    with pytest.raises(FormatError, match="resolution of the plan is"):
+        release.verify()
+    assert sf.publish(plan, data("huber"), randomness=sf.seeded(4)).verify()
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("epsilon", [4.01, 4.5, 8.0])
+def test_a_target_beyond_what_the_plan_costs_is_refused(released, epsilon):
+    """A larger target would allow another radius at the same price."""
+    with pytest.raises(FormatError, match="resolution of the plan is"):
+        retargeted(released, epsilon).verify()
+    plan, wider = planned("huber", 1.0), planned("huber", 1.0, epsilon=epsilon)
+    numbers = replace(plan.parameters, resolution=wider["resolution"])
+    price = shaped_path.price(plan.model, N, 1, numbers)
+    chosen = replace(plan, target=wider.target, parameters=numbers, guarantee=price)
+    release = sf.publish(chosen, data("huber"), randomness=sf.seeded(4))
+    with pytest.raises(FormatError, match="larger than what its noise was made for"):
+        release.verify()
+
+
+def test_the_map_has_the_numbers_that_follow_from_the_plan(released):
+    task = planned("huber", 1.0, keep=("scores",)).task
+    learnt = shaped_path.learnt_from(task, released.draws.published)
+    rule = map_rule(task.parameters.resolution)
+    assert learnt.shape.rule == rule == task.parameters.rule
+    twin = whitening.shape_of(
+        symmetric.unpacked(released.draws.published["moments"], D + 2)[:-1, :-1],
+        task.parameters.moments_noise,
+        rule,
+        task.model.loss.radius,
+    )
+    assert (learnt.shape.matrix == twin.matrix).all()
+
+
+# --- shares of residuals ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_clip_follows_from_the_published_moments_and_shares(released):
+    """By hand: the published shares, their noise, x and the radius give the level in deviations of residuals around the start."""
+    task = planned("huber", 1.0, keep=("scores",)).task
+    numbers, told = task.parameters, released.draws.published
+    around = shaped_path.learnt_from(task, {"moments": told["moments"]})
+    assert around.loss is task.model.loss
+    most = task.model.loss.clip / around.deviation
+    level, excess = residual_level(told["shares"], numbers.shares_noise, numbers.resolution, numbers.rule.radius, most)
+    assert level <= most
+    learnt = shaped_path.learnt_from(task, released.draws.published)
+    assert learnt.loss.clip == level * around.deviation
+    assert learnt.excess == excess * around.deviation
+    assert (learnt.start == around.start).all()
+
+
+def test_the_shares_that_are_published_are_those_of_residuals_and_their_noise():
+    """Ten counts over n by hand; over 200 releases the noise has the deviation of the plan, in every cell."""
+    plan, held = planned("huber", 1.0, steps=2), data("huber")
+    engine = open_engine(held, plan.model, shaped_path.NEEDS)
+    first = {"moments": shape_first.publish_moments(plan.model, engine, plan["moments_noise"],
+                                                    shape_first.label_column(plan.model), sf.seeded(1))}  # fmt: skip
+    around = shaped_path.learnt_from(plan.task, first)
+    pieces = [piece for part in engine.parts() for piece in part]
+    rows, labels = np.vstack([piece.rows for piece in pieces]), np.concatenate([piece.labels for piece in pieces])
+    residuals = (labels - rows @ around.start[:-1] - around.start[-1]) / around.deviation
+    edges = [-math.inf, -8, -4, -2, -1, 0, 1, 2, 4, 8, math.inf]
+    by_hand = [float(((low < residuals) & (residuals <= high)).mean()) for low, high in pairwise(edges)]
+    assert around.shares(engine) == pytest.approx(by_hand, abs=1e-12)
+    told = [shaped_path.carry_out(plan.task, engine, sf.seeded(seed)).published for seed in range(200)]
+    # The start and the deviation follow from the moments of each release.
+    arounds = [shaped_path.learnt_from(plan.task, {"moments": each["moments"]}) for each in told]
+    pairs = zip(told, arounds, strict=True)
+    noise = np.array([each["shares"] - own.shares(engine) for each, own in pairs]) / plan["shares_noise"]
+    assert abs(noise.mean()) < 5 / math.sqrt(noise.size)
+    assert noise.std(axis=0) == pytest.approx(np.ones(10), abs=0.25)
+    assert noise.std() == pytest.approx(1.0, abs=0.07)
+
+
+@pytest.mark.planted
+def test_a_clip_from_shares_without_noise_is_caught_by_verify(monkeypatch):
+    """The published shares do not lead to the estimate of a release whose clip came from bare ones."""
+    raw: list[np.ndarray] = []
+    shares, level = shape_first.Learnt.shares, shape_first.residual_level
+
+    def kept(learnt, engine):
+        raw[:] = [shares(learnt, engine)]
+        return raw[0]
+
+    plan, rng = planned("huber", 1.0), np.random.default_rng(2)
+    rows = rng.uniform(-1, 1, (N, D))
+    labels = rows @ [1.0, -0.5, 0.0] + 0.2 * rng.exponential(size=N)
+    schema = sf.Schema.vector(D, data_norm=NORM, target=LOSSES["huber"][2])
+    held = sf.Dataset.from_arrays(rows, labels, schema=schema)
+    with monkeypatch.context() as planted:
+        planted.setattr(shape_first.Learnt, "shares", kept)
+        planted.setattr(shape_first, "residual_level", lambda _, *public: level(raw[0], *public))
+        release = sf.publish(plan, held, randomness=sf.seeded(3))
+    with pytest.raises(FormatError, match="draws"):
+        release.verify()
+    assert sf.publish(plan, held, randomness=sf.seeded(3)).verify()
 
 
 # --- release, file, verification ----------------------------------------------------------------------------------------------
@@ -161,7 +301,7 @@ PRIORS = {
 def test_a_release_is_verified_saved_and_read_back(prior, tmp_path):
     plan = planned(prior=PRIORS[prior])
     release = sf.publish(plan, data(), randomness=sf.seeded(3)).verify()
-    assert set(release.draws.published) == {"moments", "curvature", "scores"}
+    assert list(release.draws.published) == ["moments", "curvature", "scores"]
     release.save(tmp_path / "x.sfumato")
     again = sf.load(tmp_path / "x.sfumato").verify()
     assert again.to_bytes() == release.to_bytes()
@@ -233,10 +373,21 @@ def edited(release: sf.Release, arrays=None, numbers=None, keep=None) -> sf.Rele
     return sf.Release.from_bytes(storage.pack({"release": document}, held))
 
 
+def retargeted(release: sf.Release, epsilon: float) -> sf.Release:
+    """The release read from a file in which the target of the plan was replaced."""
+    documents, held = storage.unpack(release.to_bytes())
+    document = copy.deepcopy(documents["release"])
+    document["plan"]["target"]["epsilon"] = epsilon
+    text = json.dumps(document["plan"], sort_keys=True, separators=(",", ":"))
+    document["plan_digest"] = hashlib.sha256(text.encode()).hexdigest()
+    return sf.Release.from_bytes(storage.pack({"release": document}, held))
+
+
 def moved(release: sf.Release, name: str, by: float) -> dict[str, np.ndarray]:
     """The array with one number moved by so many steps of its grid."""
     noise = {
-        "moments": "moments_noise", "curvature": "curvature_noise", "scores": "score_matrix_noise", "transcript": "noise"
+        "moments": "moments_noise", "shares": "shares_noise", "curvature": "curvature_noise",
+        "scores": "score_matrix_noise", "transcript": "noise",
     }[name]  # fmt: skip
     array = storage.unpack(release.to_bytes())[1][name].copy()
     array.reshape(-1)[1] += by * float(spacing(release.plan["parameters"][noise]))
@@ -247,7 +398,7 @@ def test_an_edited_file_with_nothing_edited_is_verified(released):
     assert edited(released).verify().to_bytes() == released.to_bytes()
 
 
-@pytest.mark.parametrize("name", ["moments", "curvature", "scores", "transcript"])
+@pytest.mark.parametrize("name", ["moments", "shares", "curvature", "scores", "transcript"])
 def test_a_published_number_off_its_grid_is_refused(released, name):
     with pytest.raises(FormatError, match="draws"):
         edited(released, moved(released, name, 0.25)).verify()
@@ -263,7 +414,7 @@ def test_published_numbers_that_lead_elsewhere_are_refused(released, name):
 
 
 @pytest.mark.parametrize("size", [2.0**7, 2.0**330, 2.0**660])
-@pytest.mark.parametrize("name", ["moments", "curvature", "scores", "transcript"])
+@pytest.mark.parametrize("name", ["moments", "shares", "curvature", "scores", "transcript"])
 def test_numbers_beyond_the_reach_of_rows_and_noise_are_refused(released, name, size):
     """On their grid, without a warning: rows give curvatures of at most b k, scores of at most 1, gradients of norm 1."""
     array = storage.unpack(released.to_bytes())[1][name].copy()
@@ -295,10 +446,10 @@ def arrays_of(release: sf.Release) -> dict[str, np.ndarray]:
 
 def test_every_array_must_be_there_and_have_its_size(released):
     whole = arrays_of(released)
-    for name in ("moments", "curvature", "scores", "transcript"):
+    for name in ("moments", "shares", "curvature", "scores", "transcript"):
         with pytest.raises(SfumatoError):
             edited(released, {name: None}).verify()
-    for name in ("moments", "curvature", "scores"):
+    for name in ("moments", "shares", "curvature", "scores"):
         for wrong in (whole[name][:-1], np.append(whole[name], 0.0)):
             with pytest.raises(FormatError, match="draws"):
                 edited(released, {name: wrong}).verify()
@@ -324,6 +475,10 @@ NUMBERS = {
     "less noise of the moments": lambda p: {"moments_noise": p["moments_noise"] / 2},
     "more noise of the moments": lambda p: {"moments_noise": p["moments_noise"] * 2},
     "noise": lambda p: {"noise": p["noise"] * 2},
+    "noise of the shares": lambda p: {"shares_noise": p["shares_noise"] * 2},
+    "no noise of the shares": lambda p: {"shares_noise": None},
+    "resolution": lambda p: {"resolution": p["resolution"] * (1 + 1e-6)},
+    "rule": lambda p: {"rule": 2},
     "noise of the curvature": lambda p: {"curvature_noise": p["curvature_noise"] * 2},
     "noise of the scores": lambda p: {"score_matrix_noise": p["score_matrix_noise"] * 2},
     "kind of scores": lambda p: {"score_matrix_noise": None, "score_noise": p["score_matrix_noise"] / math.sqrt(2)},
@@ -360,7 +515,7 @@ def test_a_map_from_the_rows_themselves_is_caught_by_verify(monkeypatch):
 
     with monkeypatch.context() as planted:
         planted.setattr(shape_first, "publish_moments", publish_and_keep)
-        planted.setattr(shape_first, "learnt", lambda model, _, noise, label: learnt(model, raw[0], noise, label))
+        planted.setattr(shape_first, "learnt", lambda model, _, *public: learnt(model, raw[0], *public))
         release = sf.publish(plan, data(), randomness=sf.seeded(3))
     with pytest.raises(FormatError, match="draws"):
         release.verify()
@@ -368,14 +523,16 @@ def test_a_map_from_the_rows_themselves_is_caught_by_verify(monkeypatch):
 
 
 def test_the_start_of_a_linear_regression_is_the_ridge_solution_of_the_published_moments(released):
-    """Near least squares at this noise; the clip is 1.5 deviations of the residuals and some of the noise."""
+    """Near least squares at this noise; the deviation is that of residuals, with some of the noise."""
     plan = planned("huber", 1.0, keep=("scores",))
-    found = shape_first.learnt(
-        plan.model, released.draws.published["moments"], plan["moments_noise"], shape_first.label_column(plan.model)
-    )
+    found = shaped_path.learnt_from(plan.task, {"moments": released.draws.published["moments"]})
     assert found.start == pytest.approx([1.5, -1.0, 0.0, 1.0], abs=0.3)
-    assert 1.5 * 0.5 <= found.loss.clip < 1.4
-    assert plan.model.loss.clip == 2.0
+    assert 0.5 <= found.deviation < 0.95
+    assert plan.model.loss.clip == found.loss.clip == 2.0
+
+
+# Radius .5 and ridge .2.
+RULE = whitening.MapRule(0.5, 3.0, 0.2)
 
 
 # --- the map -------------------------------------------------------------------------------------------------------------------
@@ -394,7 +551,7 @@ def test_along_a_noisy_eigenvector_the_rows_have_the_moment_that_the_law_says():
         direction /= np.linalg.norm(direction)
         spike = edge * np.outer(direction, direction)
         noisy = spike + symmetric.unpacked(noise * rng.normal(size=symmetric.length(d)), d)
-        shape = whitening.shape_of(noisy, noise, 0.2, 0.5, 10.0)
+        shape = whitening.shape_of(noisy, noise, RULE, 10.0)
         assert shape.resolved.sum() >= 1
         q = shape.vectors[:, -1]
         ratios.append((shape.own[-1] / (q @ spike @ q), shape.shrunk[-1] / edge, shape.values[-1] / (q @ spike @ q)))
@@ -408,11 +565,11 @@ def test_the_trace_of_noisy_moments_is_at_most_the_squared_radius():
     """Noise that exceeds all moments is not taken for rows: m is what the declared radius allows."""
     d, noise = 3, 0.1
     rho = 0.2 * whitening.edge(noise, d)
-    hidden = whitening.shape_of(0.2 * np.eye(d), noise, 0.2, 0.5, 0.3)
+    hidden = whitening.shape_of(0.2 * np.eye(d), noise, RULE, 0.3)
     assert not hidden.resolved.any()
     assert hidden.size == pytest.approx(max(1.0, 0.3**2 / rho))
     assert hidden.own == pytest.approx([0.03] * 3)
-    open_ = whitening.shape_of(0.2 * np.eye(d), noise, 0.2, 0.5, 10.0)
+    open_ = whitening.shape_of(0.2 * np.eye(d), noise, RULE, 10.0)
     assert open_.size == pytest.approx((0.6 + noise * math.sqrt(3)) / rho)
 
 
@@ -424,7 +581,7 @@ def test_mapped_rows_have_the_length_that_the_weights_expect():
     rng = np.random.default_rng(4)
     rows = rng.normal(size=(500, 4)) * [2.0, 1.0, 0.3, 0.1]
     moments = rows.T @ rows / 500
-    shape = whitening.shape_of(moments, 1e-9, 0.2, 0.5, 100.0)
+    shape = whitening.shape_of(moments, 1e-9, RULE, 100.0)
     assert shape.resolved.all()
     assert np.trace(shape.matrix @ moments @ shape.matrix) == pytest.approx(4, rel=1e-3)
     assert (shape.matrix == shape.matrix.T).all()
@@ -434,7 +591,7 @@ def test_mapped_rows_have_the_length_that_the_weights_expect():
 def test_a_task_without_labels_of_its_own_starts_at_the_prior_mean():
     plan = planned(prior=PRIORS["public mean"])
     moments = np.zeros(symmetric.length(D))
-    found = shape_first.learnt(plan.model, moments, plan["moments_noise"], None)
+    found = shaped_path.learnt_from(plan.task, {"moments": moments})
     assert found.start.tolist() == [1.0, -0.5, 0.2]
     assert isinstance(plan.task, Task)
 

@@ -181,8 +181,9 @@ def test_intervals_of_families_by_group_hold_parameters_from_the_prior(name, n, 
 
 
 def test_the_interval_of_the_rows_own_mean_is_narrower():
-    rows = np.array([[400 * 1.0, 120.0], [600 * 1.0, -100.0]])
     own = F.GammaPoisson(2, 1, bound=2)
+    presence = float(own.presence)
+    rows = np.array([[400 * presence, 120.0, 20.0], [600 * presence, -100.0, 10.0]])
     model = sf.grouped(own, "g", ["u", "v"])
     read = reader_of(model)(model, model, Released(1000, Numbers(1.0, 1.0, 2.0), NOTHING, rows.ravel()))
     both, privacy = read(0.9, True), read(0.9, False)

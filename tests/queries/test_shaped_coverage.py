@@ -12,6 +12,7 @@ import sfumato as sf
 from effort import sized
 from regression_cells import CELLS, LEVEL, POISSON, Cell, covered
 from sfumato.queries import shaped_intervals
+from sfumato.shapes.residuals import residual_variance
 
 RUNS = sized(20, 300)
 # Four Monte Carlo errors of a share of .9 over independent runs, even if the coefficients of a run were all covered or none.
@@ -87,13 +88,13 @@ def test_the_variance_of_the_mean_label_counts_its_noise_in_the_scale_of_the_lab
     seen = {}
     read, observe = shaped_intervals._with_mean_label, shaped_intervals.observed
 
-    def kept(task, draws, facts, learnt, law):
-        seen.update(task=task, facts=facts, theta=(learnt.start + law.mean)[:-1])
-        return read(task, draws, facts, learnt, law)
+    def kept(task, draws, facts, learnt, law, sampling):
+        seen.update(task=task, facts=facts, learnt=learnt, theta=(learnt.start + law.mean)[:-1], sampling=sampling)
+        return read(task, draws, facts, learnt, law, sampling)
 
-    def noted(law, start, row, mean, variance, residual):
-        seen.update(variance=variance, residual=residual)
-        return observe(law, start, row, mean, variance, residual)
+    def noted(law, start, row, mean, variance, shift, constant):
+        seen.update(variance=variance)
+        return observe(law, start, row, mean, variance, shift, constant)
 
     monkeypatch.setattr(shaped_intervals, "_with_mean_label", kept)
     monkeypatch.setattr(shaped_intervals, "observed", noted)
@@ -101,10 +102,15 @@ def test_the_variance_of_the_mean_label_counts_its_noise_in_the_scale_of_the_lab
     X = rng.uniform(-0.5, 0.5, (3000, 2))
     y = np.clip(X @ [4.0, -2.0] + rng.normal(size=3000), -5, 5)
     model = sf.PrivateLinearRegression(2.0, 1e-6, bounds=(-0.5, 0.5), bounds_y=(-5.0, 5.0), random_state=2)
-    model.fit(X, y).release_.interval()
-    task = seen["task"]
-    label = shaped_intervals.label_column(task.model, task.parameters.rule)
-    assert label.scale != 1
-    noise = seen["facts"].moments_noise / (2**0.5 * task.model.intercept)
-    expected = noise**2 * (1 / label.scale**2 + float(np.sum(seen["theta"] ** 2))) + seen["residual"] / task.n
-    assert seen["variance"] == pytest.approx(expected, rel=1e-12)
+    release = model.fit(X, y).release_
+    for include, sampled in (("privacy and sampling", True), ("privacy", False)):
+        release.interval(include=include)
+        assert (seen["sampling"] != "none") is sampled
+        task, facts, learnt = seen["task"], seen["facts"], seen["learnt"]
+        label = shaped_intervals.label_column(task.model)
+        assert label.scale != 1
+        noise = facts.moments_noise / (2**0.5 * task.model.intercept)
+        expected = noise**2 * (1 / label.scale**2 + float(np.sum(seen["theta"] ** 2)))
+        # The plain fit of the rows has their mean label exactly.
+        residual = residual_variance(facts, learnt.loss.largest_slope(), learnt.shape.rule.bend)
+        assert seen["variance"] == pytest.approx(expected + sampled * residual / task.n, rel=1e-12)

@@ -13,6 +13,7 @@ from path_oracle import logistic_fit, published
 from outcomes import Record, outcome, varied
 from sfumato.shapes import (
     arrival,
+    clip_level,
     curvature,
     filter,
     mean_label,
@@ -76,7 +77,9 @@ A, B, C = (
     np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 3.0]]),
 )
 PATH = {"rate": 0.4, "momentum": 0.6, "steps": 9, "tail": 4}
-MAP = {"noise": 0.1, "ridge": 0.3, "scale": 1.3, "radius": 1.7}
+RULE = whitening.MapRule(1.3, 2.0, 0.3)
+MAP = {"noise": 0.1, "rule": RULE, "longest": 1.7}
+SHARES = np.array([0.0, 0.001, 0.01, 0.12, 0.45, 0.2, 0.12, 0.07, 0.02, 0.009])
 SPEND = {"spend": 400.0, "size": 2.0, "dimension": 5, "scale": 1.3, "curvature": 0.25, "steps": 100, "momentum": 0.8}
 LAW = posterior(published(), "model")
 CALLS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
@@ -88,14 +91,19 @@ CALLS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "dip": (curvature._dip, {"quotient": 0.7, "deviation": 0.2}, {"deviation": [1e-9, 1e-3], "quotient": [9.0, -9.0, 1e3, -1e3]}),
     "spikes": (curvature._spikes, {"misfit": C, "noise": 0.3}, {}), "rescaled": (curvature._rescaled, {"doubt": C**2, "misfit": C, "noise": np.full((3, 3), 0.2)}, {"doubt": [np.zeros((3, 3))]}),
     "responses": (filter.responses, {"curvature": A, **PATH}, {"tail": [9]}), "divided": (filter.divided, {"points": A, "values": A**2, "slopes": 2 * A}, {"points": [np.array([0.1, 0.1 + 1e-9, 2.0])]}),
-    "label": (mean_label.observed, {"law": LAW, "start": A, "row": B, "label": 0.7, "variance": 0.01, "residual": 0.3}, {}),
+    "label": (mean_label.observed, {"law": LAW, "start": A, "row": B, "label": 0.7, "variance": 0.01, "shift": 0.3, "constant": 0.5}, {"shift": [0.0]}),
     "kept": (residuals._kept, {"ratio": 0.7}, {}), "clipped": (residuals._clipped_square, {"ratio": 0.7}, {}), "deviation": (residuals._deviation, {"square": 0.2, "clip": 1.3}, {}), "lengths": (residuals._squared_lengths, {"mean": 0.7}, {}),
     "force": (lambda along, across, wander, place, extra: (s := saturation.Saturation(along, across, wander), s.bend, s.force(place, extra)), {"along": 0.2, "across": 0.3, "wander": 0.1, "place": 0.9, "extra": 0.2}, {}),
     "straightened": (lambda along, across, wander, u, mean, spread: saturation.straightened(saturation.Saturation(along, across, wander), u, B, mean, spread), {"along": 0.2, "across": 0.3, "wander": 0.1, "u": A, "mean": 0.8 * B, "spread": 0.1}, {"mean": [A]}),
     "share": (schedule.curvature_share, {"spend": 400.0, "dimension": 5}, {"dimension": [40, 400], "spend": [1.0]}), "rate": (schedule.learning_rate, SPEND, {"spend": [3.0, 40.0, 1e4], "size": [0.01, 90.0]}),
+    "rule": (schedule.map_rule, {"x": 400.0}, {"x": [10.0, 999.0, 4e3, 1e6]}),
+    "level": (clip_level.residual_level, {"shares": SHARES, "noise": 0.002, "x": 2e3, "radius": 1.3, "most": 20.0}, {"shares": [SHARES[::-1], 0.4 * SHARES], "noise": [0.1], "x": [50.0, 2e4], "most": [2.0]}),
+    "count level": (clip_level.count_level, {"mean": 3.0, "square": 30.0, "noise": 0.5, "most": 60.0, "x": 2e3, "radius": 1.3}, {"square": [11.0], "noise": [40.0], "x": [50.0, 2e4], "most": [8.0]}),
+    "skewness": (clip_level.skewness, {"shares": SHARES, "noise": 0.002}, {"shares": [SHARES[::-1], np.append(SHARES[:5], SHARES[4::-1])], "noise": [0.1]}),
+    "beyond": (clip_level.clipped_share, {"shares": SHARES, "noise": 0.002, "level": 1.7}, {"level": [0.5, 3.0, 30.0], "noise": [0.1], "shares": [0.4 * SHARES]}),
     "length": (symmetric.length, {"dimension": 5}, {}), "packed": (symmetric.packed, {"matrix": C}, {}), "unpacked": (symmetric.unpacked, {"coordinates": np.arange(6.0), "dimension": 3}, {}),
-    "edge": (whitening.edge, {"noise": 0.3, "dimension": 5}, {}), "norm": (whitening.largest_norm, {"noise": 0.3, "dimension": 5, "ridge": 0.3, "scale": 1.3}, {}),
-    "shape": (whitening.shape_of, {"moments": C, **MAP}, {"moments": [0.01 * C, -C, 100 * C], "noise": [0.9], "radius": [0.5]}),
+    "edge": (whitening.edge, {"noise": 0.3, "dimension": 5}, {}), "norm": (whitening.largest_norm, {"noise": 0.3, "dimension": 5, "rule": RULE}, {}),
+    "shape": (whitening.shape_of, {"moments": C, **MAP}, {"moments": [0.01 * C, -C, 100 * C], "noise": [0.9], "longest": [0.5]}),
 }  # fmt: skip
 
 

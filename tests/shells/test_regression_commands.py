@@ -216,7 +216,11 @@ def test_the_private_table_is_not_what_is_expected(name, sfumato, clinic):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("ill = 0.3", "il = 0.3", "[expect] facts are declared of age, smoker, region, ill, effects; got 'il'"),
+        (
+            "ill = 0.3",
+            "il = 0.3",
+            "[expect] facts are declared of age, smoker, region, ill, effects, correlation; got 'il'",
+        ),
         ("ill = 0.3", "ill = 1.3", "[expect]"),
         ("{ north = 0.5, south = 0.3 }", "{ north = 0.9, south = 0.3 }", "[expect]"),
         (

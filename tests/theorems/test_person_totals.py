@@ -52,6 +52,10 @@ FAMILIES: dict[str, tuple[Any, sf.Schema]] = {
     "quantiles": (sf.families.Quantiles([0.25, 0.5], 0, 6), NUMBERS),
     "rates by group": (sf.grouped(RATE, "g", ["a", "b"]), GROUPS),
     "means by group": (sf.grouped(MEAN, "g", ["a", "b"]), SIZES),
+    "events by group": (
+        sf.grouped(sf.families.GammaPoisson(6, 2, 8), "g", ["a", "b"]),
+        sf.Schema({"g": sf.Category(["a", "b"]), **COUNTS.columns}),
+    ),
     "bounded means by group": (sf.grouped(sf.families.BoundedMean(0, 6), "g", ["a", "b"]), SIZES),
     "network": (sf.networks.BayesianNetwork.from_schema(LINES, {"a": [], "b": ["a"]}), LINES),
     "network above a floor": (sf.networks.BayesianNetwork.from_schema(LINES, {"a": [], "b": ["a"]}, floor=0.05), LINES),

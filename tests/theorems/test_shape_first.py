@@ -93,6 +93,59 @@ def test_the_radius_of_the_row_alone_is_too_small_for_a_row_with_its_label():
     assert shift == pytest.approx(2 * claims[1], rel=1e-14)
 
 
+# --- shares of records in cells ---------------------------------------------------------------------------------------------
+
+
+def contributions(cells: int, parts: int) -> np.ndarray:
+    """All vectors of multiples of 1/parts, not negative, with a sum of at most 1: rows, weights, averages, and nobody."""
+    counts = np.array(np.meshgrid(*[range(parts + 1)] * cells)).reshape(cells, -1).T
+    return counts[counts.sum(axis=1) <= parts] / parts
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize(("cells", "parts"), [(2, 12), (3, 6), (5, 3), (10, 1)])
+def test_no_two_contributions_to_the_shares_are_farther_apart_than_the_claim_and_some_are_as_far(cells, parts):
+    """Exact squares, in units of 1/parts^2: at most 2, which two records in different cells attain, and nobody else does."""
+    claim = curvature.noisy_shares(n=N, noise=NOISE, public_point=True).curve.mu * NOISE * N
+    whole = np.rint(contributions(cells, parts) * parts).astype(int)
+    squares = ((whole[:, None] - whole[None]) ** 2).sum(axis=-1)
+    assert squares.max() == 2 * parts**2
+    ends = whole[np.unique(np.argwhere(squares == squares.max()))]
+    assert (ends.max(axis=1) == parts).all(), "only whole records are as far apart"
+    assert math.sqrt(2) <= claim <= math.sqrt(2) * (1 + 1e-15)
+
+
+@pytest.mark.planted
+def test_what_would_break_the_price_of_shares():
+    """Each condition left out once: a record in two cells, entries below 0, weights above 1, edges from the rows, rounding."""
+    claim = curvature.noisy_shares(n=N, noise=NOISE, public_point=True).curve.mu * NOISE * N
+    doubled = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]])  # cells that overlap
+    signed = np.array([[1.0, -0.5], [-0.5, 1.0]])  # with absolute values that sum to 1.5
+    heavy = np.array([[1.1, 0.0], [0.0, 1.1]])
+    for wrong in (doubled, signed, heavy):
+        assert np.linalg.norm(wrong[0] - wrong[1]) > 1.05 * claim
+    # Edges in deviations of the rows themselves: one record moves all the others from one cell to the next.
+    residuals = np.append(np.full(N - 1, 0.9), 1.0)
+    neighbour = np.append(residuals[:-1], 100.0)
+    shares = [np.histogram(each / each.std(), [-np.inf, 1, np.inf])[0] / N for each in (residuals, neighbour)]
+    assert np.linalg.norm(shares[0] - shares[1]) > 3 * claim / N
+    # Means that are e off, each its own way, are sqrt2/n + 2 e apart.
+    e = 0.01
+    charged = curvature.noisy_shares(n=N, noise=NOISE, public_point=True, float_error=e).curve.mu * NOISE
+    assert charged == pytest.approx(claim / N + 2 * e, rel=1e-14)
+
+
+def test_the_likelihood_ratio_of_noisy_shares_is_that_of_the_claim():
+    """Two data sets that differ in the cell of one record: the ratio is normal, as for a Gaussian mechanism of this mu."""
+    rng, runs = np.random.default_rng(11), 4000
+    shares = [np.bincount([0, 1, 1, 2, 5, 9, other], minlength=10) / N for other in (3, 8)]
+    told = [each + NOISE * rng.normal(size=(runs, 10)) for each in shares]
+    ratios = [(((each - shares[1]) ** 2).sum(1) - ((each - shares[0]) ** 2).sum(1)) / (2 * NOISE**2) for each in told]
+    claim = curvature.noisy_shares(n=N, noise=NOISE, public_point=True).curve.mu
+    assert agrees(claim, *ratios)
+    assert not agrees(claim / math.sqrt(2), *ratios)
+
+
 # --- the logistic loss in one dimension ---------------------------------------------------------------------------------------
 
 

@@ -33,7 +33,10 @@ CALLS = {
     "curvature": (curvature.noisy_curvature, {"curvature": 0.25, "bend": 2.0, **MEAN}, {"convex": True, **AT}),
     "score scale": (curvature.score_scale, {"slope": 1.5, **MEAN}, AT),
     "score matrix": (curvature.score_matrix, {"slope": 1.5, **MEAN}, AT),
+    "shares": (curvature.noisy_shares, MEAN, {"public_point": True}),
 }  # fmt: skip
+# Their terms have no weights that a map stretches.
+WITHOUT_HEADROOM = ("moments", "shares")
 
 
 def claim(name: str, **more) -> Guarantee:
@@ -52,6 +55,7 @@ def formula(name: str, x: dict[str, float]) -> mpf:
         "curvature": lambda: root * v["bend"] * v["curvature"] * h**2,
         "score scale": lambda: v["slope"] ** 2 * h**2,
         "score matrix": lambda: root * v["slope"] ** 2 * h**2,
+        "shares": lambda: root,
     }[name]()
     return mp.sqrt(v.get("steps", 1) * v.get("chains", 1)) * (shift / n + 2 * e) / sigma
 
@@ -63,7 +67,7 @@ def test_a_price_is_never_below_its_formula_and_hardly_above(name):
         for _ in range(100):
             x = {key: float(10 ** rng.uniform(-3, 3)) for key in CALLS[name][1]} | {"n": int(10 ** rng.uniform(0, 6))}
             x |= {"float_error": float(rng.choice([0.0, 1e-12, 1e-3]))}
-            x |= {} if name == "moments" else {"headroom": float(rng.choice([0.0, 1e-9, 0.3]))}
+            x |= {} if name in WITHOUT_HEADROOM else {"headroom": float(rng.choice([0.0, 1e-9, 0.3]))}
             x |= {key: int(rng.integers(1, 500)) for key in ("steps", "chains") if key in x}
             x |= {"bend": 1 + x["bend"]} if "bend" in x else {}
             x |= {"difference_factor": float(rng.uniform(1, 2))} if name == "path" else {}
@@ -91,7 +95,7 @@ def test_what_is_declared_must_be_said_and_be_true(name):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_number_that_is_none_is_refused(name):
-    optional = {"float_error", *({"headroom"} if name != "moments" else ())}
+    optional = {"float_error", *({"headroom"} if name not in WITHOUT_HEADROOM else ())}
     for key in {*CALLS[name][1], *optional}:
         for wrong in (math.nan, math.inf, -1.0, True, "1", None):
             with pytest.raises(AssumptionError):
@@ -113,6 +117,10 @@ def test_a_number_that_is_none_is_refused(name):
         ("moments", {"label_radius": -0.1}, "radius of the scaled label"),
         ("score scale", {"headroom": -1e-9}, "relative excess of a computed weight"),
         ("path", {"public_map": False}, "public map"),
+        ("shares", {"public_point": False}, "public point"),
+        ("shares", {"noise": 0.0}, "noise on every coordinate"),
+        ("shares", {"n": 0}, "number of records"),
+        ("shares", {"float_error": -1e-9}, "rounding error of the mean"),
     ],
 )
 def test_each_hypothesis_is_named(name, change, hypothesis):
@@ -159,7 +167,7 @@ def parts() -> list[Guarantee]:
         difference=0.1, strong_convexity=1.0, smoothness=4.0, step=0.1, steps=30, convex=True, public_start=True,
         full_batch=True, momentum=0.0, chains=4,
     )  # fmt: skip
-    return [claim("moments", float_error=1e-9), *map(claim, ("path", "curvature", "score scale")), chain]
+    return [claim("moments", float_error=1e-9), *map(claim, ("shares", "path", "curvature", "score scale")), chain]
 
 
 def test_prices_compose_as_gaussian_mechanisms():

@@ -83,16 +83,20 @@ def _moments(task: Task[Any, Any], label: Any) -> Declared:
 
 
 def _shaped_path(task: Task[Any, Any], draws: Draws) -> list[Declared]:
-    """Moments, gradients of norm 1 in units of the slope, curvature of norm b k, and scores of norm 1."""
+    """Moments, shares of residuals, gradients of norm 1 in units of the slope, curvature of norm b k, and scores of norm 1."""
     model, n, numbers = task.model, task.n, task.parameters
-    label = shape_first.label_column(model, numbers.rule)
+    label = shape_first.label_column(model)
     # In one dimension weighted gradients of the plan's own loss reach from a slope at 0 to the largest slope.
     line = model.dimension == 1 and label is None
     apart = 1 + min(1.0, model.loss.zero_slope() / model.loss.largest_slope()) if line else 2.0
     whole = numbers.score_matrix_noise is not None
-    bent = math.sqrt(2) * shape_first.BEND * model.loss.largest_curvature() / n
+    bent = math.sqrt(2) * numbers.rule.bend * model.loss.largest_curvature() / n
+    # A record is in one cell, or spread over several with shares that add up to 1 at most.
+    told = numbers.shares_noise
+    shares = [] if told is None else [Declared("shares", "normal", "norm", math.sqrt(2) / n, told)]
     return [
         _moments(task, label),
+        *shares,
         *[Declared("gradient", "normal", "norm", apart / n, numbers.noise)] * int(numbers.steps),
         Declared("curvature", "normal", "norm", bent, numbers.curvature_noise),
         Declared("scores", "normal", "norm", math.sqrt(2) / n, numbers.score_matrix_noise)

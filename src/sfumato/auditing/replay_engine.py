@@ -13,7 +13,7 @@ from sfumato.auditing.replay_noise import Array
 
 # What procedures may ask of an engine (`engines.protocol`): public facts, and sums over the records.
 _FACTS = ("n", "additions", "labels", "dimension")
-_SUMS = ("totals", "gradient", "values", "moments", "second_sums", "weighed")
+_SUMS = ("totals", "gradient", "values", "moments", "residual_shares", "second_sums", "weighed")
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,7 +53,8 @@ def released_parts(task: Task[Any, Any], procedure: Procedure[Any, Any], draws: 
         if procedure.NAME == "path":
             return steps
         named = draws.published
-        return [named["moments"], *steps, named["curvature"], named["scores"]]
+        first = [named[name] for name in ("moments", "shares") if name in named]
+        return [*first, *steps, named["curvature"], named["scores"]]
     raise ArgumentError(
         "a likelihood ratio from a release needs one that holds every noisy number: 'path' with keep=('transcript',), "
         f"'shaped-path', or 'noisy-totals' of a bounded mean or a model that releases its totals; got {procedure.NAME!r}."

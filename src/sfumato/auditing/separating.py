@@ -24,9 +24,8 @@ from sfumato.dataset import Dataset
 from sfumato.engines.opening import open_engine
 from sfumato.engines.protocol import Array
 from sfumato.mechanisms.plan import Plan
-from sfumato.procedures import chains, law, shape_first, shaped_path
+from sfumato.procedures import chains, law, shape_first, shaped_chain, shaped_path
 from sfumato.procedures.loss_values import unit_of, value_bound
-from sfumato.procedures.shape_first import BEND
 from sfumato.shapes import symmetric
 
 Separation = Callable[[Neighbours], float]
@@ -156,13 +155,22 @@ def _shaped(plan: Plan, pair: Neighbours) -> float:
     """All parts together; the second data set is read through the map that follows from the first one's moments."""
     model: Any = plan.model
     numbers: Any = plan.parameters
-    label = shape_first.label_column(model, numbers.rule) if plan.procedure == "shaped-path" else None
+    label = shape_first.label_column(model) if plan.procedure == "shaped-path" else None
     engines = [open_engine(data, model, ("gradients", "shapes")) for data in (pair.first, pair.second)]
     radius = math.hypot(model.loss.radius, shape_first.label_radius(label)) * (1 - 1e-15)
     moments = [symmetric.packed(engine.moments(radius, label) / plan.n) for engine in engines]
     parts = [float(np.linalg.norm(moments[0] - moments[1])) / numbers.moments_noise]
-    known = shape_first.learnt(model, moments[0], numbers.moments_noise, label)
-    weighed = [engine.weighed(known.shape.matrix, BEND, known.loss) for engine in engines]
+    if plan.procedure == "shaped-chain":
+        known = shape_first.learnt(model, moments[0], numbers.moments_noise, shaped_chain.RULE, None)
+    else:
+        published = {"moments": moments[0]}
+        if numbers.shares_noise is not None:
+            around = shaped_path.learnt_from(plan.task, published)
+            shares = [around.shares(engine) for engine in engines]
+            parts.append(float(np.linalg.norm(shares[0] - shares[1])) / numbers.shares_noise)
+            published["shares"] = shares[0]
+        known = shaped_path.learnt_from(plan.task, published)
+    weighed = [engine.weighed(known.shape.matrix, known.shape.rule.bend, known.loss) for engine in engines]
     slope = known.loss.largest_slope()
     theta = known.start + _shaped_path(plan, known, weighed[0]) @ known.shape.matrix
     gaps = (weighed[0].gradient(theta) - weighed[1].gradient(theta)) @ known.shape.matrix

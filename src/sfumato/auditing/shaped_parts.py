@@ -1,4 +1,4 @@
-"""The parts of a shape-first path, each attacked by itself: moments, path, curvature and scores.
+"""The parts of a shape-first path, each attacked by itself: moments, shares of residuals, path, curvature and scores.
 
 Each part is priced by itself, whatever was published before it. So a history is fixed first, by one release on the first data
 set; then the part is drawn many times on both, by the code of the procedure, and its likelihood ratio is known.
@@ -23,11 +23,11 @@ from sfumato.errors import ArgumentError
 from sfumato.mechanisms.plan import Plan
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import shape_first, shaped_path
-from sfumato.procedures.shape_first import BEND, label_column
+from sfumato.procedures.shape_first import label_column
 from sfumato.randomness import Randomness
 from sfumato.samplers.langevin import noisy_path
 
-PARTS = ("moments", "path", "curvature", "scores")
+PARTS = ("moments", "shares", "path", "curvature", "scores")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +43,12 @@ Drawer = Callable[[Side, int, Randomness], Array]
 
 
 def part_prices(plan: Plan) -> dict[str, Guarantee]:
-    """The price of every part of a shape-first path."""
+    """The price of every part of a shape-first path; "shares" is one of a linear regression alone."""
     if plan.procedure != shaped_path.NAME:
         raise ArgumentError(f"parts are those of procedure 'shaped-path'; the plan is drawn by {plan.procedure!r}.")
     model, n, numbers = plan.model, plan.n, plan.parameters
-    return dict(zip(PARTS, shaped_path.part_prices(model, n, numbers), strict=True))  # type: ignore[arg-type]
+    names = [name for name in PARTS if name != "shares" or numbers.shares_noise is not None]  # type: ignore[attr-defined]
+    return dict(zip(names, shaped_path.part_prices(model, n, numbers), strict=True))  # type: ignore[arg-type]
 
 
 def attack_part(plan: Plan, pair: Neighbours, part: str, runs: int, source: Randomness, pilot: int = 500) -> Attack:
@@ -70,13 +71,14 @@ def _prepared(plan: Plan, pair: Neighbours, part: str, source: Randomness) -> tu
     task = plan.task
     engines = [open_engine(data, plan.model, shaped_path.NEEDS) for data in (pair.first, pair.second)]
     history = shaped_path.carry_out(task, engines[0], source.spawn())
-    learnt = shaped_path.learnt_of(task, history)
+    learnt = shaped_path.learnt_from(task, history.published)
     sides = []
     for engine in engines:
-        weighed = engine.weighed(learnt.shape.matrix, BEND, learnt.loss)
+        weighed = engine.weighed(learnt.shape.matrix, learnt.shape.rule.bend, learnt.loss)
         gradient = shaped_path.mean_gradient(task, learnt, weighed)
         sides.append(Side(_Remembered(engine), _Remembered(weighed), gradient))
-    return sides, {"moments": _moments, "path": _path}.get(part, _second)(task, learnt, sides, history, part)
+    drawer = {"moments": _moments, "shares": _shares, "path": _path}.get(part, _second)
+    return sides, drawer(task, learnt, sides, history, part)
 
 
 class _Remembered:
@@ -84,8 +86,8 @@ class _Remembered:
 
     def __init__(self, engine: Any) -> None:
         self.n, self.dimension, self.labels = engine.n, engine.dimension, engine.labels
-        self.moments, self.second_sums = (
-            _first_answer(getattr(engine, name, None)) for name in ("moments", "second_sums")
+        self.moments, self.residual_shares, self.second_sums = (
+            _first_answer(getattr(engine, name, None)) for name in ("moments", "residual_shares", "second_sums")
         )
 
 
@@ -106,11 +108,20 @@ def _ratios(drawn: Array, first: Array, second: Array, noise: float) -> Array:
 
 
 def _moments(task: Any, learnt: Any, sides: list[Side], history: Draws, part: str) -> Drawer:
-    noise, label = task.parameters.moments_noise, label_column(task.model, task.parameters.rule)
+    noise, label = task.parameters.moments_noise, label_column(task.model)
+    return _vectors(
+        sides, noise, lambda side, source: shape_first.publish_moments(task.model, side.engine, noise, label, source)
+    )
 
-    def once(side: Side, source: Any) -> Array:
-        return shape_first.publish_moments(task.model, side.engine, noise, label, source)
 
+def _shares(task: Any, learnt: Any, sides: list[Side], history: Draws, part: str) -> Drawer:
+    noise = task.parameters.shares_noise
+    around = shaped_path.learnt_from(task, {"moments": history.published["moments"]})
+    return _vectors(sides, noise, lambda side, source: shape_first.noisy(around.shares(side.engine), noise, source))
+
+
+def _vectors(sides: list[Side], noise: float, once: Callable[[Side, Any], Array]) -> Drawer:
+    """Ratios of vectors that are published once."""
     first, second = (once(side, WithoutNoise()) for side in sides)
     return lambda side, runs, source: _ratios(np.stack([once(side, source) for _ in range(runs)]), first, second, noise)
 

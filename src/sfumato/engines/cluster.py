@@ -90,6 +90,10 @@ class ClusterEngine:
         size = self.dimension + (label is not None)
         return added_in_runs(self._each("moments", radius, label), np.zeros((size, size)))
 
+    def residual_shares(self, theta: Array, edges: Array) -> Array:
+        """Sum over the records of the indicator of the cell of y - z.theta, times the record's share."""
+        return added_in_runs(self._each("residual_shares", theta, edges), np.zeros(len(edges) + 1))
+
     def weighed(self, matrix: Array, bend: float, loss: Loss | None = None) -> WeighedPartitions:
         """The same records with weights, computed and kept where they are."""
         return WeighedPartitions(self, matrix, bend, loss)

@@ -123,6 +123,19 @@ class GpuEngine:
             total.add(self._gram(self._widened(step, size, radius, label)))
         return symmetric(_here(total.sum(), (size, size)))
 
+    def residual_shares(self, theta: Array, edges: Array) -> Array:
+        """Sum over the records of the indicator of the cell of y - z.theta, times the record's share."""
+        xp, total, cells = self._card.xp, _Running(), np.arange(len(edges) + 1)
+        for step in self._steps():
+            rows, shares = self._widened(step, self.dimension)[: step.count], _from(self._held.shares, step.first)
+            residuals = self._held.labels[step.first : step.first + step.count].astype(np.float64)
+            for j, value in enumerate(theta.tolist()):  # coordinate by coordinate (`residual_cells`)
+                residuals -= rows[:, j] * value
+            counted = 1.0 if shares is None else shares[: step.count, None].astype(np.float64)
+            inside = (residuals[:, None] > xp.asarray(edges)).sum(axis=1)[:, None] == xp.asarray(cells)
+            total.add(self._fold(xp.where(inside & ~xp.isnan(residuals)[:, None], counted, 0.0)))
+        return _here(total.sum(), (len(edges) + 1,))
+
     def weighed(self, matrix: Array, bend: float, loss: Loss | None = None) -> WeighedOnCard:
         """The same records with weights v = min(1, 1/|Bz|, bend/|Bz|^2), B the public `matrix`."""
         return WeighedOnCard(self, matrix, bend, loss or self._model.loss)

@@ -128,6 +128,13 @@ class ShapedEngine(GradientEngine, Protocol):
         computed term of a record has Frobenius norm at most R^2, also where the row is longer than R.
         """
 
+    def residual_shares(self, theta: Array, edges: Array) -> Array:
+        """Sum over the records of the indicator of the cell that y - z.theta lies in, times the record's share.
+
+        Cells are (-inf, e_0], (e_0, e_1], ..., (e_k, inf) for ascending `edges`, shaped (k + 2,) together; a residual that is not
+        a number lies in none. A record adds a vector whose entries are not negative and sum to at most 1.
+        """
+
     def weighed(self, matrix: Array, bend: float, loss: Loss | None = None) -> WeighedEngine:
         """The same records with weights v = min(1, 1/|Bz|, bend/|Bz|^2); `matrix` is the public map B, shaped (d, d).
 

@@ -24,6 +24,7 @@ from sfumato import _validate
 from sfumato.engines.design import kernel_arguments
 from sfumato.engines.parts import Part, Piece
 from sfumato.engines.protocol import LabelScale
+from sfumato.engines.residual_cells import SHORTER, cells
 from sfumato.engines.threads import add_up, few_at_a_time, sums_few_at_a_time
 from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
@@ -35,8 +36,6 @@ Array = NDArray[np.float64]
 Weigh = Callable[[int, Part], Sequence[Array]]
 # Twice the unit roundoff of float64: lengths are lengthened by multiples of it, so that no weight is rounded up.
 _ULP = 2.0**-52
-# Shares are shortened by eight of them, which covers the roundings of their products.
-_SHORTER = 1.0 - 8 * _ULP
 
 
 class Shaped:
@@ -79,6 +78,12 @@ class Shaped:
             return (add_up([_moments(piece, intercept, radius, label) for piece in pieces]),)
 
         return symmetric(sums_few_at_a_time(_silent(part), self.parts(), [(size, size)])[0])
+
+    def residual_shares(self, theta: Array, edges: Array) -> Array:
+        """Sum over the records of the indicator of the cell of y - z.theta, times the record's share."""
+        intercept = float(self._model.intercept)
+        work = _silent(lambda pieces: [add_up([cells(piece, intercept, theta, edges) for piece in pieces])])
+        return np.asarray(sums_few_at_a_time(work, self.parts(), [(len(edges) + 1,)])[0])
 
     def weighed(self, matrix: Array, bend: float, loss: Loss | None = None) -> WeighedRows:
         """The same records with weights v = min(1, 1/|Bz|, bend/|Bz|^2), B the public `matrix`."""
@@ -219,7 +224,7 @@ def _moments(piece: Piece, intercept: float, radius: float, label: LabelScale | 
     extra = _beside(piece.rows, intercept, None if label is None else label.column(piece.labels))
     factors = _moment_factors(piece.rows, extra, radius)
     if piece.shares is not None:
-        factors = factors * np.sqrt(piece.shares * _SHORTER)
+        factors = factors * np.sqrt(piece.shares * SHORTER)
     return _gram(piece.rows, extra, factors)
 
 
@@ -259,7 +264,7 @@ def _weigh(piece: Piece, intercept: float, matrix: Array, bend: float) -> Array:
     if math.isfinite(bend):
         weights = np.minimum(weights, bend / longest / longest)
     if piece.shares is not None:
-        weights = weights * (piece.shares * _SHORTER)
+        weights = weights * (piece.shares * SHORTER)
     return np.where(np.isfinite(longest), weights, 0.0)
 
 

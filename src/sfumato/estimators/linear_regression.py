@@ -7,16 +7,15 @@ from collections.abc import Callable
 from sfumato.estimators._regressor import Labels, PrivateRegressor
 from sfumato.models.losses import Huber, Loss
 
-# A residual counts at most as a quarter of the width of the bounds; here in units of half that width. The noise grows with
-# it, and a target that fills its bounds evenly has a standard deviation of 0.29 of the width before anything is explained.
-_CLIP = 0.5
+# Half the width of the bounds, which lets the clip grow up to the width; here in units of half that width.
+_CLIP = 1.0
 
 
 class PrivateLinearRegression(PrivateRegressor):
     """Least squares with clipped residuals, under (epsilon, delta)-differential privacy.
 
-    A residual beyond 1.5 deviations of the residuals, which are estimated from the released moments, or beyond a quarter of
-    the width of `bounds_y`, counts as that much; up to there the loss is the square.
+    A residual beyond a level that follows from released shares of residuals, at most the width of `bounds_y`, counts
+    as that much; up to there the loss is the square.
 
     epsilon, delta: the price of the fit. delta has no default: choose it far below one in the number of records.
     data_norm: the largest Euclidean norm of a row; or

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, cast
@@ -38,6 +39,8 @@ TABLE: dict[str, Any] = {
 _REFERENCE = "reference-chain"
 # What a tempering mechanism searches for a family.
 _SEARCHED = {"diffused": "power", "concentrated": "strength"}
+# Searches for the mu of a target end within 1e-10 of it, on any machine.
+_SAME = 1e-8
 # Most coefficients for which a plain path that "auto" chose keeps its gradients: a few megabytes.
 _KEPT = 1000
 
@@ -84,6 +87,7 @@ def serving(
 def task_of(plan: Plan) -> tuple[Procedure[Any, Any], Task[Any, Any]]:
     """Procedure and task of a plan, after its guarantee was compared with the price of its own numbers, computed anew."""
     task, said = plan.task, plan.guarantee
+    check_implied(plan.mechanism, task, plan.target)
     procedure, price = repriced(plan.mechanism, plan.procedure, plan.goal, task)
     terms = (said.curve, said.slack, said.draws, said.adjacency, said.id_column, said.rows, said.trust)
     again = (price.curve, price.slack, price.draws, price.adjacency, price.id_column, price.rows, price.trust)
@@ -92,6 +96,19 @@ def task_of(plan: Plan) -> tuple[Procedure[Any, Any], Task[Any, Any]]:
             "the plan's guarantee is not what its parameters cost: it was changed after planning. Plan again."
         )
     return procedure, task
+
+
+def check_implied(mechanism: str, task: Task[Any, Any], target: Target | None) -> None:
+    """Refuse numbers of a plan that are not those that follow from its model, n and target."""
+    implied = getattr(named(mechanism), "implied", None)
+    if implied is None or target is None:
+        return
+    for name, value in implied(task.model, task.n, target).items():
+        written = getattr(task.parameters, name, math.nan)
+        if not math.isclose(written, value, rel_tol=_SAME):
+            raise FormatError(
+                f"{name} of the plan is {written!r}; from its n and target follows {value!r}: it was changed after planning."
+            )
 
 
 def repriced(mechanism: str, procedure: str, goal: str, task: Task[Any, Any]) -> tuple[Procedure[Any, Any], Guarantee]:
@@ -183,6 +200,9 @@ def _closest(request: Request[Family]) -> Plan:
     if request.keep:
         reason = procedures.unkept(procedures.named("law"), request.keep)
         raise MechanismRefused(f"no mechanism serves {model} with goal {goal!r}: {reason}.")
+    if goal == "estimate" and getattr(model, "model", model).shows_spread:
+        # Its draws are made from noisy totals, which tell a reader how far records spread: its intervals are those of an estimate.
+        return plan_with("noisy-statistics", replace(request, goal="draws"))
     if goal != "draws":
         raise MechanismRefused(f"{model} is released as draws; use goal='draws' and take the release's mean().")
     refuse_pure(model, target)

@@ -105,3 +105,10 @@ class Mechanism(Protocol):
 
     def plan(self, request: Request[Any], procedure: Any) -> Plan:
         """Return the plan that meets the request's target, or raise CalibrationError."""
+
+    def implied(self, model: Any, n: int, target: Target) -> dict[str, float]:
+        """Return numbers of the plan that follow from model, n and target alone; a mechanism without this function has none.
+
+        A release with others is refused: where a plan's price allows any value of a number, one chosen by looking at rows could not
+        be told from a public one.
+        """

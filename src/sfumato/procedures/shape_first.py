@@ -3,20 +3,19 @@
 The moments of the rows are released with noise; map, weights, start and clipping level follow from them and from public
 numbers. Where labels have declared bounds and the loss is that of a linear regression, the label is one more column of the
 moments: their ridge solution is the start of the path, and the residual deviation that they imply sets the clipping level.
-Under rule 2 the label of a regression of counts with an intercept is such a column too: its moment with the constant is the
-mean count, from which start, clipping level and steps follow.
+The label of a regression of counts with an intercept is such a column too: its moment with the constant is the mean count, from
+which start, clipping level and steps follow.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sfumato.engines.protocol import UNIT_ROUNDOFF, Array, LabelScale, ShapedEngine, gradient_error
-from sfumato.errors import FormatError
 from sfumato.grids.line import spacing
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.protocol import LABELLED_ROW, Loss, ScalarLinkLoss
@@ -24,25 +23,22 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.samplers.langevin import Recursion
 from sfumato.samplers.support import multiples
 from sfumato.shapes import symmetric
-from sfumato.shapes.whitening import Shape, edge, largest_norm, shape_of
+from sfumato.shapes.clip_level import CELLS, EDGES, count_level, residual_level
+from sfumato.shapes.schedule import map_rule
+from sfumato.shapes.whitening import MapRule, Shape, edge, largest_norm, shape_of
+from sfumato.theorems.curvature import noisy_shares
 from sfumato.theorems.moments import noisy_moments
 
-# kappa and c of the map, and the bend of the weights: rows have a mean length of 2.5 in mapped coordinates, so that most gradients
-# have their largest norm, and rows longer than 3 count for less.
-RIDGE, SCALE, BEND = 0.2, 0.4, 3.0
 # Most coefficients: the moments are d(d+1)/2 numbers, and the map needs their eigenvectors.
 WIDEST = 2000
 # The label's column of the moments has this share of the longest row's norm: the noise of the other columns grows by half of
 # what an equal share would cost.
 _LABEL_SHARE = 0.7
-# The clipping level in residual deviations, and its floor as a share of the declared half-range of the labels.
-_DEVIATIONS, _NARROWEST = 1.5, 0.01
+# Residual deviations over the declared half-range of the labels: labels that fill their bounds evenly have .58.
+_NARROWEST = 0.01
 # Deviations of its noise that are added to the estimated residual variance. A whole one makes label bounds that are ten times
 # too wide cost five times the width at 6,000 rows; none leaves the floor alone where the variance is estimated as 0.
 _CAUTION = 0.3
-# The clipping level of counts of mean m: 3 sqrt(m) + m + 1. For Poisson counts with normal scores of deviation up to 1.5 and m
-# from .05 to 10 it moves intercept and slope by at most .013.
-_COUNT_DEVIATIONS, _COUNT_MEANS, _COUNT_LEAST = 3.0, 1.0, 1.0
 # Least mean count as a share of the declared bound: a bound that is wider by more says little about the counts.
 _RAREST = 1e-3
 # The curvature by which the steps of counts of mean m are chosen, over m: their mean curvature is m, that along the coefficients
@@ -51,10 +47,6 @@ _COUNT_CURVATURE = 2.0
 # What the mean of weighted curvatures is not below, over m: weights are about .4, and m may be ten times too large where its
 # noise exceeds the mean itself.
 _COUNT_FLATTEST = 0.04
-# The number of the rules by which map, weights, start and schedule follow from the moments; another set gets another number, so
-# that files stay verifiable. Rule 2 differs from rule 1 for counts alone.
-RULES = (1, 2)
-RULE = RULES[-1]
 
 
 def refuses(model: Gibbs) -> str | None:
@@ -72,18 +64,10 @@ def refuses(model: Gibbs) -> str | None:
     return None
 
 
-def check_rule(rule: int) -> None:
-    """Refuse numbers that follow rules which this version does not have."""
-    if rule not in RULES:
-        raise FormatError(
-            f"the map and steps of this plan follow rule {rule}; this Sfumato has rules 1 to {RULE}. Update Sfumato."
-        )
-
-
-def label_column(model: Gibbs, rule: int = RULE) -> LabelScale | None:
-    """How the label enters the moments under a rule; None where it does not."""
+def label_column(model: Gibbs) -> LabelScale | None:
+    """How the label enters the moments; None where it does not."""
     ends, most = model.loss.squared_labels, model.loss.counted_labels
-    if ends is None and most is not None and model.intercept and rule > 1:
+    if ends is None and most is not None and model.intercept:
         return LabelScale(0.0, most, _LABEL_SHARE * model.loss.radius / most)
     if ends is None:
         return None
@@ -117,12 +101,18 @@ def moments_price(model: Gibbs, n: int, noise: float, label: LabelScale | None) 
     )
 
 
-def gradient_mean_error(model: Gibbs, n: int, moments_noise: float, noise: float) -> float:
+def shares_price(n: int, noise: float) -> Guarantee:
+    """Price of the noisy shares of residuals, the roundings of their sum included."""
+    error = gradient_error(n, 1.0) / n + 16 * UNIT_ROUNDOFF * (1 + 12 * noise * math.sqrt(CELLS + 100))
+    return noisy_shares(n=n, noise=noise, float_error=error, public_point=True)
+
+
+def gradient_mean_error(model: Gibbs, n: int, moments_noise: float, noise: float, rule: MapRule) -> float:
     """Rounding error of a noisy mean gradient, in units of the slope: it is summed in the rows' coordinates and mapped by B
     afterwards, whose norm is bounded by the noise of the moments alone.
     """
     d, radius = int(model.dimension or 1), model.loss.radius
-    norm = largest_norm(moments_noise, d, RIDGE, SCALE)
+    norm = largest_norm(moments_noise, d, rule)
     mapped = norm * (gradient_error(n, radius) / n + 4 * math.sqrt(d) * (d + 4) * UNIT_ROUNDOFF * radius)
     return mapped + 16 * UNIT_ROUNDOFF * (1 + 12 * noise * math.sqrt(d + 100))
 
@@ -180,7 +170,9 @@ class Learnt:
     """What follows from published moments: the map, the start of the path in the user's coordinates, the loss, and the steps.
 
     `curvature` is the curvature of the loss by which the steps are chosen, at most its largest one; `least` is a number below
-    the mean curvature of the rows, where the loss has one of its own.
+    the mean curvature of the rows, where the loss has one of its own; `deviation` is that of residuals around the start of a
+    linear regression, and `excess` the mean of what clipping takes from residuals. `share` is the mean of survey weights over the
+    largest one.
     """
 
     shape: Shape
@@ -188,20 +180,58 @@ class Learnt:
     loss: Loss
     curvature: float
     least: float | None = None
+    deviation: float | None = None
+    excess: float = 0.0
+    share: float = 1.0
+
+    def shares(self, engine: ShapedEngine) -> Array:
+        """The shares of records whose residual around the start lies in each cell, in deviations."""
+        return engine.residual_shares(self.start, EDGES * float(self.deviation or 0.0)) / engine.n
+
+    def clipped(self, shares: Array, noise: float, x: float) -> Learnt:
+        """The same with residuals clipped where their noisy shares say, within the clip that the model declares."""
+        unit, widest = float(self.deviation or 0.0), self.loss.reclipped(math.inf).largest_slope()
+        radius = math.sqrt(self.share) * self.shape.rule.radius
+        level, excess = residual_level(shares, noise, x * self.share, radius, widest / unit)
+        return replace(self, loss=self.loss.reclipped(level * unit), excess=excess * unit)
 
 
-def learnt(model: Gibbs, moments: Array, noise: float, label: LabelScale | None) -> Learnt:
-    """Map, start, loss and curvature, from the published moments and public numbers alone."""
+def learnt(
+    model: Gibbs,
+    moments: Array,
+    noise: float,
+    rule: MapRule,
+    label: LabelScale | None,
+    x: float = 0.0,
+    weighted: bool = False,
+) -> Learnt:
+    """Map, start, loss and curvature, from the published moments and public numbers alone.
+
+    `x` is n mu/sqrt(d) of the whole price; `weighted`: records have survey weights, whose mean share w the moments hold. To such
+    records noise counts for 1/w as much, and c is that of x w; the mapped rows' mean square length is 1/c^2 without their weights.
+    """
     d = int(model.dimension or 0)
     matrix = symmetric.unpacked(moments, d if label is None else d + 1)
-    shape = shape_of(matrix[:d, :d], noise, RIDGE, SCALE, model.loss.radius)
+    share = mean_share(model, matrix, noise) if weighted else 1.0
+    if share < 1:
+        # Not below the c of the plan, from which the bound on |B| follows.
+        rule = replace(rule, radius=max(rule.radius, map_rule(x * share).radius / math.sqrt(share)))
+    shape = shape_of(matrix[:d, :d], noise, rule, model.loss.radius)
     centre = np.zeros(d) if model.prior.start is None else np.array(model.prior.start)
     if label is None:
         most = model.loss.largest_curvature()
-        return Learnt(shape, centre, model.loss, most, None if model.loss.counted_labels is None else _RAREST * most)
+        least = None if model.loss.counted_labels is None else _RAREST * most
+        return Learnt(shape, centre, model.loss, most, least, share=share)
     if model.loss.squared_labels is None:
-        return _counts(model, shape, centre, float(matrix[d - 1, d]), label, noise)
-    return _linear(model, shape, matrix, label, noise)
+        return _counts(model, shape, centre, matrix / share, label, x, share)
+    return _linear(model, shape, matrix, label, share)
+
+
+def mean_share(model: Gibbs, matrix: Array, noise: float) -> float:
+    """The mean of the records' weights over the largest one, from the constant's own moment; 1 where noise hides it or its rest."""
+    square, last = model.intercept**2, int(model.dimension or 0) - 1
+    moment = float(matrix[last, last])
+    return moment / square if 2 * noise < moment < square - 2 * noise else 1.0
 
 
 def step_curvature(model: Gibbs, learnt: Learnt, n: int) -> float:
@@ -214,40 +244,45 @@ def step_curvature(model: Gibbs, learnt: Learnt, n: int) -> float:
         return learnt.curvature
     d, shape = len(learnt.start), learnt.shape
     precision = model.prior.gradient(np.eye(d)) - model.prior.gradient(np.zeros((d, d)))
-    least = float(shape.shrunk.min()) + RIDGE * edge(shape.noise, d)
+    least = float(shape.shrunk.min()) + shape.rule.ridge * edge(shape.noise, d)
     return learnt.curvature + float(np.abs(precision).sum(axis=1).max()) / (n * least)
 
 
-def _counts(model: Gibbs, shape: Shape, centre: Array, cross: float, label: LabelScale, noise: float) -> Learnt:
-    """The path of counts: it starts at the log of their mean, with a clipping level and steps that fit this mean.
+def _counts(
+    model: Gibbs, shape: Shape, centre: Array, matrix: Array, label: LabelScale, x: float, share: float
+) -> Learnt:
+    """The path of counts: it starts at the log of their mean, with a clipping level and steps that fit mean and spread.
 
-    `cross` is the moment of the constant and the label, intercept * scale * mean count. One deviation of its noise is added:
-    too small a mean would clip most counts and make the steps too long.
+    `matrix` are the moments over `share`. The moment of the constant and the label is intercept * scale * mean count. One deviation
+    of its noise is added: too small a mean would clip most counts and make the steps too long.
     """
-    unit = model.intercept * label.scale
-    mean = min(max(cross / unit, _RAREST * label.half) + noise / math.sqrt(2) / unit, label.half)
+    unit, d = model.intercept * label.scale, len(centre)
+    noise = shape.noise / share
+    mean = min(max(float(matrix[d - 1, d]) / unit, _RAREST * label.half) + noise / math.sqrt(2) / unit, label.half)
     start = centre.copy()
     start[-1] = math.log(mean) / model.intercept
-    loss = model.loss.reclipped(_COUNT_DEVIATIONS * math.sqrt(mean) + _COUNT_MEANS * mean + _COUNT_LEAST)
+    square, noise = (value / label.scale**2 for value in (float(matrix[d, d]), noise))
+    level, excess = count_level(mean, square, noise, label.half, x * share, math.sqrt(share) * shape.rule.radius)
+    loss = model.loss.reclipped(level)
     curvature = min(_COUNT_CURVATURE * mean, loss.largest_curvature())
-    return Learnt(shape, model.prior.project(start), loss, curvature, _COUNT_FLATTEST * mean)
+    return Learnt(shape, model.prior.project(start), loss, curvature, _COUNT_FLATTEST * mean, None, excess, share)
 
 
-def _linear(model: Gibbs, shape: Shape, matrix: Array, label: LabelScale, noise: float) -> Learnt:
-    """The ridge solution of joint moments, and the loss whose clipping level fits its residuals.
+def _linear(model: Gibbs, shape: Shape, matrix: Array, label: LabelScale, share: float) -> Learnt:
+    """The ridge solution of joint moments, and the deviation of its residuals, whose squares have the mean weight `share`.
 
     Along a resolved direction of moment l the solution is shrunk by l^2/(l^2 + e^2): the noise of S_xy is about that of S_xx.
     """
     d = len(shape.values)
     cross, square = matrix[:d, d] / label.scale, matrix[d, d] / label.scale**2
-    e = edge(noise, d)
+    e = edge(shape.noise, d)
     factors = np.where(shape.resolved, shape.shrunk / (shape.shrunk**2 + e**2), 0.0)
     start = shape.vectors @ (factors * (shape.vectors.T @ cross))
     explained = 2 * start @ cross - (shape.vectors.T @ start) ** 2 @ shape.shrunk
     # A part of the noise of the label's own moment is added: too wide a clip costs noise, too narrow a one information.
-    variance = max(square - float(explained), 0.0) + _CAUTION * noise / label.scale**2
-    clip = _DEVIATIONS * max(math.sqrt(variance), _NARROWEST * label.half)
+    variance = max(square - float(explained), 0.0) + _CAUTION * shape.noise / label.scale**2
     if label.centre:
         start[-1] += label.centre / model.intercept
-    loss = model.loss.reclipped(clip)
-    return Learnt(shape, model.prior.project(start), loss, loss.largest_curvature())
+    deviation = max(math.sqrt(variance / share), _NARROWEST * label.half)
+    most = model.loss.largest_curvature()
+    return Learnt(shape, model.prior.project(start), model.loss, most, None, deviation, share=share)

@@ -18,6 +18,7 @@ path's tail; `check` computes map and path again. Estimates and intervals follow
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -31,11 +32,13 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import protocol, shape_first
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.protocol import Task
-from sfumato.procedures.shape_first import BEND, SCALE, Learnt, label_column, tail_means
+from sfumato.procedures.shape_first import Learnt, gradient_mean_error, label_column, tail_means
 from sfumato.randomness import Randomness
 from sfumato.samplers.langevin import Field, Recursion, Report, bounded, noisy_path, silent
 from sfumato.shapes import symmetric
-from sfumato.shapes.schedule import learning_rate
+from sfumato.shapes.clip_level import CELLS
+from sfumato.shapes.schedule import learning_rate, map_rule
+from sfumato.shapes.whitening import MapRule
 from sfumato.theorems import curvature, weighted
 
 NAME = "shaped-path"
@@ -51,7 +54,8 @@ _CLOSE = 1e-6
 class Parameters(protocol.Parameters):
     """Noise of the moments; of a mean gradient, in units of the largest slope s; of the curvature; of the scores, in s^2.
 
-    Either the scale of the scores is released (`score_noise`) or their matrix (`score_matrix_noise`).
+    Either the scale of the scores is released (`score_noise`) or their matrix (`score_matrix_noise`). `resolution` is
+    x = n mu/sqrt(d) of the target: radius, bend and ridge of the map follow from it, and clipping levels.
     """
 
     moments_noise: float
@@ -60,12 +64,19 @@ class Parameters(protocol.Parameters):
     steps: int
     tail: int
     momentum: float
+    resolution: float
+    shares_noise: float | None = None
     score_noise: float | None = None
     score_matrix_noise: float | None = None
-    rule: int = 1  # of plans that do not name one
     positive: ClassVar[tuple[str, ...]] = (
-        "moments_noise", "noise", "curvature_noise", "steps", "tail", "score_noise", "score_matrix_noise", "rule",
+        "moments_noise", "noise", "curvature_noise", "steps", "tail", "resolution", "shares_noise", "score_noise",
+        "score_matrix_noise",
     )  # fmt: skip
+
+    @property
+    def rule(self) -> MapRule:
+        """Radius, bend and ridge of the map."""
+        return map_rule(self.resolution)
 
     @property
     def spend(self) -> float:
@@ -91,16 +102,17 @@ def refuses_weights(model: Gibbs) -> str | None:
 def price(model: Gibbs, n: int, draws: int, parameters: Parameters) -> Guarantee:
     """Price of all that is released; numbers that contradict each other are refused."""
     agree = draws == 1 and 1 <= parameters.tail <= parameters.steps and 0 <= parameters.momentum < 1
+    agree = agree and (model.loss.squared_labels is None) == (parameters.shares_noise is None)
     if not agree or (parameters.score_noise is None) == (parameters.score_matrix_noise is None):
         raise FormatError("the numbers of a shape-first path contradict each other: the record was edited.")
-    shape_first.check_rule(parameters.rule)
     return weighted.shape_first(part_prices(model, n, parameters), fixed_beforehand=True)
 
 
 def part_prices(model: Gibbs, n: int, parameters: Parameters) -> list[Guarantee]:
     """The prices of moments, path, curvature and scores, each whatever was published before it."""
     return [
-        shape_first.moments_price(model, n, parameters.moments_noise, label_column(model, parameters.rule)),
+        shape_first.moments_price(model, n, parameters.moments_noise, label_column(model)),
+        *([] if parameters.shares_noise is None else [shape_first.shares_price(n, parameters.shares_noise)]),
         _path_price(model, n, parameters),
         _curvature_price(model, n, parameters),
         _score_price(model, n, parameters),
@@ -112,20 +124,17 @@ def _path_price(model: Gibbs, n: int, parameters: Parameters) -> Guarantee:
     loss: Any = model.loss
     steepest = loss.largest_slope()
     # The clip of a loss whose labels enter the moments may be narrowed, and then its slope at 0 is a larger share of the largest.
-    kept = label_column(model, parameters.rule) is None
+    zero = loss.zero_slope() if label_column(model) is None else steepest
     return weighted.weighted_path(
         slope=1.0,
         difference_factor=weighted.difference_factor(
-            slope=steepest,
-            zero_slope=loss.zero_slope() if kept else steepest,
-            convex=model.constants.convex,
-            dimension=int(model.dimension or 1),
+            slope=steepest, zero_slope=zero, convex=model.constants.convex, dimension=int(model.dimension or 1)
         ),
         n=n,
         noise=parameters.noise,
         steps=parameters.steps,
         momentum=parameters.momentum,
-        float_error=shape_first.gradient_mean_error(model, n, parameters.moments_noise, parameters.noise),
+        float_error=gradient_mean_error(model, n, parameters.moments_noise, parameters.noise, parameters.rule),
         # What `carry_out` does: weights follow from a record's own row and the map, and map, start and steps from the plan and
         # the published moments.
         public_map=True,
@@ -137,14 +146,13 @@ def _path_price(model: Gibbs, n: int, parameters: Parameters) -> Guarantee:
 
 
 def _curvature_price(model: Gibbs, n: int, parameters: Parameters) -> Guarantee:
-    loss = model.loss
-    most = loss.largest_curvature()
+    most, bend = model.loss.largest_curvature(), parameters.rule.bend
     return curvature.noisy_curvature(
         curvature=most,
-        bend=BEND,
+        bend=bend,
         n=n,
         noise=parameters.curvature_noise,
-        float_error=shape_first.matrix_mean_error(model, n, BEND * most, parameters.curvature_noise),
+        float_error=shape_first.matrix_mean_error(model, n, bend * most, parameters.curvature_noise),
         convex=model.constants.convex,
         public_point=True,
         public_map=True,
@@ -162,13 +170,7 @@ def _score_price(model: Gibbs, n: int, parameters: Parameters) -> Guarantee:
         error = shape_first.matrix_mean_error(model, n, 1.0, noise)
     claim = curvature.score_scale if whole is None else curvature.score_matrix
     return claim(
-        slope=1.0,
-        n=n,
-        noise=noise,
-        float_error=error,
-        public_point=True,
-        public_map=True,
-        weights_of_rows_alone=True,
+        slope=1.0, n=n, noise=noise, float_error=error, public_point=True, public_map=True, weights_of_rows_alone=True
     )
 
 
@@ -186,15 +188,17 @@ def carry_out(
     task: Task[Gibbs, Parameters], engine: ShapedEngine, randomness: Randomness, report: Report = silent
 ) -> Draws:
     """Release moments, path, curvature and scores, each computed from what was released before, and the path's average."""
-    numbers, model = task.parameters, task.model
-    label = label_column(model, numbers.rule)
-    moments = shape_first.publish_moments(model, engine, numbers.moments_noise, label, randomness)
-    learnt = shape_first.learnt(model, moments, numbers.moments_noise, label)
-    weighed = engine.weighed(learnt.shape.matrix, BEND, learnt.loss)
+    numbers, model, label = task.parameters, task.model, label_column(task.model)
+    first = {"moments": shape_first.publish_moments(model, engine, numbers.moments_noise, label, randomness)}
+    if numbers.shares_noise is not None:
+        shares = learnt_from(task, first).shares(engine)
+        first["shares"] = shape_first.noisy(shares, numbers.shares_noise, randomness)
+    learnt = learnt_from(task, first)
+    weighed = engine.weighed(learnt.shape.matrix, numbers.rule.bend, learnt.loss)
     gradient = mean_gradient(task, learnt, weighed)
     run = noisy_path(gradient, recursion_of(task, learnt), numbers.noise, randomness, True, report)
     transcript = np.asarray(run.transcript)
-    published = {"moments": moments, **second_order(task, learnt, weighed, transcript, randomness)}
+    published = {**first, **second_order(task, learnt, weighed, transcript, randomness)}
     return Draws(average_of(task, learnt, transcript)[None, None, :], engine.labels, transcript, None, published)
 
 
@@ -219,7 +223,7 @@ def recursion_of(task: Task[Gibbs, Parameters], learnt: Learnt) -> Recursion:
     numbers, prior, shape = task.parameters, task.model.prior, learnt.shape
     slope, d = learnt.loss.largest_slope(), len(learnt.start)
     curved = shape_first.step_curvature(task.model, learnt, task.n)
-    rate = learning_rate(numbers.spend, shape.size, d, SCALE, curved, numbers.steps, numbers.momentum)
+    rate = learning_rate(numbers.spend, shape.size, d, shape.rule.radius, curved, numbers.steps, numbers.momentum)
 
     def pull(theta: Array) -> Array:
         return np.asarray(prior.gradient(learnt.start + theta @ shape.matrix) @ shape.matrix / (task.n * slope))
@@ -265,25 +269,28 @@ def check(task: Task[Gibbs, Parameters], draws: Draws) -> bool:
     if draws.transcript is None or draws.totals is not None or not _possible(task, draws, draws.transcript):
         return False
     with np.errstate(all="ignore"):  # a forged file may hold numbers of any size
-        again = average_of(task, learnt_of(task, draws), draws.transcript)
+        again = average_of(task, learnt_from(task, draws.published), draws.transcript)
     return np.allclose(draws.values[0, 0], again, _CLOSE, _CLOSE * float(np.abs(again).max()))
 
 
-def learnt_of(task: Task[Gibbs, Parameters], draws: Draws) -> Learnt:
-    """Map, start and loss, from the published moments."""
-    label, noise = label_column(task.model, task.parameters.rule), task.parameters.moments_noise
-    return shape_first.learnt(task.model, draws.published["moments"], noise, label)
+def learnt_from(task: Task[Gibbs, Parameters], published: Mapping[str, Array]) -> Learnt:
+    """Map, start and loss, from what has been published so far: without the shares the loss is that of the model."""
+    numbers, x = task.parameters, task.parameters.resolution
+    public = numbers.moments_noise, numbers.rule, label_column(task.model), x, task.weight is not None
+    learnt = shape_first.learnt(task.model, published["moments"], *public)
+    shares = published.get("shares")
+    return learnt if shares is None else learnt.clipped(shares, float(numbers.shares_noise or 0.0), x)
 
 
 def _possible(task: Task[Gibbs, Parameters], draws: Draws, transcript: Array) -> bool:
     """Whether every array is there and has its length and grid, with a norm in reach of rows and noise."""
-    d, numbers, loss = int(task.model.dimension or 0), task.parameters, task.model.loss
-    label = label_column(task.model, numbers.rule)
+    d, numbers, loss, label = int(task.model.dimension or 0), task.parameters, task.model.loss, label_column(task.model)
     whole = numbers.score_matrix_noise is not None
     joint, square = symmetric.length(d + (label is not None)), symmetric.length(d)
     facts = {
         "moments": (joint, numbers.moments_noise, shape_first.largest_moment(loss, label)),
-        "curvature": (square, numbers.curvature_noise, BEND * loss.largest_curvature()),
+        **({} if numbers.shares_noise is None else {"shares": (CELLS, numbers.shares_noise, 1.0)}),
+        "curvature": (square, numbers.curvature_noise, numbers.rule.bend * loss.largest_curvature()),
         "scores": (square if whole else 1, float(numbers.score_matrix_noise or numbers.score_noise or 0.0), 1.0),
     }
     kept = set(draws.published) == set(facts) and whole == ("scores" in task.keep)

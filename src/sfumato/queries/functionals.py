@@ -28,7 +28,6 @@ from sfumato.models.model import LOSSES
 from sfumato.models.prior_spread import prior_spread
 from sfumato.models.reading import FamilyOrGibbs, model_from_json
 from sfumato.procedures import task_of
-from sfumato.procedures.shape_first import BEND
 from sfumato.queries import shaped_intervals, transcript_posterior
 from sfumato.queries._identities import Identities
 from sfumato.queries.intervals import NARROWEST, includes_sampling
@@ -153,7 +152,7 @@ def _residual_variance(record: Identities) -> float:
     draws, plan = record.parts
     shaped_intervals.law_of(draws, plan, "model")  # refuses a file that lacks published numbers
     published, learnt = shaped_intervals.published_of(task_of(plan)[1], draws)
-    return residuals.residual_variance(published, learnt.loss.largest_slope(), BEND)
+    return residuals.residual_variance(published, learnt.loss.largest_slope(), learnt.shape.rule.bend)
 
 
 def _regression(plan: Document) -> Gibbs:

@@ -25,6 +25,11 @@ _COUNTS = "noisy-totals"
 _HALF_WIDTH = 1.6448536269514722
 # An interval that is half as wide as all possible values says little: a half-width of a quarter of them.
 _LITTLE = 0.25
+# Of draws of a rate without noisy totals.
+_POISSON = (
+    "an interval is one for Poisson counts: draws do not show how far counts spread, and where they spread more it holds their "
+    "mean less often than it says (mechanism='noisy-statistics' releases the spread)"
+)
 
 
 def notes(model: FamilyOrGibbs, n: int, procedure: str, noise: float | None) -> list[tuple[str, str]]:
@@ -40,7 +45,14 @@ def notes(model: FamilyOrGibbs, n: int, procedure: str, noise: float | None) -> 
         reader_of(model)
     except ArgumentError as error:
         return [_none(str(error))]
+    if said := of_poisson_counts(model, procedure):
+        return [("intervals", said)]
     return _groups(model, n, noise) if isinstance(model, Grouped) and procedure == _COUNTS and noise is not None else []
+
+
+def of_poisson_counts(model: FamilyOrGibbs, procedure: str) -> str:
+    """For whom the intervals are where noisy totals would show how far records spread, and are not released; else ""."""
+    return _POISSON if procedure != _COUNTS and getattr(model, "shows_spread", False) else ""
 
 
 def _groups(model: Grouped, n: int, noise: float) -> list[tuple[str, str]]:

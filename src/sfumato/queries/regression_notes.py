@@ -1,4 +1,4 @@
-"""What the plan of a regression says before anything is paid: that no intervals will follow from its release."""
+"""What the plan of a regression says before anything is paid: which fit its intervals will be for, or that there will be none."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def notes(model: FamilyOrGibbs, procedure: str, keep: Collection[str]) -> list[t
         sentence = str(error)
         return [("intervals", f"none. {sentence[:1].upper()}{sentence[1:]}")]
     if procedure == _SHAPED or (procedure == _PATH and "transcript" in keep):
-        return []
+        return [("intervals", f"for {model.loss.estimand}")]
     advice = "keep=('transcript',)" if procedure == _PATH else "goal='estimate'"
     return [("intervals", f"none, neither of coefficients nor of predictions. They need {advice}, at the same price")]

@@ -50,7 +50,7 @@ class RegressionQuestions:
         return coefficients.table(self.draws, self.plan, self.schema, shown, level, include)
 
     def prior_dominated(self, ends: NDArray[np.float64], level: float = 0.9, scaled: bool = False) -> str:
-        """Sentences on coefficients whose intervals `ends` are hardly narrower than the prior's, and on a large q; or "".
+        """Sentences on coefficients whose intervals `ends` are hardly narrower than the prior's, and on low coverage; or "".
 
         The ends are in own units, or with `scaled` as they were released.
         """

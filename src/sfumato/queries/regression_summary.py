@@ -17,7 +17,7 @@ from sfumato.models.whose_rows import by_weight, whose_rows
 from sfumato.privacy.neighbours import REPLACE_PERSON, protected
 from sfumato.queries import coefficients, intervals, own_units
 from sfumato.queries.coefficients import Coefficients
-from sfumato.queries.shaped_intervals import far_from_quadratic, is_shaped
+from sfumato.queries.regression_cautions import Clipped, cautions, clipped_of
 from sfumato.schema import Category, Schema
 from sfumato.schema.coding import chosen_reference
 from sfumato.schema.design import Design
@@ -38,6 +38,7 @@ class RegressionSummary:
     notes: tuple[str, ...]
     promise: str
     first: str = ""
+    clipped: Clipped | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -94,10 +95,11 @@ def summarise(
         ("link", link_in_words(model, schema)),
         ("made by", str(release.plan["mechanism"])),
     )
-    notes = _notes(release, model, schema, table, reference or {})
-    return RegressionSummary(
-        f"{kind_in_words(model)} regression of {target}", facts, table, tuple(notes), promise, first
-    )
+    clipped = None if table.intervals is None else clipped_of(release.draws, release.plan, schema)
+    said = "" if clipped is None else clipped.sentence(target)
+    notes = _notes(release, model, schema, table, reference or {}, said)
+    title = f"{kind_in_words(model)} regression of {target}"
+    return RegressionSummary(title, facts, table, tuple(notes), promise, first, clipped)
 
 
 def kind_in_words(model: Gibbs) -> str:
@@ -115,14 +117,17 @@ def link_in_words(model: Gibbs, schema: Schema) -> str:
     return f"{model.loss.link} of {schema.target}"
 
 
-def _notes(release: Any, model: Gibbs, schema: Schema, table: Coefficients, reference: Mapping[str, Any]) -> list[str]:
+def _notes(
+    release: Any, model: Gibbs, schema: Schema, table: Coefficients, reference: Mapping[str, Any], residuals: str
+) -> list[str]:
     """Sentences below the table, in the order of their importance."""
     notes = [f"* {table.sentence}"] if table.little else []
     if table.intervals is None:
         notes.append(f"No interval: {table.reason}")
     else:
         notes.append(f"Standard errors and intervals {INCLUDED}")
-        notes += [far] if (far := _far(release)) else []
+        notes.append(f"Intervals are for {model.loss.estimand}.")
+        notes += cautions(release.draws, release.plan, schema.target or "the target")
     clipping = clipping_of(model, schema)
     clipped = f"{clipping[:1].upper()}{clipping[1:]}"
     counted = "" if schema.persons is None else whose_rows(model, schema.persons.terms, schema)
@@ -130,7 +135,8 @@ def _notes(release: Any, model: Gibbs, schema: Schema, table: Coefficients, refe
     weights = "" if schema.weight is None else by_weight(schema.weight)
     weighed = f"{weights[:1].upper()}{weights[1:]}"
     given = "" if schema.units is None else schema.units.given()
-    said = (given, units_note(model, schema), reference_note(model, schema, reference), clipped, persons, weighed)
+    own = (units_note(model, schema), reference_note(model, schema, reference))
+    said = (residuals, given, *own, clipped, persons, weighed)
     return [*notes, *(each for each in said if each)]
 
 
@@ -166,14 +172,11 @@ def reference_note(model: Gibbs, schema: Schema, reference: Mapping[str, Any]) -
     return f"Levels are compared: {', '.join(compared)}." if compared else ""
 
 
-def _far(release: Any) -> str:
-    return far_from_quadratic(release.draws, release.plan) if is_shaped(release.plan) else ""
-
-
 def warning(release: Any, ends: Array, level: float, scaled: bool = False) -> str:
-    """Sentences on coefficients of which little is known and on a large q; "" for other models."""
+    """Sentences on coefficients of which little is known and on why intervals may cover less; "" for other models."""
     if own_units.regression_of(release.plan) is None:
         return ""
     shown = release.view(scaled)
     names = coefficients.prior_dominated(release.plan, shown.labels, shown.functionals, np.asarray(ends), level)
-    return f"{coefficients.little_information(names, len(shown.labels))} {_far(release)}".strip()
+    said = cautions(release.draws, release.plan, Schema.from_json(release.schema["document"]).target or "the target")
+    return " ".join([coefficients.little_information(names, len(shown.labels)), *said]).strip()

@@ -22,14 +22,18 @@ from sfumato.models.prior_spread import prior_spread
 from sfumato.models.priors import Ball, Box
 from sfumato.procedures import shaped_path, task_of
 from sfumato.procedures.protocol import Task
-from sfumato.procedures.shape_first import BEND, Learnt, label_column, tail_means
+from sfumato.procedures.shape_first import Learnt, label_column, tail_means
 from sfumato.queries._identities import Identities
 from sfumato.shapes import symmetric
+from sfumato.shapes.clip_level import SHARE
 from sfumato.shapes.mean_label import observed
 from sfumato.shapes.posterior import Posterior, Published, posterior
 from sfumato.shapes.residuals import residual_variance
 
 Array = NDArray[np.float64]
+# Deviation of the shift of an intercept by clipping, over the mean excess of residuals beyond the clip: the excess is known to
+# about a half of itself.
+_SHIFT = 1.5
 # Posterior over prior variance of a coefficient: up to the first number the path's average stands, from the second on the posterior
 # mean. An interval of .6 of the prior's own width, which is reported as little information, has .36. Below .3 the average is the
 # better estimate: the mean depends on a noisy curvature.
@@ -37,11 +41,6 @@ _LITTLE = (0.3, 0.5)
 # Half-width of a 90 % interval, in deviations.
 _REACH = 1.645
 _TINY = 1e-300
-# Above this expected squared error of a score the loss is far from quadratic over the posterior: simulated 90 % intervals cover
-# .87 instead of .89 and more.
-_FAR = 2.0
-# Beyond this nobody measured coverage.
-_VERY_FAR = 10.0
 
 
 def is_shaped(plan: Mapping[str, Any]) -> bool:
@@ -142,46 +141,47 @@ def diagnostic(draws: Draws, plan: Mapping[str, Any]) -> float:
     return law_of(draws, plan, "model")[0].diagnostic
 
 
-def far_from_quadratic(draws: Draws, plan: Mapping[str, Any]) -> str:
-    """A sentence where q is so large that intervals cover a little less than they say; else empty."""
-    q = diagnostic(draws, plan)
-    if q <= _FAR:
-        return ""
-    return (
-        f"The noise moves the score of a row by about {q**0.5:.1f} (diagnostic q = {q:.2g}): the loss is not quadratic over "
-        f"such distances, and intervals may cover {'a little' if q <= _VERY_FAR else 'much'} less than they say."
-    )
-
-
 def read(task: Task[Gibbs, shaped_path.Parameters], draws: Draws, sampling: str) -> tuple[Posterior, Array]:
     """The posterior of the coefficients, relative to the start of the path, and the start."""
     facts, learnt = published_of(task, draws)
     law = posterior(facts, sampling)
-    if sampling != "none" and task.model.loss.squared_labels is not None and task.model.intercept:
-        law = _with_mean_label(task, draws, facts, learnt, law)
+    if task.model.loss.squared_labels is not None and task.model.intercept:
+        law = _with_mean_label(task, draws, facts, learnt, law, sampling)
     return law, learnt.start
 
 
 def _with_mean_label(
-    task: Task[Gibbs, shaped_path.Parameters], draws: Draws, facts: Published, learnt: Learnt, law: Posterior
+    task: Task[Gibbs, shaped_path.Parameters],
+    draws: Draws,
+    facts: Published,
+    learnt: Learnt,
+    law: Posterior,
+    sampling: str,
 ) -> Posterior:
     """The posterior of a linear regression given the mean label too, which the moments hold beside the mean row.
 
     The entries of the moments that belong to the constant c are c times the means; off the diagonal their noise is that of the
-    moments over sqrt(2).
+    moments over sqrt(2). With survey weights they are those of v (x, c) and v y, v a record's weight over the largest one, and the
+    constant's own moment holds the mean v. The plain fit of the rows has their mean label exactly, the truth but for sampling.
     """
     model, d = task.model, len(learnt.start)
-    label = label_column(model, task.parameters.rule)
+    label = label_column(model)
     if label is None:
         return law
     moments = symmetric.unpacked(draws.published["moments"], d + 1)
-    row = np.append(moments[d - 1, : d - 1] / model.intercept, model.intercept)
-    mean = moments[d - 1, d] / (model.intercept * label.scale) + label.centre
-    residual = residual_variance(facts, learnt.loss.largest_slope(), BEND)
-    theta = learnt.start + law.mean
-    noise = facts.moments_noise / (math.sqrt(2.0) * model.intercept)
-    variance = noise**2 * (label.scale**-2 + float(theta[:-1] @ theta[:-1])) + residual / task.n
-    return observed(law, learnt.start, row, mean, variance, residual)
+    c, share, theta = model.intercept, 1.0, learnt.start + law.mean
+    noise = facts.moments_noise / (math.sqrt(2.0) * c)
+    variance = noise**2 * (label.scale**-2 + float(theta[:-1] @ theta[:-1]))
+    if task.weight is not None:
+        share = float(moments[d - 1, d - 1]) / c**2
+        if share <= 2 * facts.moments_noise / c**2:
+            return law
+        variance += (facts.moments_noise / c**2 * (c * float(theta[-1]) - label.centre)) ** 2
+    row = np.append(moments[d - 1, : d - 1] / c, c * share)
+    mean = moments[d - 1, d] / (c * label.scale) + share * label.centre
+    if sampling != "none":
+        variance += residual_variance(facts, learnt.loss.largest_slope(), learnt.shape.rule.bend) / task.n
+    return observed(law, learnt.start, row, mean, variance, _SHIFT * learnt.excess, c)
 
 
 def published_of(task: Task[Gibbs, shaped_path.Parameters], draws: Draws) -> tuple[Published, Learnt]:
@@ -190,7 +190,7 @@ def published_of(task: Task[Gibbs, shaped_path.Parameters], draws: Draws) -> tup
     Gradients were published in units of the slope s and scores in s^2; here all numbers are those of the loss itself.
     """
     numbers, model, published = task.parameters, task.model, draws.published
-    learnt = shaped_path.learnt_of(task, draws)
+    learnt = shaped_path.learnt_from(task, draws.published)
     recursion = shaped_path.recursion_of(task, learnt)
     average, gradient = tail_means(recursion, np.asarray(draws.transcript))
     shape, slope, d = learnt.shape, learnt.loss.largest_slope(), len(learnt.start)
@@ -218,6 +218,7 @@ def published_of(task: Task[Gibbs, shaped_path.Parameters], draws: Draws) -> tup
         curvature_noise=numbers.curvature_noise / units,
         largest_curvature=learnt.curvature,
         least_curvature=learnt.least,
+        moved=SHARE * learnt.excess * math.sqrt(learnt.share) / (shape.rule.radius * math.sqrt(shape.size)),
         score_scale=slope**2 * float(published["scores"][0] if scores is None else np.trace(scores)),
         score_matrix=None if scores is None else slope**2 * scores,
         score_noise=slope**2 * float(numbers.score_matrix_noise or numbers.score_noise or 0.0),
@@ -231,6 +232,7 @@ def published_of(task: Task[Gibbs, shaped_path.Parameters], draws: Draws) -> tup
 def _posterior(record: Identities, sampling: str) -> tuple[Posterior, Array]:
     draws, plan = record.parts
     _, task = task_of(plan)
-    if draws.transcript is None or not {"moments", "curvature", "scores"} <= set(draws.published):
+    needed = {"moments", "curvature", "scores"} | ({"shares"} if task.model.loss.squared_labels else set())
+    if draws.transcript is None or not needed <= set(draws.published):
         raise ArgumentError("the release lacks numbers that its plan publishes: check the file with release.verify().")
     return read(task, draws, sampling)

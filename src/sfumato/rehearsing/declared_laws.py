@@ -6,6 +6,7 @@ level is never absent by chance. They are in the column's stored form: a number 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,9 +32,15 @@ class Law:
     draw: Callable[[int, np.random.Generator], NDArray[Any]]
 
 
-def law_of(name: str, column: Column, fact: object = None) -> Law:
-    """The law of a column: {"mean", "sd"} of a number, the share of yes, or shares by level; None for the default."""
+def law_of(name: str, column: Column, fact: object = None, spread: float | None = None) -> Law:
+    """The law of a column: {"mean", "sd"} of a number, the share of yes, or shares by level; None for the default.
+
+    A number without a fact is uniform between its bounds, or has a deviation of `spread` times their width about their middle.
+    """
     if isinstance(column, Number):
+        if fact is None and spread is not None:
+            width = column.upper - column.lower
+            fact = {"mean": column.lower + width / 2, "sd": spread * width}
         return _uniform(name, column) if fact is None else _beta(name, column, fact)
     shares = shares_of(name, column, fact)
     levels = ["no", "yes"] if isinstance(column, Boolean) else [str(level) for level in column.levels or ()]
@@ -91,6 +98,18 @@ def counts(shares: Sequence[float], m: int) -> NDArray[np.int64]:
         most = int(wanted.argmax())
         wanted[most] -= min(excess, max(int(wanted[most]) - 1, 1))
     return wanted
+
+
+def together(
+    columns: Mapping[str, NDArray[Any]], correlation: float, rng: np.random.Generator
+) -> dict[str, NDArray[Any]]:
+    """The same values of every column in another order: in that of normal numbers of which each two have this correlation."""
+    common = rng.normal(size=len(next(iter(columns.values()))))
+    ordered = {}
+    for name, values in columns.items():
+        own = math.sqrt(correlation) * common + math.sqrt(1 - correlation) * rng.normal(size=len(values))
+        ordered[name] = np.sort(values)[own.argsort().argsort()]
+    return ordered
 
 
 def strata(m: int, rng: np.random.Generator) -> Array:

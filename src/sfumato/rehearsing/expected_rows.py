@@ -6,7 +6,9 @@ like the private ones. The same facts give the same sketch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from sfumato.dataset import Dataset
 from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
 from sfumato.rehearsing.declared_effects import checked_effects, own_scores
-from sfumato.rehearsing.declared_laws import Law, law_of
+from sfumato.rehearsing.declared_laws import Law, law_of, together
 from sfumato.rehearsing.expected_labels import label_sentence, labels_of
 from sfumato.rehearsing.parameter_errors import on_sphere
 from sfumato.schema import Category, Column, Schema
@@ -29,7 +31,10 @@ from sfumato.schema.reading import open_source
 _SEED = 20_260_102
 # Rows of a sketch: a level with one percent of the rows has 164 of them, and a pass over 25 columns takes a few milliseconds.
 MOST_ROWS = 16_384
-_EFFECTS = "effects"
+_EFFECTS, _CORRELATION = "effects", "correlation"
+# The correlation of columns that are strongly related, and the deviation of a number in widths of its bounds where none is
+# declared: a normal law whose six deviations fill the bounds.
+_RELATED, _NARROW = 0.9, 1 / 6
 Columns = dict[str, Any]
 # Printed with widths that rest on the schema alone.
 _NOTHING_DECLARED = (
@@ -42,8 +47,9 @@ class ExpectedRows:
     """What is assumed about the rows of a schema; `assumptions` says it in sentences, and `columns` draws rows of that kind.
 
     rows: a mapping of declared facts (a number {"mean": 45, "sd": 12}, a yes or no or a label of two classes its share, a
-        category {"north": 0.6}, and "effects": {"age": 0.03, "age:owner": 0.01} in the columns' own units), or public rows: a
-        table as `Dataset.from_table` reads it, or for a vector schema a matrix or a pair (matrix, labels). None: the defaults.
+        category {"north": 0.6}, "effects": {"age": 0.03, "age:owner": 0.01} in the columns' own units, and the "correlation" of
+        each two columns), or public rows: a table as `Dataset.from_table` reads it, or for a vector schema a matrix or a pair
+        (matrix, labels). None: the defaults.
     label: the facts of the target, where public rows come without it.
     """
 
@@ -59,6 +65,8 @@ class ExpectedRows:
         self._public: Columns | None = None
         self._laws: dict[str, Law] = {}
         self._effects: dict[str, float] = {}
+        self._correlation: float | None = None
+        self._facts: dict[str, object] = {}
         self._label = label
         self._said_nothing = label is None and (rows is None or (isinstance(rows, Mapping) and not rows))
         if rows is None or _is_facts(rows):
@@ -81,13 +89,31 @@ class ExpectedRows:
         schema = self.schema
         if _EFFECTS in facts and _EFFECTS not in schema.columns:
             self._effects = checked_effects(schema, facts.pop(_EFFECTS))
+        if _CORRELATION in facts and _CORRELATION not in schema.columns:
+            self._correlation = _validate.finite("rows: correlation", facts.pop(_CORRELATION))
+            if not 0 <= self._correlation < 1:
+                raise ArgumentError(f"rows: correlation must be at least 0 and below 1; got {self._correlation:g}.")
         if schema.target is not None:
             self._label = facts.pop(schema.target, self._label)
         for name in facts:
             if name not in schema.features:
-                known = [*schema.features, *([schema.target] if schema.target else []), _EFFECTS]
+                known = [*schema.features, *([schema.target] if schema.target else []), _EFFECTS, _CORRELATION]
                 raise ArgumentError(f"rows: facts are declared of {', '.join(known)}; got {_validate.shown(name)}.")
+        self._facts = facts
         self._laws = {name: law_of(name, schema.columns[name], facts.get(name)) for name in schema.features}
+
+    @property
+    def together_known(self) -> bool:
+        """Whether it is known how the columns go together: from public rows, or a declared correlation."""
+        return self._public is not None or self._correlation is not None
+
+    def related(self) -> ExpectedRows:
+        """The same facts of strongly related columns, whose numbers lie in the middle of their bounds where none is declared."""
+        other = copy(self)
+        other._correlation = _RELATED
+        columns = self.schema.columns
+        other._laws = {name: law_of(name, columns[name], self._facts.get(name), _NARROW) for name in self._laws}
+        return other
 
     @property
     def warning(self) -> str:
@@ -112,10 +138,19 @@ class ExpectedRows:
             used = target is not None and target in public
             said = f"as in {_length(public):,} public rows, {'labels included' if used else 'without labels'}"
             return [said, *([] if used else label), *each]
+        pairs = "the columns are independent of each other"
+        if self._correlation is not None:
+            pairs = f"each two columns have correlation {self._correlation:g}"
         if schema.dimension is not None:
-            return [f"rows uniform on the sphere of radius {schema.data_norm:g}", *label, *each]
-        together = ["the columns are independent of each other"] if len(self._laws) > 1 else []
-        return [law.sentence for law in self._laws.values()] + together + label + each
+            law = "uniform on the sphere" if self._correlation is None else "on the sphere"
+            rest = [] if self._correlation is None else [pairs]
+            return [f"rows {law} of radius {schema.data_norm:g}", *rest, *label, *each]
+        return [
+            *(law.sentence for law in self._laws.values()),
+            *([pairs] if len(self._laws) > 1 else []),
+            *label,
+            *each,
+        ]
 
     def columns(self, model: Gibbs, m: int) -> Columns:
         """Invented rows of this kind, m of them, in stored form, with labels of the model; they are public, and always the same."""
@@ -142,8 +177,14 @@ class ExpectedRows:
             places = np.concatenate([np.tile(np.arange(k), m // k), rng.permutation(k)[: m % k]])
             return {name: values[places] for name, values in self._public.items()}
         if self.schema.dimension is not None:
-            return {"matrix": on_sphere(m, self.schema.dimension, float(self.schema.data_norm or 1.0), rng)}
-        return {name: law.draw(m, rng) for name, law in self._laws.items()}
+            d, radius, share = self.schema.dimension, float(self.schema.data_norm or 1.0), self._correlation
+            rows = on_sphere(m, d, radius, rng)
+            if share:
+                rows = math.sqrt(d * (1 - share)) * rows / radius + math.sqrt(share) * rng.normal(size=(m, 1))
+                rows *= radius * (1 - 1e-12) / np.linalg.norm(rows, axis=1, keepdims=True)
+            return {"matrix": rows}
+        drawn = {name: law.draw(m, rng) for name, law in self._laws.items()}
+        return together(drawn, self._correlation, rng) if self._correlation and drawn else drawn
 
 
 def _is_facts(rows: object) -> bool:

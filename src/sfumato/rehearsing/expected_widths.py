@@ -49,6 +49,11 @@ _SEED = 20_260_103
 _FEWEST, _MOST, _ACCURATE = 16, 80, 0.06
 # Runs times coefficients from which on fewer runs are made, at least a quarter: one of 500 coefficients takes three seconds.
 _WORK = 800
+# Printed beside the widths of a linear regression of which nobody said how its columns go together.
+_RANGE = (
+    "Half-widths of a linear regression: from unrelated columns to strongly related ones (correlation 0.9, deviations of numbers "
+    "of a sixth of their bounds); they may reach the prior's own. Declare correlation, or give public rows, for one number."
+)
 # A coefficient is also named when its mean width is above this share of the limit, or so many deviations of a single release
 # below it: it is named beforehand though few runs reached the limit.
 _MARGIN, _DEVIATIONS = 0.9, 3.0
@@ -60,7 +65,9 @@ class ExpectedWidths:
 
     `prior_half_widths` are those of the prior's own intervals, `little` names the coefficients of which the release will tell
     little, `reasons` says why where it can be seen, and `assumptions` what was assumed about the rows. `warning` is a sentence for
-    widths that rest on the schema alone.
+    widths that rest on the schema alone. Where nobody said how the columns of a linear regression go together, its widths are
+    known up to a range: `half_widths` are those of unrelated columns, `related_half_widths` those of strongly related ones;
+    they may reach the prior's own.
     """
 
     names: tuple[str, ...]
@@ -72,20 +79,26 @@ class ExpectedWidths:
     level: float
     runs: int
     warning: str = ""
+    related_half_widths: Array | None = None
 
     def __getitem__(self, name: str) -> float:
-        """The expected half-width of one coefficient."""
+        """The expected half-width of one coefficient, of a range the least."""
         if name not in self.names:
             raise ArgumentError(f"the coefficients are {', '.join(self.names)}; got {_validate.shown(name)}.")
         return float(self.half_widths[self.names.index(name)])
+
+    def widest(self, name: str) -> float:
+        """The expected half-width of one coefficient, of a range the largest but for the prior's own."""
+        wide = self.related_half_widths
+        return max(self[name], 0.0 if wide is None else float(wide[self.names.index(name)]))
 
     def __str__(self) -> str:
         width = max(map(len, self.names[:_SHOWN]))
         runs = f"{self.runs} run{'s' * (self.runs > 1)}"
         lines = [f"expected half-widths of {100 * self.level:g} % intervals ({runs} on invented rows)"]
-        for name, half in zip(self.names[:_SHOWN], self.half_widths, strict=False):
+        for name, said in zip(self.names[:_SHOWN], self._said(), strict=False):
             mark = "  little will be told" if name in self.little else ""
-            lines.append(f"  {name:<{width}}  {half:>9.4g}{mark}")
+            lines.append(f"  {name:<{width}}  {said}{mark}")
         if len(self.names) > _SHOWN:
             lines.append(f"  ... and {len(self.names) - _SHOWN} more")
         if self.little:
@@ -97,9 +110,18 @@ class ExpectedWidths:
             lines.append(f"Little will be told of {what}{because}.")
         return "\n".join([*lines, *self.assumed_lines()])
 
+    def _said(self) -> list[str]:
+        """The half-widths as they are printed, of a range both ends and the prior's own."""
+        if self.related_half_widths is None:
+            return [f"{half:>9.4g}" for half in self.half_widths]
+        each = zip(self.names, self.prior_half_widths, strict=True)
+        return [f"{self[name]:>9.4g} to {self.widest(name):<9.4g} (prior {own:.4g})" for name, own in each]
+
     def assumed_lines(self) -> list[str]:
         """What was assumed about the rows, a line for each assumption; first a warning where nothing was declared."""
         first = [self.warning] if self.warning else []
+        if self.related_half_widths is not None:
+            first.append(_RANGE)
         return [*first, "Assumed of the rows:", *(f"  {said}" for said in self.assumptions)]
 
     def to_json(self) -> dict[str, Any]:
@@ -108,11 +130,18 @@ class ExpectedWidths:
         return {
             "level": self.level,
             "half_widths": dict(each),
+            "related_half_widths": self._by_name(self.related_half_widths),
+            "prior_half_widths": self._by_name(self.prior_half_widths),
             "little": list(self.little),
             "reasons": list(self.reasons),
             "assumptions": list(self.assumptions),
             "warning": self.warning or None,
         }
+
+    def _by_name(self, values: Array | None) -> dict[str, float | None] | None:
+        """Numbers by coefficient; None for one that is infinite."""
+        finite = None if values is None else [float(value) if np.isfinite(value) else None for value in values]
+        return None if finite is None else dict(zip(self.names, finite, strict=True))
 
 
 def expected_widths(
@@ -136,26 +165,50 @@ def expected_widths(
     share, count = _validate.between("level", level, 0.0, 1.0), None if runs is None else _validate.whole("runs", runs)
     _refuse_without_intervals(plan, schema)
     assumed = ExpectedRows.of(schema, rows)
-    sketch = assumed.columns(model, plan.n if whole else min(plan.n, MOST_ROWS))
+    size = plan.n if whole else min(plan.n, MOST_ROWS)
+    sketch = assumed.columns(model, size)
+    limit = None if most is None else _validate.whole("most", most)
+    labels, names, matrix, each = _runs(plan, model, schema, assumed, sketch, (share, count, limit), functionals)
+    halves, own, wide = np.mean(each, axis=0), prior_half_widths(model, matrix, share), None
+    if model.loss.squared_labels is not None and not assumed.together_known:
+        other = assumed.related()
+        wide = np.mean(
+            _runs(plan, model, schema, other, other.columns(model, size), (share, count, limit), functionals)[3], axis=0
+        )
+    features = features_of(schema, sketch, model)
+    marked = _little(np.array(each), NEARLY * own) | not_identified(features, matrix)
+    little = tuple(name for name, mark in zip(names, marked, strict=True) if mark)
+    reasons = reasons_of(schema, sketch, features, labels, little, len(names))
+    said = tuple(assumed.assumed(model))
+    return ExpectedWidths(tuple(names), halves, own, little, reasons, said, share, len(each), assumed.warning, wide)
+
+
+def _runs(
+    plan: Plan,
+    model: Gibbs,
+    schema: Schema,
+    assumed: ExpectedRows,
+    sketch: dict[str, Any],
+    accuracy: tuple[float, int | None, int | None],
+    functionals: Functionals | None,
+) -> tuple[tuple[str, ...], Sequence[str], Array, list[Array]]:
+    """The plan carried out on a sketch: the released labels, names and matrix of what is reported, and its half-widths in each run.
+
+    `accuracy` is the level, the number of runs where it is given, and the most runs.
+    """
+    share, count, limit = accuracy
     procedure, task = task_of(plan)
     engine = ScaledEngine(open_engine(assumed.data(sketch), model, procedure.NEEDS), plan.n)
     names, matrix = functionals or _own(model, schema, engine.labels)
     document, about = plan.to_json(), _about(schema)
     each: list[Array] = []
-    limit = None if most is None else _validate.whole("most", most)
     with while_waiting("computing the expected widths", "run") as report:
         while not _enough(each, count) and len(each) != limit:
             report(len(each) + 1, count or 0)
             draws = procedure.carry_out(task, engine, seeded(_SEED + len(each)))
             lower, upper = ends(draws, document, about, matrix, share, BOTH)
             each.append((upper - lower) / 2)
-    halves, own = np.mean(each, axis=0), prior_half_widths(model, matrix, share)
-    features = features_of(schema, sketch, model)
-    marked = _little(np.array(each), NEARLY * own) | not_identified(features, matrix)
-    little = tuple(name for name, mark in zip(names, marked, strict=True) if mark)
-    reasons = reasons_of(schema, sketch, features, engine.labels, little, len(names))
-    said = tuple(assumed.assumed(model))
-    return ExpectedWidths(tuple(names), halves, own, little, reasons, said, share, len(each), assumed.warning)
+    return engine.labels, names, matrix, each
 
 
 def _enough(each: list[Array], count: int | None) -> bool:

@@ -35,6 +35,10 @@ class ScaledEngine:
         """Sum of the second moments of the rows."""
         return np.asarray(self._factor * self._engine.moments(radius, label))
 
+    def residual_shares(self, theta: Array, edges: Array) -> Array:
+        """How many rows have a residual in each cell."""
+        return np.asarray(self._factor * self._engine.residual_shares(theta, edges))
+
     def weighed(self, matrix: Array, bend: float, loss: Loss | None = None) -> ScaledWeighed:
         """The same rows with weights."""
         return ScaledWeighed(self._engine.weighed(matrix, bend, loss), self.n, self._factor)

@@ -42,7 +42,7 @@ def width_of_plans(
     """A function of a plan and a level: the expected width of this coefficient, or of the widest but for the intercept.
 
     The first plan that it is asked about has the `highest` epsilon: a width above `wanted` there is an error that says what would
-    narrow it.
+    narrow it. Of a linear regression whose columns' correlation nobody declared it is the width on strongly related columns.
     A plan without intervals counts as infinitely wide once another plan had some: at a very low price a regression is released
     by a plain path, whose intervals are for at most 30 coefficients.
     """
@@ -62,8 +62,8 @@ def width_of_plans(
                 f"coefficient must be one of {', '.join(expected.names)}; got {_validate.shown(coefficient)}."
             )
         named = [name for name in expected.names if not is_intercept(name)] if coefficient is None else [coefficient]
-        widest = max(named or expected.names, key=lambda name: expected[name])
-        widths.append(2 * expected[widest])
+        widest = max(named or expected.names, key=expected.widest)
+        widths.append(2 * expected.widest(widest))
         if len(widths) == 1 and widths[0] > wanted:
             raise CalibrationError(_too_wide(widest, widths[0], wanted, highest))
         return widths[-1]
@@ -78,5 +78,6 @@ def _too_wide(name: str, width: float, wanted: float, epsilon: float) -> str:
     )
     return (
         f"at epsilon {epsilon:g} the expected width of {name} is still {width:.4g}, above {wanted:g}. More records narrow it, and "
-        f"for a level of a category a less rare level or another reference; {price}. Or ask for a wider interval."
+        "for a level of a category a less rare level or another reference, and for a linear regression a declared correlation; "
+        f"{price}. Or ask for a wider interval."
     )

@@ -5,8 +5,8 @@ depend on the row. The released moments hold the mean label and the mean row, bo
 
     mean label = mean row . theta + noise.
 
-b is taken as normal with a deviation of SKEW residual deviations, and the observation updates the posterior in closed form. Where
-errors are symmetric b is 0, and the observation agrees with the path.
+b is taken as normal with a deviation that follows from the mean excess of residuals beyond the clip (`shapes.clip_level`), and the
+observation updates the posterior in closed form. Where errors are symmetric b is 0, and the observation agrees with the path.
 """
 
 from __future__ import annotations
@@ -18,21 +18,17 @@ import numpy as np
 from sfumato.shapes.posterior import Posterior
 from sfumato.shapes.published import Array
 
-# Deviation of b in residual deviations. With residuals clipped at 1.5 of their deviations b is -.05 for a gamma law of shape 9
-# (skewness .7), -.08 for shape 2 (1.4), -.09 for an exponential law (2) and for a log-normal one of skewness 6. With .08 in place
-# of .05, predicted means are covered .96 of .90 where errors are symmetric; with .03, .70 at epsilon 1 where they are gamma of
-# shape 2.
-SKEW = 0.05
 
+def observed(
+    law: Posterior, start: Array, row: Array, label: float, variance: float, shift: float, constant: float
+) -> Posterior:
+    """The posterior given a mean row whose last entry is the intercept's, and the mean label with this variance.
 
-def observed(law: Posterior, start: Array, row: Array, label: float, variance: float, residual: float) -> Posterior:
-    """The posterior given a mean row whose last entry is the intercept's feature, and the mean label with this variance.
-
-    `residual` is the variance of a label around its mean. The law is relative to `start`.
+    `shift` is the deviation of b. The law is relative to `start`.
     """
     shifted = law.covariance.copy()
     # A shift b of the score is one of b over the constant feature in the last coordinate.
-    shifted[-1, -1] += SKEW**2 * residual / float(row[-1]) ** 2
+    shifted[-1, -1] += (shift / constant) ** 2
     spread = shifted @ row
     gain = spread / (float(row @ spread) + variance)
     covariance = shifted - np.outer(gain, spread)

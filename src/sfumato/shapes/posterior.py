@@ -12,7 +12,7 @@ x = truth + C^-1 score, with the score's covariance V/n.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from sfumato.shapes.curvature import Estimate, combine, estimate, noisy_variance
 from sfumato.shapes.filter import Response, divided, responses
 from sfumato.shapes.published import Array, Published
 from sfumato.shapes.saturation import Saturation, straightened
+from sfumato.shapes.symmetric import even
 from sfumato.shapes.unseen import unseen
 
 __all__ = ["Posterior", "Published", "posterior"]
@@ -34,6 +35,12 @@ ITERATIONS = 20
 SCALE_ERROR = 2.0
 # An error of the length, or of the filter along the average, beyond a half says no more than a half.
 LARGEST_ERROR = 0.5
+# Coefficients are believed to have a law of Student's t with this many degrees of freedom around the prior's centre, with its
+# deviation: where a column has a few values far from all others, the effect over its declared range may be many deviations. One
+# degree, Cauchy's law, is the weak prior of Gelman, Jakulin, Pittau and Su (2008).
+DEGREES = 1.0
+# Times that the precisions of this law are computed anew, and the change, as a share of a coefficient's own, that counts as none.
+ROUNDS, UNCHANGED = 6, 0.05
 # What part of the truth a path is taken to have reached where its noise is compared with the prior: the average is kept as it is
 # up to a noise variance of a quarter of the prior's.
 REACHED = 0.5
@@ -61,7 +68,7 @@ class _Frame:
     shape: Estimate
     pull: Array  # p: the diagonal of the prior's precision, over n
     centre: Array
-    prior: Array  # precision
+    prior: Array  # precision of what is believed of the truth
     response: Response
     average: Array
     u: Array
@@ -85,30 +92,41 @@ def posterior(published: Published, sampling: str) -> Posterior:
     if sampling == "robust" and published.score_matrix is None:
         raise ArgumentError('sampling="robust" needs score_matrix; got None. Publish it, or use "model"')
     frame = _frame(published, sampling)
-    mean, covariance = _solve(frame, published, sampling)
-    if sampling == "none":
-        mean, covariance = _penalised(frame, published.n, mean, covariance)
+    back, ridge, own = published.matrix @ frame.shape.vectors, frame.prior / published.n, np.diag(published.precision)
+    weights = np.ones(len(own))
+    for _ in range(ROUNDS):
+        mean, covariance = _solve(frame, published, sampling)
+        if sampling == "none":
+            mean, covariance = _penalised(frame, ridge, mean, covariance)
+        spread = np.einsum("ij,ij->i", back @ covariance, back)
+        squares = own * ((back @ mean - published.centre) ** 2 + spread)
+        # The EM step: shares of the prior's precision in that of Student's law.
+        before, weights = weights, np.minimum((DEGREES + 1.0) / (DEGREES + squares), 1.0)
+        if float(np.max(np.abs(weights - before) * own * spread)) < UNCHANGED:
+            break
+        believed = published.precision * np.sqrt(np.outer(weights, weights))
+        frame = replace(frame, prior=even(back.T @ believed @ back))
     # On a path that has arrived, average and truth lie apart by the truth's deviations; the average's noise counts little along
     # directions that are known.
     apart = np.diag(covariance + frame.score if sampling == "none" else covariance)
-    known = known_share(np.diag(covariance), np.maximum(np.diag(frame.prior), 0.0))
-    known = known * short_share(frame.response.force * frame.shape.values)
+    precision = np.maximum(np.diag(frame.prior), _TINY)
+    known = known_share(np.diag(covariance), precision) * short_share(frame.response.force * frame.shape.values)
     lost = known * missing(mean, frame.average, apart, known)
     covariance = widened(mean, frame.average, covariance, lost)
-    back = published.matrix @ frame.shape.vectors
+    # What clipping took from the mean gradient moves the optimum by it over the curvature, as far as the prior lets it.
+    covariance = covariance + np.diag(np.minimum((published.moved / frame.shape.values) ** 2, 1.0 / precision))
     middle, wide = unseen(published, back @ mean, back @ covariance @ back.T)
     off = published.vectors.T @ (back @ (frame.average - mean))
     spread = np.einsum("ij,ij->j", published.vectors, wide @ published.vectors) + off**2
     moved = back @ ((1 - lost) * _shrunk(frame, published) + lost * mean)
-    return Posterior(middle, 0.5 * (wide + wide.T), moved, float(np.maximum(published.own, 0.0) @ spread))
+    return Posterior(middle, even(wide), moved, float(np.maximum(published.own, 0.0) @ spread))
 
 
 def _frame(published: Published, sampling: str) -> _Frame:
     """Rotate what was published into the eigenbasis of the estimated curvature."""
     shape = estimate(published)
     back = published.matrix @ shape.vectors
-    prior = back.T @ published.precision @ back
-    prior = 0.5 * (prior + prior.T)
+    prior = even(back.T @ published.precision @ back)
     centre = shape.vectors.T @ np.linalg.solve(published.matrix, published.centre)
     pull = np.maximum(np.diag(prior), 0.0) / published.n
     steps = (published.rate, published.momentum, published.steps, published.tail)
@@ -146,8 +164,7 @@ def _score(published: Published, shape: Estimate, sampling: str) -> Array:
     doubt = np.outer(model, model) * noisy_variance(len(model), 1.0)
     mean, _ = combine(np.diag(model), doubt, seen, noisy_variance(len(model), published.score_noise))
     values, turn = np.linalg.eigh(mean)
-    denoised: Array = (turn * np.maximum(values, 0.0)) @ turn.T
-    return denoised
+    return np.asarray((turn * np.maximum(values, 0.0)) @ turn.T)
 
 
 def _solve(frame: _Frame, published: Published, sampling: str) -> tuple[Array, Array]:
@@ -171,8 +188,7 @@ def _prior(frame: _Frame, sampling: str) -> Array:
     root = np.sqrt(np.diag(frame.score))
     scaled = frame.prior * root
     inner = np.eye(len(root)) + root[:, None] * scaled
-    wider: Array = frame.prior - scaled @ np.linalg.solve(inner, scaled.T)
-    return 0.5 * (wider + wider.T)
+    return even(frame.prior - scaled @ np.linalg.solve(inner, scaled.T))
 
 
 def _step(
@@ -236,8 +252,7 @@ def _information(info: Array, score: Array, sampling: str) -> Array:
 def _inverse(matrix: Array) -> Array:
     """The inverse of a positive definite matrix, with a little added to its diagonal where it is nearly singular."""
     lift = 1e-14 * float(np.diag(matrix).max()) + _TINY
-    inverse: Array = np.asarray(np.linalg.inv(matrix + lift * np.eye(len(matrix))), dtype=np.float64)
-    return 0.5 * (inverse + inverse.T)
+    return even(np.asarray(np.linalg.inv(matrix + lift * np.eye(len(matrix))), dtype=np.float64))
 
 
 def _scale_error(frame: _Frame, mean: Array, covariance: Array) -> float:
@@ -251,19 +266,18 @@ def _scale_error(frame: _Frame, mean: Array, covariance: Array) -> float:
     return min(SCALE_ERROR * share, LARGEST_ERROR)
 
 
-def _penalised(frame: _Frame, n: int, mean: Array, covariance: Array) -> tuple[Array, Array]:
-    """From the optimum x of the rows' loss to that of the penalised one, (C + P/n)^-1 (C x + P c/n).
+def _penalised(frame: _Frame, ridge: Array, mean: Array, covariance: Array) -> tuple[Array, Array]:
+    """From the optimum x of the rows' loss to that of the penalised one, (C + P/n)^-1 (C x + P c/n), with P/n in `ridge`.
 
     An error D of the curvature moves it by (C + P/n)^-1 D (x - penalised optimum).
     """
-    values, ridge = frame.shape.values, frame.prior / n
+    values = frame.shape.values
     inverse = _inverse(np.diag(values) + ridge)
     turn = inverse * values
     moved = turn @ mean + inverse @ (ridge @ frame.centre)
     rest = np.eye(len(values)) - turn
     square = (mean - moved) ** 2 + np.einsum("ij,ij->i", rest @ covariance, rest)
-    wide: Array = turn @ covariance @ turn.T + (inverse * (frame.shape.variance @ square)) @ inverse
-    return moved, wide
+    return moved, turn @ covariance @ turn.T + (inverse * (frame.shape.variance @ square)) @ inverse
 
 
 def _shrunk(frame: _Frame, published: Published) -> Array:
@@ -279,5 +293,4 @@ def _shrunk(frame: _Frame, published: Published) -> Array:
     curved = np.maximum(frame.shape.values, frame.shape.values.mean()) + frame.pull
     noise = published.noise**2 * responses(curved, *steps).spread
     share = np.minimum(1.0, REACHED / (REACHED**2 + noise * np.maximum(np.diag(frame.prior), 0.0)))
-    moved: Array = frame.centre + share * (frame.average - frame.centre)
-    return moved
+    return np.asarray(frame.centre + share * (frame.average - frame.centre))

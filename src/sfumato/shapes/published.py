@@ -41,3 +41,4 @@ class Published:
     precision: Array  # of the prior, for theta
     centre: Array  # of the prior, minus the start
     least_curvature: float | None = None  # what this mean is not below; None: a share of the bound
+    moved: float = 0.0  # deviation of each coordinate of the mean gradient that clipping takes away

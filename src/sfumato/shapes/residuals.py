@@ -33,8 +33,8 @@ def residual_variance(published: Published, clip: float, bend: float) -> float:
     """s^2 of normal residuals for which tau and C are as published.
 
     `clip` is the level c of the path's loss and `bend` the number b of its weights. Noise may make tau negative: it is
-    replaced by its mean given that it is positive. What lies beyond the clip is known by the normal law alone: simulated
-    residuals of variance 1 give 1.0 where they are normal, 0.8 for Student's t with 5 degrees of freedom and 1.4 where uniform.
+    replaced by its mean given that it is positive. What lies beyond the clip is known by the normal law alone: clipped at
+    1.5, simulated residuals of variance 1 give 1.0 where normal, 0.8 for Student's t with 5 degrees of freedom, 1.4 where uniform.
     """
     size = len(published.values)
     # The scale is one noisy number; the trace of a noisy matrix sums as many as it has columns.

@@ -32,3 +32,8 @@ def unpacked(coordinates: Array, dimension: int) -> Array:
     matrix += matrix.T
     matrix[np.diag_indices(dimension)] = coordinates[:dimension]
     return matrix
+
+
+def even(matrix: Array) -> Array:
+    """The symmetric part: products of matrices are symmetric only up to rounding."""
+    return np.asarray(0.5 * (matrix + matrix.T))

@@ -22,7 +22,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.shapes.symmetric import even
+
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MapRule:
+    """c (`radius`), b (`bend`) and kappa (`ridge`): public numbers that are fixed before the moments are released.
+
+    Rows longer than `radius` root mean square lengths count for less, those longer than `bend` times that for less still. With
+    survey weights c is larger, by as much as the moments say (`procedures.shape_first.learnt`).
+    """
+
+    radius: float
+    bend: float
+    ridge: float
+
+
 # Floor of m, the expected squared length of a row before it is scaled: it bounds |B| before any row is read, and matters only
 # where the noise hides all moments, the trace included.
 _LEAST_SIZE = 1.0
@@ -43,6 +60,7 @@ class Shape:
     resolved: NDArray[np.bool_]
     size: float  # m
     noise: float  # a
+    rule: MapRule
 
 
 def edge(noise: float, dimension: int) -> float:
@@ -50,31 +68,26 @@ def edge(noise: float, dimension: int) -> float:
     return noise * math.sqrt(2 * dimension)
 
 
-def largest_norm(noise: float, dimension: int, ridge: float, scale: float) -> float:
+def largest_norm(noise: float, dimension: int, rule: MapRule) -> float:
     """Bound on |B| that is known before the moments are: 1/(c sqrt(rho m)) with m at its floor."""
-    return _ROUNDING / (scale * math.sqrt(ridge * edge(noise, dimension) * _LEAST_SIZE))
+    return _ROUNDING / (rule.radius * math.sqrt(rule.ridge * edge(noise, dimension) * _LEAST_SIZE))
 
 
-def shape_of(moments: Array, noise: float, ridge: float, scale: float, radius: float) -> Shape:
-    """The map for noisy moments (d, d) of rows of norm at most `radius`; `ridge` is kappa and `scale` is c."""
+def shape_of(moments: Array, noise: float, rule: MapRule, longest: float) -> Shape:
+    """The map for noisy moments (d, d) of rows of norm at most `longest`."""
     d = len(moments)
     e = edge(noise, d)
     values, vectors = np.linalg.eigh(moments)
     resolved = values > e
     own = np.sqrt(np.where(resolved, values**2 - e**2, 0.0))
     shrunk = np.where(resolved, (values + own) / 2, 0.0)
-    rho = ridge * e
+    rho = rule.ridge * e
     # One deviation is added to the noisy trace: too large a trace shortens the steps, too small a one lengthens the rows.
-    trace = min(max(float(np.trace(moments)) + noise * math.sqrt(d), 0.0), radius**2)
+    trace = min(max(float(np.trace(moments)) + noise * math.sqrt(d), 0.0), longest**2)
     hidden = int((~resolved).sum())
     rest = max(0.0, trace - float(own.sum())) if hidden else 0.0
     size = max(_LEAST_SIZE, float((own / (shrunk + rho)).sum()) + rest / rho)
-    factors = 1 / (np.sqrt(shrunk + rho) * scale * math.sqrt(size))
+    factors = 1 / (np.sqrt(shrunk + rho) * rule.radius * math.sqrt(size))
     own = np.where(resolved, own, rest / max(1, hidden))
     matrix, inverse = ((vectors * each) @ vectors.T for each in (factors, 1 / factors))
-    return Shape(_even(matrix), _even(inverse), values, vectors, shrunk, own, resolved, size, noise)
-
-
-def _even(matrix: Array) -> Array:
-    """The symmetric part: products of matrices are symmetric only up to rounding."""
-    return np.asarray((matrix + matrix.T) / 2)
+    return Shape(even(matrix), even(inverse), values, vectors, shrunk, own, resolved, size, noise, rule)

@@ -222,10 +222,13 @@ def price_list(
     emit(as_json, document, str(prices) if not any(widths) else _widths_by_price(prices, widths))
 
 
+_FACTS = ("half_widths", "related_half_widths", "prior_half_widths", "little", "reasons", "assumptions", "warning")
+
+
 def _in_json(expected: Any) -> dict[str, Any]:
     """The half-widths at one price, and of which coefficients little will be told."""
     facts = {} if expected is None else expected.to_json()
-    return {key: facts.get(key) for key in ("half_widths", "little", "reasons", "assumptions", "warning")}
+    return {key: facts.get(key) for key in _FACTS}
 
 
 def _widths_by_price(prices: Any, widths: list[Any]) -> str:
@@ -249,8 +252,11 @@ def _widths_by_price(prices: Any, widths: list[Any]) -> str:
 
 
 def _starred(expected: Any, name: str) -> str:
-    """A half-width to three digits with a star or a space behind it, so that the digits stay in line."""
-    return "- " if expected is None else f"{expected[name]:.3g}{'*' if name in expected.little else ' '}"
+    """A half-width to three digits, or both ends of a range, with a star or a space behind, so that the digits stay in line."""
+    if expected is None:
+        return "- "
+    most = "" if expected.related_half_widths is None else f" to {expected.widest(name):.3g}"
+    return f"{expected[name]:.3g}{most}{'*' if name in expected.little else ' '}"
 
 
 def compare(file: SpecFile, n: Records = None, as_json: Json = False) -> None:

@@ -268,6 +268,7 @@ def _document(made: Any) -> dict[str, Any]:
             "title": made.title,
             **dict(made.facts),
             "coefficients": _by_name(made.coefficients),
+            "clipped": None if made.clipped is None else made.clipped.to_json(),
             "notes": made.notes,
         }
     ends = None if made.intervals is None else made.intervals.tolist()

@@ -39,7 +39,7 @@ def check_plan(plan: object, what: str) -> Plan:
 
 def read_totals(model: Family, totals: Any, n: int) -> Array:
     """Totals (data sets, totals of each), checked: finite, and such as n records can have."""
-    width = len(model.units)
+    width = 1 if one_number(model) else len(model.units)  # the squares of counts are not in their posterior
     try:
         given = np.asarray(totals, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -125,6 +125,30 @@ def score_matrix(
     return h.guarantee(Gaussian(check_noisy_mean(h, ROOT_TWO * square, n, noise, float_error)), adjacency, unit)
 
 
+theorem("curvature.noisy_shares", "noisy shares of cells", SOURCE, POINT, *NOISY_MEAN)
+
+
+def noisy_shares(
+    *,
+    n: int,
+    noise: float,
+    public_point: bool,
+    float_error: float = 0.0,
+    adjacency: str = "replace-one",
+    unit: str = "row",
+) -> Guarantee:
+    """The shares of records in disjoint cells, with independent N(0, sigma^2) on each, are mu-GDP, mu = (sqrt(2)/n + 2 e)/sigma.
+
+    A record adds a vector p >= 0 with |p|_1 <= 1: 1 in its own cell, its weight there, or the average over a person's rows. Then
+    |p - q|^2 = |p|^2 + |q|^2 - 2 p.q <= 2. In which cell a record lies depends on itself and on numbers that were released or are
+    public (`public_point`). `noise` is sigma, `float_error` a bound e on the rounding error of the shares in norm.
+    Source: Dong, Roth and Su 2022, Theorem 2.7; docs/proofs/curvature.md.
+    """
+    h = Hypotheses("curvature.noisy_shares")
+    h.flag(public_point, "public-point")
+    return h.guarantee(Gaussian(check_noisy_mean(h, ROOT_TWO, n, noise, float_error)), adjacency, unit)
+
+
 def _largest_score(
     h: Hypotheses, slope: float, public_point: bool, public_map: bool, weights_of_rows_alone: bool, headroom: float
 ) -> Fraction:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sfumato.calibrate import Target, target_of
 from sfumato.errors import FormatError
+from sfumato.mechanisms import check_implied
 from sfumato.mechanisms.noisy_statistics import LEAST_NOISE
 from sfumato.mechanisms.tempering import STRONGEST
 from sfumato.models.model import TOTALS
@@ -53,7 +54,7 @@ def check_price(record: Record) -> None:
 
 
 def check_target(record: Record) -> None:
-    """The price is within the plan's target; noise for totals is the least that this target admits."""
+    """The price is within the plan's target and uses it up where noise was searched; what follows from the target is as it says."""
     document = record.plan["target"]
     if document is None:
         require(record.plan["mechanism"] == "exact", "target")
@@ -61,10 +62,10 @@ def check_target(record: Record) -> None:
     target = _read_target(document)
     if not target.admits(record.price):
         raise FormatError(f"the plan's target {target} does not admit what the plan costs: the record was edited.")
-    noisy = (
-        record.procedure.NAME in ("noisy-totals", "noisy-tables") and record.task.parameters.noise > 1.001 * LEAST_NOISE
-    )
-    if noisy and target.excess(record.price) < -_CALIBRATED:
+    check_implied(record.plan["mechanism"], record.task, target)
+    totals = record.procedure.NAME in ("noisy-totals", "noisy-tables")
+    noisy = totals and record.task.parameters.noise > 1.001 * LEAST_NOISE
+    if (noisy or record.procedure.NAME == "shaped-path") and target.excess(record.price) < -_CALIBRATED:
         raise FormatError(
             f"the plan's target {target} is larger than what its noise was made for: the record was edited."
         )

@@ -23,10 +23,15 @@ def steps_between(values: Any, lower: float, upper: float) -> NDArray[np.int64]:
     return np.clip(steps, 0, RESOLUTION)
 
 
-def whole_total(values: Any, bound: int) -> NDArray[np.int64]:
-    """Sum of the values, each rounded to a whole number from 0 to `bound`; what is no number counts as 0."""
+def whole_numbers(values: Any, bound: int) -> NDArray[np.int64]:
+    """The values, each rounded to a whole number from 0 to `bound`; what is no number counts as 0."""
     numbers = np.nan_to_num(np.asarray(values, dtype=np.float64), nan=0.0)
-    return np.array([np.rint(np.clip(numbers, 0, bound)).astype(np.int64).sum()], dtype=np.int64)
+    return np.rint(np.clip(numbers, 0, bound)).astype(np.int64)
+
+
+def whole_total(values: Any, bound: int) -> NDArray[np.int64]:
+    """The sum of whole numbers from 0 to `bound`."""
+    return np.array([whole_numbers(values, bound).sum()], dtype=np.int64)
 
 
 def whole_bound(name: str, value: Any) -> int:

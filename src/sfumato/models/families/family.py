@@ -54,6 +54,7 @@ class Family:
     strengthens: ClassVar[bool] = True  # whether the prior can be multiplied by a strength
     releases_totals: bool = False  # whether the noisy totals are released beside the draws made from them
     drawn: bool = True  # whether there is a posterior to draw from
+    shows_spread: ClassVar[bool] = False  # whether noisy totals show how far records spread beyond their likelihood
     groupable: ClassVar[bool] = False  # whether `spans` and `reach` are right, so that there may be one for every group
     # Whether a person's totals are those of the mean of their values, and not the means of their rows' totals.
     of_person_means: ClassVar[bool] = False

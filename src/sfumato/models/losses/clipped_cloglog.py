@@ -59,6 +59,7 @@ class ClippedCloglog(ScalarLinkLoss):
     compiled = 7, ("clip",)
     probabilistic = True
     link = "log cumulative hazard"
+    estimand = "the penalised complementary log-log fit with slopes clipped at a declared level that few rows reach"
     ratio = "hazard ratio"
     spec_name = "cloglog"
     spec_keys = ("clip",)

@@ -37,6 +37,10 @@ class ClippedPoisson(ScalarLinkLoss):
     name = "clipped-poisson"
     compiled = 6, ("clip",)
     link = "log rate"
+    estimand = (
+        "the penalised maximum-likelihood fit of log rates to counts cut at their bound, whether or not they "
+        "scatter as a Poisson law does; a declared clip that many counts reach moves it"
+    )
     ratio = "rate ratio"
     spec_name = "poisson"
     spec_keys = ("clip",)

@@ -61,6 +61,7 @@ class ClippedProbit(ScalarLinkLoss):
     compiled = 8, ("clip",)
     probabilistic = True
     link = "probit"
+    estimand = "the penalised probit fit with slopes clipped at a declared level that few rows reach"
     effect_deviation = 3.0  # a probit is about log odds/1.7
     spec_name = "probit"
     spec_keys = ("clip",)

@@ -27,6 +27,7 @@ class GaussianMean(Loss):
 
     radius: float
     name = "gaussian-mean"
+    estimand = "the penalised mean of the rows; there are no intervals"
     record = ROW
 
     def value(self, theta: ArrayLike, x: ArrayLike) -> FloatArray:

@@ -25,6 +25,7 @@ class Hinge(ScalarLinkLoss):
 
     radius: float
     name = "hinge"
+    estimand = "the penalised fit of least hinge loss; the loss has a kink, and there are no intervals"
     compiled = 3, ()
     label_domain = SIGNS
 

@@ -98,13 +98,21 @@ class Huber(ScalarLinkLoss):
         return None if self.lower is None or self.upper is None else (self.lower, self.upper)
 
     @property
+    def estimand(self) -> str:  # type: ignore[override]
+        """With declared bounds of the labels the clip is chosen so that noise hides it; without, it is part of the fit."""
+        if self.squared_labels is None:
+            return "the penalised Huber fit at the declared clip: that of the mean where errors are symmetric"
+        return "the penalised least-squares fit to labels cut at their bounds; intervals allow for what clipping takes from it"
+
+    @property
     def regression_name(self) -> str:
         """Clipped squares with declared label bounds are what a linear regression is here."""
         return self.name if self.squared_labels is None else "linear"
 
     def reclipped(self, clip: float) -> Huber:
-        """The same loss with residuals clipped at `clip`, if that is less."""
-        return replace(self, clip=min(self.clip, clip))
+        """The same loss clipped at `clip`, at most at the declared clip; one of half the range or more stands for the range."""
+        whole = 0.0 if self.lower is None or self.upper is None else self.upper - self.lower
+        return replace(self, clip=min(clip, whole if 0 < whole * (1 - 1e-9) <= 2 * self.clip else self.clip))
 
     def simulate(self, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Normal labels about the score, for whose deviation this clipping level is the usual choice; within the bounds."""

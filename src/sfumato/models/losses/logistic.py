@@ -37,6 +37,7 @@ class Logistic(ScalarLinkLoss):
     probabilistic = True
     likelihood = True
     link = "log odds"
+    estimand = "the penalised maximum-likelihood fit of the log odds, the nearest one where no such model holds"
     ratio = "odds ratio"
     spec_name = "logistic"
     label_domain = SIGNS

@@ -24,6 +24,7 @@ class LogitBernoulli(ScalarLinkLoss):
     """
 
     name = "logit-bernoulli"
+    estimand = "the log odds of the labels; there are no intervals"
     record = LABEL
     dimension = 1
     radius = 1.0

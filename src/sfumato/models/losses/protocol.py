@@ -81,6 +81,8 @@ class Loss:
     probabilistic: bool = False  # whether `predict` returns probabilities of the classes
     likelihood: bool = False  # whether it is a log-likelihood whose Hessian is the variance of a record's gradient
     link: str = "score"  # what a score is of the target, in the words of a summary
+    # Which fit the intervals of a release are for, or that there are none: said by plan, summary and docs/regression_intervals.md.
+    estimand: str = "the penalised fit of least mean loss"
     ratio: str | None = None  # what exp(coefficient) is called, where it has a name
     # Prior deviation, where none is declared, of the effect on the score of going from one end of a column to the other: odds or
     # rates may differ 3,700-fold at 90 %. None: some ranges of the target, for scores in its units.

@@ -28,6 +28,7 @@ class Quantile(ScalarLinkLoss):
     proportions = ("quantile",)
     compiled = 4, ("quantile",)
     link = "quantile"
+    estimand = "the penalised fit of least quantile loss; the loss has a kink, and there are no intervals"
     effect_deviation = None
     label_domain = REALS
 

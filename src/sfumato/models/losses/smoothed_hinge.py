@@ -28,6 +28,7 @@ class SmoothedHinge(ScalarLinkLoss):
     radius: float
     width: float
     name = "smoothed-hinge"
+    estimand = "the penalised fit of least smoothed hinge loss: it separates two classes; coefficients are no log odds"
     positive = ("radius", "width")
     compiled = 2, ("width",)
     spec_name = "svm"

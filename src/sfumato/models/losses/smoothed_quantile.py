@@ -32,6 +32,7 @@ class SmoothedQuantile(ScalarLinkLoss):
     proportions = ("quantile",)
     compiled = 5, ("quantile", "width")
     link = "quantile"
+    estimand = "the penalised fit of least smoothed quantile loss, off the quantile by a part of the smoothing width"
     effect_deviation = None
     spec_name = "quantile"
     spec_keys = ("quantile",)

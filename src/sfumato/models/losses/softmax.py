@@ -38,6 +38,7 @@ class Softmax(Loss):
     name = "softmax"
     probabilistic = True
     link = "log odds against the first class"
+    estimand = "the penalised maximum-likelihood fit of log odds against the first class; there are no intervals"
     ratio = "odds ratio"
     spec_name = "multinomial"
 

@@ -31,12 +31,13 @@ def one_statistic(build: Callable[..., Statistic]) -> Reader:
 
 
 def behind_total(build: Callable[..., Statistic], model: Family, prior: Family, released: Released) -> Statistic:
-    """The statistic of a family with one total, whose noisy value was released."""
+    """The statistic of a family whose noisy total was released; of counts also with the total of their squares."""
     total, numbers = np.asarray(released.totals, dtype=np.float64), released.numbers
     natural = model.natural(model.feasible(total, released.n)[None, :], released.n)
     # `build` takes the range of the parameter from draws; these follow from the noisy total alone.
     nearby = model.sketch(np.random.default_rng(_SEED), np.tile(natural, (_NEARBY, 1)))[:, 0]
-    statistic = build(model, prior, released.n, numbers, nearby)
+    squares = {"squares": float(total[1]), "events": float(total[0])} if len(total) > 1 else {}
+    statistic = build(model, prior, released.n, numbers, nearby, **squares)
     return noisy(statistic, float(total[0]), numbers.noise * model.sensitivity)
 
 
