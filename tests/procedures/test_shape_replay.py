@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from shape_replay import LOSSES, NORM, by_hand, engine_of, hostile_rows, model_of, replayed, spent
+from shape_replay import BOUNDS, LOSSES, NORM, by_hand, engine_of, hostile_rows, model_of, replayed, spent
 
 import sfumato as sf
 from sfumato.auditing.replay_noise import live
@@ -271,6 +271,30 @@ def test_a_narrower_clip_narrows_the_noise_with_it():
     assert slopes[0] == 2.0
     assert slopes[1] < 0.5
     assert max(gradients) <= 1.0
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("d", [1, 5, 20])
+def test_a_clip_that_grows_beyond_half_the_range_keeps_the_price(d):
+    """A declared clip of half the range stands for the range: after such a history no pair of records exceeds what is paid."""
+    model = sf.Gibbs(sf.losses.Huber(NORM, 5.0, *BOUNDS), sf.priors.Gaussian(0.5), d)
+    task = planned(model, False, 0.02)
+    price = shaped_path.price(model, N, 1, task.parameters).curve.mu
+    rng, grown, worst = np.random.default_rng(d), 0, 0.0
+    most = 2 * math.sqrt(STEPS) / N / task.parameters.noise
+    for place, size in itertools.product(range(4), (1.0, 10.0, 100.0)):
+        rows, given = rng.normal(size=(N, d)), rng.choice(BOUNDS, N)
+        chosen = itertools.product(hostile_rows(rng, d)[:5], BOUNDS)
+        engines = [engine_of(model, "huber", np.vstack([row, rows[1:]]), np.append(y, given[1:])) for row, y in chosen]
+        runs = replayed(task, engines, live(place, size))
+        grown += _learnt(task, runs[0]).loss.largest_slope() > 5.0
+        for one, other in itertools.combinations(runs, 2):
+            shifts = spent(one, other, True)
+            assert shifts["all"] <= price
+            assert shifts["path"] <= most * (1 + 1e-9)
+            worst = max(worst, shifts["path"] / most)
+    assert grown > 0
+    assert worst > 0.75
 
 
 def test_the_price_of_rounding_is_stated_for_every_size():

@@ -34,7 +34,7 @@ WIDEST = 2000
 # The label's column of the moments has this share of the longest row's norm: the noise of the other columns grows by half of
 # what an equal share would cost.
 _LABEL_SHARE = 0.7
-# Residual deviations over the declared half-range of the labels: labels that fill their bounds evenly have .58.
+# The least residual deviation over the declared half-range of the labels.
 _NARROWEST = 0.01
 # Deviations of its noise that are added to the estimated residual variance. A whole one makes label bounds that are ten times
 # too wide cost five times the width at 6,000 rows; none leaves the floor alone where the variance is estimated as 0.

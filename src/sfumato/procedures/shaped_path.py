@@ -123,7 +123,7 @@ def _path_price(model: Gibbs, n: int, parameters: Parameters) -> Guarantee:
     """Price of every noisy gradient, in units of the largest slope."""
     loss: Any = model.loss
     steepest = loss.largest_slope()
-    # The clip of a loss whose labels enter the moments may be narrowed, and then its slope at 0 is a larger share of the largest.
+    # The clip of a loss whose labels enter the moments follows from them: its slope at 0 may be a larger share of the largest.
     zero = loss.zero_slope() if label_column(model) is None else steepest
     return weighted.weighted_path(
         slope=1.0,
