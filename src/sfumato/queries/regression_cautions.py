@@ -48,10 +48,10 @@ class Clipped:
 
     def sentence(self, target: str) -> str:
         """The numbers in words."""
-        share = f"About {_percent(self.share)} of the" if self.share > self.share_doubt else "Hardly any"
-        most = "" if self.share > self.share_doubt else f" (at most {_percent(self.share + self.share_doubt)})"
+        most, seen = self.share + self.share_doubt, self.share > self.share_doubt
+        share = f"About {_percent(self.share)} (at most {_percent(most)})" if seen else f"At most {_percent(most)}"
         return (
-            f"{share} residuals{most} were clipped, those beyond {self.level:,.4g}: a predicted mean of {target} may be off by "
+            f"{share} of the residuals were clipped, those beyond {self.level:,.4g}: a predicted mean of {target} may be off by "
             f"about {self.mean:,.3g} because of it, which intervals include."
         )
 
@@ -83,12 +83,13 @@ def cautions(draws: Draws, plan: Mapping[str, Any], target: str) -> list[str]:
 
 def _bent(task: Task[Gibbs, shaped_path.Parameters], draws: Draws) -> str:
     """A sentence where long rows of a loss without a likelihood are cut by more than the noise hides."""
-    x = task.parameters.resolution * shaped_path.learnt_from(task, draws.published).share
+    share = shaped_path.learnt_from(task, draws.published).share
+    x, times = task.parameters.resolution * share, " times the mean weight" if share < 1 else ""
     if x >= _BENT:
         return ""
     return (
-        f"Rows far from the middle count for less at this price (n mu/sqrt(d) is {x:,.0f}, below {_BENT:,.0f}): where the score is "
-        "not a straight line in a column, the interval of its coefficient may miss the plain fit."
+        f"Rows far from the middle count for less at this price (n mu/sqrt(d){times} is {x:,.0f}, below {_BENT:,.0f}): where the "
+        "score is not a straight line in a column, the interval of its coefficient may miss the plain fit."
     )
 
 
