@@ -82,6 +82,11 @@ def test_what_differs_from_run_to_run_is_left_out():
     )
 
 
+def test_a_digest_of_digits_alone_ends_a_row_of_a_ledger():
+    row = "row 20: charged mu 0.2368; {}\nunits 4306133663612857"
+    assert texts.plain(row.format("4306133663612857")) == row.format("<digest>")
+
+
 def test_a_long_sentence_is_written_once():
     long = "This sentence has more than sixty characters, as many sentences of a release have."
     assert texts.brief(f"{long} Short.\n{long} Short.") == f"{long} Short.\n{long[:24]} … Short."

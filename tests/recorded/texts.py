@@ -23,7 +23,10 @@ RECORDING = os.environ.get("SFUMATO_RECORD") == "1"
 NEAR, NOTHING = 2e-5, 1e-9
 # Numbers that are not whole, and are no part of a name or a version.
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+)(?![\w.]*\w)", re.IGNORECASE)
-DIGEST = re.compile(r"(?<![0-9a-zA-Z.])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{12,}(?![0-9a-zA-Z])")
+# A digest has digits and letters; the one that ends a row of a ledger may have only the one or the other.
+DIGEST = re.compile(
+    r"(?<![0-9a-zA-Z.])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{12,}(?![0-9a-zA-Z])|(?<=; )[0-9a-f]{16}$", re.MULTILINE
+)
 # Sentences of this length and more are written out once in a file; after that their beginning stands for them.
 LONG, BEGINNING = 60, 24
 SENTENCES = re.compile(r"(\n|(?<=[.:;]) )")
