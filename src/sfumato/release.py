@@ -102,19 +102,21 @@ class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions, Drawn):
 
         `reference` replaces the reference levels of a regression's categories.
         """
-        from sfumato.queries import own_units, regression_summary, summary
+        from sfumato.queries import own_units, regression_summary
+        from sfumato.queries.summary import Summary
         from sfumato.wording import clipping_in_words, counting_in_words, date_of_release, first_line, shown_labels
 
-        promise, first = self.promise, first_line(self)
         if own_units.regression_of(self.plan) is not None:
-            return regression_summary.summarise(self, level, prior, reference, promise, first)
-
-        def intervals() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            return self.interval(level, prior=prior), self.estimate(prior=prior)
-
+            return regression_summary.summarise(self, level, prior, reference, self.promise, first_line(self))
+        numbers = replace(self.numbers(level, prior=prior), labels=shown_labels(self))
         facts = (clipping_in_words(self), date_of_release(self), counting_in_words(self))
-        draws = replace(self.draws, labels=shown_labels(self))
-        return summary.summarise(draws, self.kind, promise, intervals, level, prior is not None, *facts, first)
+        return Summary(numbers, self.kind, self.promise, *facts, first_line(self))
+
+    def numbers(self, level: float = 0.9, include: str = "privacy and sampling", prior: Any = None) -> Any:
+        """What is shown first: every estimate with its interval, or what is said where no number can be (`queries.one_number`)."""
+        from sfumato.queries import one_number
+
+        return one_number.read(self, level, include, prior)
 
     def respond(
         self,
@@ -133,12 +135,14 @@ class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions, Drawn):
 
         utility(draws, candidates) gives (draws, candidates) in [0, 1]; `candidates` is a list, or (lower, upper) for every
         number between. `queries` is how many questions are fixed in advance; `query_set` how many could be asked, where
-        later ones depend on earlier answers. `prior` reweights the draws by the reader's own.
+        later ones depend on earlier answers. `prior` reweights the draws by the reader's own. A single draw says little by itself:
+        where only a utility is asked for, what a reader believes given that draw takes its place, as in `ask`.
         """
         from sfumato.queries import regret_bounds, respond
 
+        alone = len(self.draws.pooled()) == 1 and (prior, against, log_ratio) == (None, None, None)
         return respond.respond(
-            self._sample(),
+            self._sample(aware=alone),
             utility,
             candidates,
             prior=prior,
@@ -177,16 +181,23 @@ class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions, Drawn):
 
     @property
     def ask(self) -> Any:
-        """Ready-made questions: mean, probability, quantile, best, top and prediction (`queries.questions`)."""
+        """Ready-made questions: mean, probability, quantile, best, top and prediction (`queries.questions`).
+
+        They are answered from draws of what a reader believes, the noise included, where their law is worked out (those of
+        `to_arviz(noise_aware=True)`), else from the released draws; the answer says from which.
+        """
         from sfumato.queries import predict, questions
 
-        return questions.Questions(self._sample(), lambda: predict.read(self.draws, self.plan, self.schema))
+        regression = lambda: predict.read(self.draws, self.plan, self.schema)  # noqa: E731
+        return questions.Questions(self._sample(aware=True), regression, self.numbers)
 
-    def _sample(self) -> Any:
-        """The draws with their law; every answer quotes the law, which marks seeded draws as not private."""
-        from sfumato.queries import _sample
+    def _sample(self, aware: bool = False) -> Any:
+        """The draws with their law, which every answer quotes; `aware` of the noise where that law is worked out."""
+        from sfumato.queries import _sample, noise_aware
 
         sample = _sample.read(self.draws, self.plan, self.kind)
+        if aware and (drawn := noise_aware.known(self.draws, self.plan, self.schema)) is not None:
+            sample = replace(sample, values=drawn.pooled(), law=noise_aware.LAW, independent=True)
         return sample if self.private else replace(sample, law=f"{sample.law} (NOT PRIVATE: from a seeded stream)")
 
     def log_likelihood(self, *unsaid: Any, public_rows: Any = None, target: Any = None) -> Any:

@@ -16,6 +16,8 @@ from sfumato.privacy.weakness import NOTE as WEAK
 _QUICKLY = 300
 # What is printed first of a release without a receipt.
 NO_LEDGER = "charged to no ledger: nothing counts what else is released about the same records"
+# Numbers that a description has.
+_NUMBERS = 6
 # Columns of a learnt table that are named.
 _LISTED = 8
 
@@ -51,15 +53,6 @@ def first_line(release: Any) -> str:
 
 def describe(release: Any) -> str:
     """What a release is, how it was made and what it promises, one line each."""
-    # The estimate of very many coefficients takes a while, and a description must not.
-    reads = release.plan["mechanism"] == "shaped-path" and len(release.draws.labels) <= _QUICKLY
-    shown, values = ("estimate", release.estimate()) if reads else ("mean", release.mean())
-    if release.plan["model"].get("family") == "Quantiles":
-        shown = "estimate"
-    means = [f"{label} {mean:.6g}" for label, mean in zip(_labels(release), values.ravel(), strict=True)]
-    rest = "" if len(means) <= 6 else f", ... and {len(means) - 6} more (release.labels, release.{shown}())"
-    if _is_learned(release.plan["model"]):
-        shown, rest = "shares", rest.replace("release.labels, release.mean()", "release.summary()")
     count = release.draws.shape[0] * release.draws.shape[1]
     kind = "draw" if (count, release.kind) == (1, "draws") else release.kind
     schema, receipt, names = release.schema, release.receipt, columns_read(release)
@@ -72,19 +65,13 @@ def describe(release: Any) -> str:
             f"{schema['name']}{columns}: {release.plan['n']:,} of unit '{schema['unit']}'{_with_their_rows(release)}",
         ),
         ("promise", release.promise),
-        (shown, ", ".join(means[:6]) + rest),
+        *numbers_in_words(release),
     ]
     if clipping := clipping_in_words(release):
         rows.append(("clipping", clipping))
     rows += [(heading.lower(), sentence) for heading, sentence in counting_in_words(release)]
     if missing := missing_in_words(release):
         rows.append(("missing", missing))
-    if release.plan["mechanism"] == "langevin-path" and release.draws.transcript is not None:
-        rows.append(("note", "the average of a noisy path leans outwards; estimate() and interval() correct it"))
-    if release.kind == "draws" and release.plan["mechanism"] == "noisy-statistics":
-        included = "; interval() includes it" if _has_intervals(release.plan["model"]) else ""
-        spread = f"of the draws is the posterior's alone: the noise of the totals is not in it{included}. "
-        rows.append(("spread", spread + expected_in_words(release.plan)))
     if receipt is not None:
         rows.append(("charged", f"to {receipt['ledger']}, request {receipt['request_id']}"))
     if release.signature is not None:
@@ -94,6 +81,27 @@ def describe(release: Any) -> str:
         rows.append(("stored", "returned as it was sealed under this request before; the rows given now were not used"))
     head = [line] if (line := first_line(release)) else []
     return "\n".join([*head, *(f"{name:<8} {visible(value)}" for name, value in rows)])
+
+
+def numbers_in_words(release: Any) -> list[tuple[str, str]]:
+    """The first numbers of a release with their intervals, as a line of a description; none of very many coefficients.
+
+    They take a while, and a description must not.
+    """
+    from sfumato.queries.summary import shown
+
+    labels, date = _labels(release), date_of_release(release)
+    if len(labels) > _QUICKLY and release.plan["model"].get("model") == "gibbs":
+        return [("estimates", f"of {len(labels):,} coefficients: release.summary()")]
+    try:
+        numbers = release.numbers()
+    except (SfumatoError, LookupError, ValueError):  # a record that somebody edited
+        return []
+    texts = numbers.texts(lambda value: shown(value, date))
+    said = [f"{label} {each}{f' ({ends})' if ends else ''}" for label, (each, ends) in zip(labels, texts, strict=True)]
+    rest = "" if len(said) <= _NUMBERS else f", ... and {len(said) - _NUMBERS} more (release.summary())"
+    level = "" if numbers.ends is None else f"; {100 * numbers.level:g} % intervals"
+    return [(numbers.name, ", ".join(said[:_NUMBERS]) + rest + level)]
 
 
 def clipping_in_words(release: Any) -> str:
@@ -251,18 +259,6 @@ def expected_in_words(plan: Mapping[str, Any]) -> str:
         return f"Expected {expected_of(plan)}"
     except (SfumatoError, LookupError, ValueError):
         return ""
-
-
-def _has_intervals(model: Mapping[str, Any]) -> bool:
-    """Whether intervals of this model from noisy totals are implemented."""
-    from sfumato.models.reading import model_from_json
-    from sfumato.queries.statistics.table import reader_of
-
-    try:
-        reader_of(model_from_json(model))
-    except SfumatoError:
-        return False
-    return True
 
 
 def columns_read(release: Any) -> tuple[str, ...]:

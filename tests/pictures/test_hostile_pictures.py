@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -296,5 +297,5 @@ def test_a_cross_table_of_two_levels_shows_the_one_that_it_names():
 def test_levels_are_headed_by_the_reference_that_was_declared():
     column = sf.Category(["north", "south", "west"], reference="west")
     schema = sf.Schema({"region": column, "ill": sf.Boolean()}, target="ill", name="s")
-    row = of_regression._placed(schema, "region=north", (0.1, None, None), faint=False)
+    row = of_regression._placed(schema, "region=north", (0.1, None, None), SimpleNamespace(little=(), unknown=()), ())
     assert (row.group, row.label) == ("region, against west", "north")

@@ -23,7 +23,7 @@ LEVEL = 0.9
 
 @cache
 def known(name: str = "all") -> list[Strength]:
-    return of_learned.strengths(table(name), LEVEL)
+    return of_learned.strengths(table(name))
 
 
 def test_strengths_are_those_of_the_noisy_tables_and_of_the_mixture() -> None:
@@ -32,7 +32,7 @@ def test_strengths_are_those_of_the_noisy_tables_and_of_the_mixture() -> None:
     assert [each.columns for each in known()] == all_pairs()
     for each in known():
         counted = noisy[each.columns]
-        expected = dependence(counted.counts, counted.variance, LEVEL)
+        expected = dependence(counted.counts, counted.variance, len(all_pairs()))
         assert (each.measured, each.clear) == (expected.strength, expected.clear)
         # Shares as counts of a million million records: rounding them changes V by less than a millionth.
         counts = np.round(own.joint(each.columns) * 1e12).astype(np.int64) + 1

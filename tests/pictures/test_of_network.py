@@ -11,7 +11,7 @@ from scipy.stats.contingency import association
 
 import sfumato as sf
 from sfumato.pictures import of_network, svg
-from sfumato.pictures._dependence import _under_independence, dependence
+from sfumato.pictures._dependence import FAMILY, _under_independence, dependence
 from sfumato.pictures.description import Graph, Rows
 from sfumato.queries import tables
 from sfumato.shells import report_network
@@ -86,9 +86,9 @@ def test_without_noise_the_strength_is_cramers_v_less_what_sampling_adds() -> No
     counts = np.array([[300, 200, 100], [100, 200, 300], [50, 60, 70], [10, 80, 30]])
     v = association(counts, method="cramer")
     expected = np.sqrt((v**2 * 2 - 3 * 2 / counts.sum()) / 2)
-    assert dependence(counts, 0.0, LEVEL).strength == pytest.approx(expected, rel=1e-12)
-    assert dependence(counts, 0.0, LEVEL).clear
-    assert dependence(np.diag([500.0, 500.0]), 0.0, LEVEL).strength == pytest.approx(1.0, abs=1e-3)
+    assert dependence(counts, 0.0, 1).strength == pytest.approx(expected, rel=1e-12)
+    assert dependence(counts, 0.0, 1).clear
+    assert dependence(np.diag([500.0, 500.0]), 0.0, 1).strength == pytest.approx(1.0, abs=1e-3)
 
 
 @pytest.mark.parametrize("variance", [0.0, 2500.0, 62_500.0])
@@ -103,17 +103,19 @@ def test_of_independent_columns_noise_adds_the_subtracted_mean_and_is_rarely_cle
     squares = (values - values.mean()) ** 2
     assert abs(values.mean() - mean) < 4 * values.std() / np.sqrt(repeats) + second * mean
     assert abs(squares.mean() - spread) < 4 * squares.std() / np.sqrt(repeats) + 2 * second * spread
-    # Four standard deviations of a share of so many.
-    share = np.mean([dependence(counts, variance, LEVEL).clear for counts in drawn])
-    assert abs(share - (1 - LEVEL)) < 4 * np.sqrt(LEVEL * (1 - LEVEL) / repeats)
+    # Four standard deviations of a share of so many; of one of 28 pairs a small share, by which the families of pairs are judged.
+    for tests in (1, 28):
+        risk = FAMILY / tests
+        share = np.mean([dependence(counts, variance, tests).clear for counts in drawn])
+        assert abs(share - risk) < 4 * np.sqrt(risk * (1 - risk) / repeats) + (0.1 * risk if tests > 1 else 0.0)
 
 
 def test_levels_within_the_noise_are_pooled_and_nothing_but_noise_has_no_strength() -> None:
     counts = np.array([[400.0, 100.0], [100.0, 400.0], [-3.0, 4.0]])
-    two = dependence([*counts[:2], [-3.0, 4.0], [0.0, 0.0]], 25.0, LEVEL)
-    assert 0.5 < dependence(counts, 25.0, LEVEL).strength < 0.62
-    assert abs(dependence(counts, 25.0, LEVEL).strength - two.strength) < 0.01
-    empty = dependence(np.array([[1.0, -2.0], [0.0, 3.0]]), 25.0, LEVEL)
+    two = dependence([*counts[:2], [-3.0, 4.0], [0.0, 0.0]], 25.0, 1)
+    assert 0.5 < dependence(counts, 25.0, 1).strength < 0.62
+    assert abs(dependence(counts, 25.0, 1).strength - two.strength) < 0.01
+    empty = dependence(np.array([[1.0, -2.0], [0.0, 3.0]]), 25.0, 1)
     assert (empty.strength, empty.clear) == (0.0, False)
 
 
@@ -121,10 +123,10 @@ def test_strengths_are_those_of_the_column_s_own_noisy_table() -> None:
     release = released()
     network = tables.read(release.draws, release.plan, release.schema)
     own = next(each for each in network.counted if each.columns == ("smoker", "age", "ill"))
-    measured = of_network.strengths(release, LEVEL)
+    measured = of_network.strengths(release)
     assert set(measured) == {("region", "smoker"), ("smoker", "ill"), ("age", "ill"), ("smoker", "coin")}
     by_age = np.array([[own.counts[:, a, i].sum() for i in range(2)] for a in range(3)])
-    assert measured["age", "ill"] == dependence(by_age, 2 * own.variance, LEVEL)
+    assert measured["age", "ill"] == dependence(by_age, 2 * own.variance, 4)
     noise = own.variance * 2 / by_age.sum() ** 2
     p, q = by_age.sum(axis=1) / by_age.sum(), by_age.sum(axis=0) / by_age.sum()
     added = noise * (np.sum(1 / p) - 3) * (np.sum(1 / q) - 2) + 2 / by_age.sum()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -85,25 +87,38 @@ def test_it_prints_as_a_table_and_converts(of):
     assert ("all" in lines[0]) == (of != "row shares")
     assert any(line.startswith("all") for line in lines) == (of != "column shares")
     assert "90 % intervals include the privacy noise" in lines[-1]
+    assert ("need not add up to their margin" in lines[-1]) == (of in ("shares", "counts"))
     frame = view.to_pandas()
-    assert list(frame.columns) == ["region", "smoker", "records" if of == "counts" else "share", "lower", "upper"]
+    assert list(frame.columns) == [
+        "region",
+        "smoker",
+        "records" if of == "counts" else "share",
+        "lower",
+        "upper",
+        "state",
+    ]
     assert len(frame) == 6
     assert (frame["lower"] <= frame["upper"]).all()
     if of == "row shares":
         totals = frame.groupby("region")["share"].sum()
-        assert totals.to_numpy() == pytest.approx(1, abs=0.01)
+        assert totals.to_numpy() == pytest.approx(1, abs=1e-12)
 
 
-def test_shares_without_intervals_are_those_of_the_draws():
+def test_shares_have_intervals_unless_there_are_no_noisy_counts():
+    np.testing.assert_array_equal(CROSS.marginal("smoker").values, CROSS.marginal("smoker", interval=0.9).values)
+    np.testing.assert_array_equal(
+        CROSS.conditional("smoker", "region").values, CROSS.conditional("smoker", "region", interval=0.5).values
+    )
+    bare = replace(CROSS, draws=replace(CROSS.draws, totals=None))
     drawn = CROSS.mean().reshape(3, 2, 3)
-    np.testing.assert_allclose(CROSS.marginal("smoker").values, drawn.sum(axis=(0, 2)))
-    np.testing.assert_allclose(CROSS.marginal(["age", "region"]).values, drawn.sum(axis=1).T)
+    np.testing.assert_allclose(bare.marginal("smoker").values, drawn.sum(axis=(0, 2)))
+    np.testing.assert_allclose(bare.marginal(["age", "region"]).values, drawn.sum(axis=1).T)
     together = drawn.sum(axis=2)
     np.testing.assert_allclose(
-        CROSS.conditional("smoker", "region").values, together / together.sum(axis=1, keepdims=True)
+        bare.conditional("smoker", "region").values, together / together.sum(axis=1, keepdims=True)
     )
     with pytest.raises(ArgumentError, match="without intervals"):
-        CROSS.marginal("smoker").interval(True)
+        bare.marginal("smoker").interval(True)
 
 
 def test_a_declared_prior_is_used_in_every_sum_of_its_cells():
@@ -161,7 +176,7 @@ def test_a_histogram_gives_counts_a_mean_and_quantiles_that_are_said_to_be_appro
     shares = HISTOGRAM.histogram()
     np.testing.assert_allclose(shares.bins.lower, HISTOGRAM.interval()[0])
     assert "Shares of all 3,000 records" in str(shares)
-    assert list(shares.to_pandas().columns) == ["bin", "from", "to", "share", "lower", "upper"]
+    assert list(shares.to_pandas().columns) == ["bin", "from", "to", "share", "lower", "upper", "state"]
     low, mean, high = shares.mean().value
     middles = np.minimum(ages // 15, 5) * 15 + np.where(ages >= 75, 7.5, 7.0)
     assert low < middles.mean() < high

@@ -39,9 +39,15 @@ class HiddenSizes(Family):
         """Take over what the family declares."""
         object.__setattr__(self, "drawn", self.model.drawn)
         object.__setattr__(self, "bounded", self.model.bounded)
+        object.__setattr__(self, "proportion", self.model.proportion)
         object.__setattr__(self, "priced", self._cells is not None and not self.weighted)
         # Sizes are private: without the noisy counts a reader would not know how many records a share is based on.
         object.__setattr__(self, "releases_totals", self._cells is not None or self.weighted)
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """That of the family itself."""
+        return self.model.possible
 
     @property
     def counted(self) -> bool:

@@ -12,6 +12,9 @@ Array = NDArray[np.float64]
 # A level counts by itself where its records are at least this many (Cochran's rule for chi-squared) and at least this many
 # standard deviations of the noise of their sum; smaller ones are pooled, since each cell is divided by the share of its level.
 _RECORDS, _DEVIATIONS = 5.0, 3.0
+# The probability that a report of independent columns lists any dependence.
+FAMILY = 0.05
+LISTED = f"Were all columns independent, any would be listed here in {100 * FAMILY:g} of 100 such tables at most."
 
 
 @dataclass(frozen=True)
@@ -22,12 +25,13 @@ class Dependence:
     clear: bool
 
 
-def dependence(counts: Array, variance: float, level: float) -> Dependence:
-    """The dependence of rows and columns of noisy counts, each cell with independent noise of this variance.
+def dependence(counts: Array, variance: float, tests: int) -> Dependence:
+    """The dependence of rows and columns of noisy counts, one of `tests` pairs, each cell with independent noise of this variance.
 
     With shares p_ij, margins p_i and q_j, V^2 = sum_ij (p_ij - p_i q_j)^2 / (p_i q_j) / (min(rows, columns) - 1). Noise adds to
     the sum even where the columns are independent. The expectation of what it adds is subtracted, and the dependence is
-    `clear` where the sum exceeds the quantile `level` of its law under independence.
+    `clear` where the sum exceeds the quantile 1 - FAMILY/tests of its law under independence: if all pairs are independent, one of
+    them is called clear with a probability of at most FAMILY (Bonferroni).
     """
     cells, rows, columns = _pooled(np.asarray(counts, dtype=np.float64), variance)
     if min(cells.shape) < 2:
@@ -39,7 +43,7 @@ def dependence(counts: Array, variance: float, level: float) -> Dependence:
     mean, spread = _under_independence(p, q, rows, columns, variance, total)
     most = min(cells.shape) - 1
     strength = float(np.sqrt(min(max(inertia - mean, 0.0) / most, 1.0)))
-    return Dependence(strength, clear=inertia > _quantile(mean, spread, level))
+    return Dependence(strength, clear=inertia > _quantile(mean, spread, 1 - FAMILY / tests))
 
 
 def strength_of(counts: Array, variance: float) -> float:

@@ -121,6 +121,8 @@ def _marks(row: Row, place: Callable[[float], float], down: float) -> list[str]:
     if row.lower is not None and row.upper is not None:
         ends = f'x1="{place(row.lower):.1f}" x2="{place(row.upper):.1f}" y1="{down:.1f}" y2="{down:.1f}"'
         parts.append(f'<line class="span l0{" faint" if row.faint else ""}" {ends}/>')
+    if not row.dot:
+        return parts
     radius = _DOT if row.weight is None else math.sqrt(_LEAST_DOT**2 + row.weight * (_MOST_DOT**2 - _LEAST_DOT**2))
     style = "hollow" if row.faint else "d0"
     parts.append(f'<circle class="{style}" cx="{place(row.middle):.1f}" cy="{down:.1f}" r="{radius:.1f}"/>')

@@ -102,7 +102,7 @@ class Row:
     """One line of a dot plot: a label, an estimate, its interval, and a text at its end.
 
     Rows that follow each other under the same `group` share its heading. `weight`, from 0 to 1, is the area of the dot, such as
-    the size of a group; a `faint` row has an interval too wide to say much.
+    the size of a group; a `faint` row has an interval too wide to say much. Without a `dot` it has no estimate.
     """
 
     label: str
@@ -113,6 +113,7 @@ class Row:
     detail: str = ""
     weight: float | None = None
     faint: bool = False
+    dot: bool = True
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ def from_results(results: Results, date: Any = None, private: bool = True) -> Ro
             _detail(row, results),
             None if row.size is None or not largest else row.size / largest,
             row.little,
+            not row.state,
         )
         for row in results.rows
     )
@@ -58,9 +59,7 @@ def alt(results: Results) -> str:
     """The picture in words: how many rows, the largest and the smallest."""
     ranked = sorted(results.rows, key=lambda row: -row.estimate)
     shown = results.rows if len(ranked) <= 2 * _NAMED else [*ranked[:_NAMED], *ranked[-_NAMED:]]
-    listed = "; ".join(
-        f"{row.group} {row.label} {results.shown(row.estimate)}".strip() + _ends(row, results) for row in shown
-    )
+    listed = "; ".join(f"{row.group} {row.label} {results.middle(row)}".strip() + _ends(row, results) for row in shown)
     between = "" if len(shown) == len(ranked) else f" The largest and the smallest {_NAMED} of {len(ranked)}:"
     return f"Dot plot of {results.quantity}.{between} {listed}."
 
@@ -70,8 +69,9 @@ def _ends(row: Result, results: Results) -> str:
 
 
 def _detail(row: Result, results: Results) -> str:
-    """The text at the end of a row: the size of its group, and that little is known."""
-    parts = [f"{row.size:,.0f}" if row.size is not None else "", LITTLE if row.little else ""]
+    """The text at the end of a row: the size of its group, and what is said where little is known."""
+    word = results.middle(row) if row.state else LITTLE if row.little else ""
+    parts = [f"{row.size:,.0f}" if row.size is not None else "", word]
     return ", ".join(part for part in parts if part)
 
 

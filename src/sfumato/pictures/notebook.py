@@ -27,8 +27,8 @@ from sfumato.planning import PriceList
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.metric import Metric
 from sfumato.privacy.weakness import NOTE as WEAK
+from sfumato.queries.one_number import OF_DRAWS
 from sfumato.queries.own_units import regression_of
-from sfumato.queries.summary import shown as written
 from sfumato.release import Release
 from sfumato.wording import NO_LEDGER, columns_read, counting_in_words
 
@@ -86,22 +86,20 @@ def _picture(release: Release) -> str:
 
 
 def _estimates(release: Release) -> str:
-    """The first rows in the order and with the digits of the picture; of a large release the means of its draws."""
+    """The first rows in the order and with the digits of the picture; none of very many coefficients."""
     hidden = len(release.labels) - _MOST
     more = soft(f"… and {hidden} more: release.labels, release.estimate(), release.interval()." if hidden > 0 else "")
-    if len(release.labels) > _QUICKLY:
-        means = [written(mean) for mean in release.mean().ravel()[:_MOST]]
-        return table("Means", ["quantity", "mean"], list(zip(release.labels, means, strict=False)), (1,)) + more
     if regression_of(release.plan) is not None:
-        return _coefficients(release) + more
+        return _coefficients(release) + more if len(release.labels) <= _QUICKLY else more
     results = of_family(release, _LEVEL)
     shown_rows = results.rows[:_MOST]
     names = [f"{row.group}: {row.label}" if row.group else row.label for row in shown_rows]
-    middles = [results.shown(row.estimate) for row in shown_rows]
+    middles = [results.middle(row) for row in shown_rows]
     if not results.has_intervals:
         return _without_intervals(names, middles, results.reason) + more
     cells = list(zip(names, middles, map(results.ends, shown_rows), strict=True))
-    return table("Estimates", [results.of, "estimate", results.interval_name], cells, (1, 2)) + more
+    words = soft(results.meaning) if results.meaning else ""
+    return table("Estimates", [results.of, results.name, results.interval_name], cells, (1, 2)) + words + more
 
 
 def _coefficients(release: Release) -> str:
@@ -119,9 +117,9 @@ def _coefficients(release: Release) -> str:
 
 
 def _without_intervals(names: list[str], middles: list[str], reason: str) -> str:
-    """Means, and why there are no intervals."""
+    """Means of the draws, and why there are no intervals."""
     rows = list(zip(names, middles, strict=True))
-    return table("Means", ["quantity", "mean"], rows, (1,)) + soft(
+    return table("Means", ["quantity", OF_DRAWS], rows, (1,)) + soft(
         f"No interval: {reason.removeprefix('no interval: ')}"
     )
 

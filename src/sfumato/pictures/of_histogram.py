@@ -26,7 +26,7 @@ def picture(release: Any, results: Results) -> Chart:
     unequal = max(widths) > 1.01 * min(widths)
     scale = [width if unequal else 1.0 for width in widths]
     bars = tuple(
-        (left, right, max(row.estimate, 0.0) / each)
+        (left, right, 0.0 if row.state else max(row.estimate, 0.0) / each)
         for (left, right), row, each in zip(pairwise(edges), results.rows, scale, strict=True)
     )
     spans = tuple(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -48,13 +49,17 @@ class Strength:
 def pictures(release: Any, level: float = 0.9) -> list[Picture]:
     """The dependences, the strongest tables, and the shares of every column."""
     table = _read(release)
-    known = strengths(table, level)
+    known = strengths(table)
     tables = [shown.picture for shown in strongest(release, table, known, level)]
     return [matrix(release, table, known), *tables, of_network.shares(release, level, table.model.names)]
 
 
-def strengths(table: LearnedTable, level: float = 0.9) -> list[Strength]:
-    """Every pair of columns, in their order."""
+def strengths(table: LearnedTable) -> list[Strength]:
+    """Every pair of columns, in their order.
+
+    Pairs that were chosen were chosen among all, so that all of them count as tests.
+    """
+    tests = math.comb(len(table.model.names), 2)
     noisy = {frozenset(each.columns): each for each in table.counted if len(each.columns) == 2}
     # Small levels of a pair that was not counted are pooled as in the noisiest table that was.
     most = max(each.variance for each in noisy.values())
@@ -62,7 +67,7 @@ def strengths(table: LearnedTable, level: float = 0.9) -> list[Strength]:
     for pair in combinations(table.model.names, 2):
         counted = noisy.get(frozenset(pair))
         own = strength_of(table.learnt.n * table.joint(pair), most if counted is None else counted.variance)
-        measured = None if counted is None else dependence(counted.counts, counted.variance, level)
+        measured = None if counted is None else dependence(counted.counts, counted.variance, tests)
         strength = None if measured is None else measured.strength
         listed.append(Strength(pair, strength, measured is not None and measured.clear, own))
     return listed

@@ -20,6 +20,8 @@ from sfumato.pictures.description import Edge, Graph, Node, Picture, Row, Rows
 from sfumato.pictures.dot_plots import from_results
 from sfumato.pictures.results import LITTLE, fixed, interval, of_family, word
 from sfumato.queries import tables
+from sfumato.queries.at_the_edge import in_words as said_in_words
+from sfumato.queries.at_the_edge import state
 from sfumato.queries.learned_tables import is_learned
 from sfumato.queries.shares_by_level import Shares
 from sfumato.queries.statistics.network_tables import unreadable
@@ -63,7 +65,7 @@ def graph(release: Any, level: float = 0.9) -> Graph:
     names = list(above)
     nodes = tuple(map(Node, names))
     links = [(parent, name) for name in names for parent in above[name]]
-    known = strengths(release, level)
+    known = strengths(release)
     if not known:
         edges = tuple(Edge(names.index(a), names.index(b)) for a, b in links)
         alt = f"{_arrows_in_words(links)} All arrows are equally thick: how strong a dependence is was not estimated."
@@ -82,21 +84,21 @@ def graph(release: Any, level: float = 0.9) -> Graph:
     return Graph(title, nodes, edges, alt)
 
 
-def strengths(release: Any, level: float = 0.9) -> dict[tuple[str, str], Dependence]:
+def strengths(release: Any) -> dict[tuple[str, str], Dependence]:
     """(parent, column) -> how strongly the two depend on each other; empty without noisy counts.
 
     The table of a column counts it together with each of its parents, so the pair is a sum of that table's noisy cells, and
     the noise of the sum is known. No record and no other table is used.
     """
     network = tables.read(release.draws, release.plan, release.schema)
-    measured = {}
+    measured, tests = {}, sum(map(len, _model(release).above.values()))
     for counted in () if isinstance(network.counted, str) else network.counted:
         *parents, column = counted.columns
         for place, parent in enumerate(parents):
             others = tuple(k for k in range(len(parents)) if k != place)
             summed = math.prod(counted.counts.shape[k] for k in others)
             pair = counted.counts.sum(axis=others)
-            measured[parent, column] = dependence(pair, counted.variance * summed, level)
+            measured[parent, column] = dependence(pair, counted.variance * summed, tests)
     return measured
 
 
@@ -104,11 +106,11 @@ def strongest(release: Any, level: float = 0.9, most: int = STRONGEST) -> list[S
     """The tables in which a column depends most on its parents taken together, the strongest first."""
     network = tables.read(release.draws, release.plan, release.schema)
     ranked = []
-    for counted in () if isinstance(network.counted, str) else network.counted:
-        if len(counted.columns) > 1:
-            joint = dependence(counted.counts.reshape(-1, counted.counts.shape[-1]), counted.variance, level)
-            if joint.clear:
-                ranked.append((joint.strength, counted))
+    held = [each for each in (() if isinstance(network.counted, str) else network.counted) if len(each.columns) > 1]
+    for counted in held:
+        joint = dependence(counted.counts.reshape(-1, counted.counts.shape[-1]), counted.variance, len(held))
+        if joint.clear:
+            ranked.append((joint.strength, counted))
     ranked.sort(key=lambda pair: -pair[0])
     return [shown_table(release, counted, strength, level) for strength, counted in ranked[:most]]
 
@@ -206,7 +208,7 @@ def _reading(column: str, yes_no: bool, own: Shares, rows: Sequence[Row], texts:
     best, where = None, ""
     for row, text in zip(rows, texts, strict=True):
         base = overall["yes" if yes_no else row.label]
-        if row.lower is None or row.faint or row.lower <= base:
+        if row.lower is None or row.faint or not row.dot or row.lower <= base:
             continue
         if best is None or row.middle - base > best[0]:
             best, where = (row.middle - base, row, base), text
@@ -227,9 +229,9 @@ def _column_rows(answer: Shares, level: float, ordered: bool = False) -> list[Ro
     for k, value in enumerate(answer.values):
         low, high = (None if ends is None else float(ends[k]) for ends in (answer.lower, answer.upper))
         row = Row(word(answer.levels[0][k]), float(value), low, high)
-        rows.append(replace(row, faint=_is_little(row, level)))
+        rows.append(replace(row, faint=_is_little(row, level), dot=not answer.state((k,))))
     keeps = ordered or all(_ORDERED.match(row.label) or row.label == MISSING for row in rows)
-    return rows if keeps else sorted(rows, key=lambda row: -row.middle)
+    return rows if keeps else sorted(rows, key=lambda row: (not row.dot, -row.middle))
 
 
 def titled(release: Any, title: str) -> str:
@@ -275,6 +277,9 @@ def _and(parts: Sequence[str]) -> str:
 def _detail(row: Row, write: Callable[[float], str]) -> str:
     if row.lower is None or row.upper is None:
         return write(row.middle)
+    if not row.dot:
+        said = state(row.middle, row.lower, row.upper, (0.0, 1.0), True)
+        return said_in_words(row.middle, row.lower, row.upper, said, write)
     if row.faint:
         # The ends are in the picture and in the table; beside them there would be no room for the words.
         return f"{write(row.middle)}, {LITTLE}"

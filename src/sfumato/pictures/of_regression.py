@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.pictures import axes
 from sfumato.pictures.description import Axis, Row, Rows
 from sfumato.pictures.results import LITTLE, even_decimals
+from sfumato.queries.at_the_edge import NOT_KNOWN
 from sfumato.queries.own_units import is_intercept
 from sfumato.queries.range_effects import range_effects
 from sfumato.schema import Boolean, Category, Schema
@@ -43,7 +44,7 @@ def picture(release: Any, level: float = 0.9) -> Rows:
         rows = _sorted([_effect(release, schema, table, label, weights) for label, weights in effects.items()])
     else:
         rows = [
-            _placed(schema, label, (float(value), *_ends(table.intervals, k)), label in table.little)
+            _placed(schema, label, (float(value), *_ends(table.intervals, k)), table, (label,))
             for k, (label, value) in enumerate(zip(table.labels, table.estimates, strict=True))
             if not is_intercept(label) or len(table.labels) == 1
         ]
@@ -66,9 +67,10 @@ def picture(release: Any, level: float = 0.9) -> Rows:
 
 def _sorted(rows: Sequence[Row]) -> list[Row]:
     """Single effects first, the largest before the others; then the levels of each category, from the largest down."""
-    single = sorted((row for row in rows if not row.group), key=lambda row: -abs(row.middle))
+    single = sorted((row for row in rows if not row.group), key=lambda row: (not row.dot, -abs(row.middle)))
     order = list(dict.fromkeys(row.group for row in rows if row.group))
-    return [*single, *sorted((row for row in rows if row.group), key=lambda row: (order.index(row.group), -row.middle))]
+    grouped = [row for row in rows if row.group]
+    return [*single, *sorted(grouped, key=lambda row: (order.index(row.group), not row.dot, -row.middle))]
 
 
 def _ends(intervals: Any, place: int) -> tuple[float | None, float | None]:
@@ -80,23 +82,32 @@ def _effect(release: Any, schema: Schema, table: Any, label: str, weights: Mappi
     if table.intervals is None:
         known = dict(zip(table.labels, table.estimates, strict=True))
         middle = sum(weight * float(known[name]) for name, weight in weights.items())
-        return _placed(schema, label, (middle, None, None), faint=False)
+        return _placed(schema, label, (middle, None, None), table, ())
     contrast = release.contrast(weights, table.level)
     ends = (contrast.estimate, contrast.lower, contrast.upper)
-    return _placed(schema, label, ends, not set(weights).isdisjoint(table.little))
+    return _placed(schema, label, ends, table, weights)
 
 
-def _placed(schema: Schema, label: str, values: tuple[float, float | None, float | None], faint: bool) -> Row:
-    """A row under the heading of its column, if that is a category; of a truth value "yes against no"."""
+def _placed(
+    schema: Schema,
+    label: str,
+    values: tuple[float, float | None, float | None],
+    table: Any,
+    names: Iterable[str],
+) -> Row:
+    """A row under the heading of its column, if that is a category; of a truth value "yes against no".
+
+    It is faint where little is known of one of the coefficients `names`, and has no dot where next to nothing is.
+    """
+    faint, dot = not set(names).isdisjoint(table.little), set(names).isdisjoint(table.unknown)
     name, level = column_and_level(schema, label)
     column = schema.columns.get(name)
     if isinstance(column, Category):
         base = chosen_reference(name, column, None)
         against = "the mean of its levels" if base is None else str(column.levels[base])
-        return Row(level, *values, f"{name}, against {against}", faint=faint)
-    return Row(
-        f"{label}, yes against no" if isinstance(schema.columns.get(label), Boolean) else label, *values, faint=faint
-    )
+        return Row(level, *values, f"{name}, against {against}", faint=faint, dot=dot)
+    shown = f"{label}, yes against no" if isinstance(schema.columns.get(label), Boolean) else label
+    return Row(shown, *values, faint=faint, dot=dot)
 
 
 def column_and_level(schema: Schema, label: str) -> tuple[str, str]:
@@ -152,7 +163,7 @@ def _ratio_in_words(logarithm: float) -> str:
 
 def _detail(row: Row, write: Any) -> str:
     ends = "" if row.lower is None or row.upper is None else f" ({write(row.lower)} to {write(row.upper)})"
-    return f"{write(row.middle)}{ends}{f', {LITTLE}' if row.faint else ''}"
+    return f"{write(row.middle) if row.dot else NOT_KNOWN}{ends}{f', {LITTLE}' if row.faint and row.dot else ''}"
 
 
 def alt(rows: Sequence[Row], title: str, ratio: bool) -> str:

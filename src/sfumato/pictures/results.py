@@ -17,6 +17,8 @@ from sfumato.models.hidden_sizes import HiddenSizes
 from sfumato.models.networks.markov_chain import MarkovChain
 from sfumato.models.reading import model_from_json
 from sfumato.pictures.axes import scientific
+from sfumato.queries.at_the_edge import in_words, meaning
+from sfumato.queries.one_number import OF_DRAWS
 from sfumato.wording import columns_read, date_of_release, shown_labels
 
 # Words beside a number whose interval is too wide to say much.
@@ -42,7 +44,10 @@ _LISTED = 3
 
 @dataclass(frozen=True)
 class Result:
-    """One released quantity: its label, the heading it stands under, estimate and interval, the size of its group, and a note."""
+    """One released quantity: its label, the heading it stands under, estimate and interval, and the size of its group.
+
+    `little`: too little is known to compare it; `state` is what is said in place of the estimate, where no number stands.
+    """
 
     label: str
     estimate: float
@@ -51,6 +56,7 @@ class Result:
     group: str = ""
     size: float | None = None
     little: bool = False
+    state: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,22 @@ class Results:
         """Whether the rows have intervals."""
         return any(row.lower is not None for row in self.rows)
 
+    @property
+    def name(self) -> str:
+        """The heading of the numbers."""
+        return "estimate" if self.has_intervals else OF_DRAWS
+
+    def middle(self, row: Result) -> str:
+        """The estimate of a row, or what is said in its place."""
+        if row.lower is None or row.upper is None:
+            return self.shown(row.estimate)
+        return in_words(row.estimate, row.lower, row.upper, row.state, self.shown)
+
+    @property
+    def meaning(self) -> str:
+        """What the words mean that stand in place of estimates; "" where there are none."""
+        return meaning(row.state for row in self.rows)
+
     def ends(self, row: Result) -> str:
         """The interval of a row in words; "" where it has none."""
         return "" if row.lower is None or row.upper is None else interval(row.lower, row.upper, self.shown)
@@ -97,25 +119,22 @@ def of_family(release: Any, level: float = 0.9) -> Results:
     model: Any = model_from_json(release.plan["model"])
     own = model.model if isinstance(model, HiddenSizes) else model
     names = columns_read(release)
-    try:
-        lower, upper = (ends.ravel() for ends in release.interval(level))
-        middle, reason = release.estimate().ravel(), ""
-    except SfumatoError as error:
-        lower = upper = None
-        middle, reason = release.mean().ravel(), str(error)
+    found = release.numbers(level)
     sizes = _sizes(release, model, level)
     labels = shown_labels(release)
     each = len(labels) // len(model.levels) if isinstance(model, Grouped) else 1
     rows = []
     for k, label in enumerate(labels):
         group, text = _by_group(model, k, each) if isinstance(model, Grouped) else _named(label, model, names)
-        low, high = (None, None) if lower is None or upper is None else (float(lower[k]), float(upper[k]))
-        row = Result(text, float(middle[k]), low, high, group, None if sizes is None else float(sizes[k // each]))
-        rows.append(replace(row, little=_is_little(row, own, level)))
+        low, high = (None, None) if found.ends is None else map(float, found.ends[:, k])
+        size = None if sizes is None else float(sizes[k // each])
+        row = Result(text, float(found.estimates[k]), low, high, group, size, state=found.states[k])
+        rows.append(replace(row, little=bool(row.state) or _is_little(row, own, level)))
     date = date_of_release(release)
     write = date.shown if date is not None else even_writer(rows)
     listed = by_estimate(rows) if _sortable(model, own) else rows
-    return Results(quantity_of(model, names), level, tuple(listed), reason, write, _counted(release), _of(model, names))
+    what, unit, of = quantity_of(model, names), _counted(release), _of(model, names)
+    return Results(what, level, tuple(listed), found.reason, write, unit, of)
 
 
 def quantity_of(model: Any, names: Sequence[str]) -> str:

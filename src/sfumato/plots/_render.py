@@ -196,6 +196,7 @@ def _details(axis: Any, picture: Rows, places: list[float]) -> None:
 
 def _dots(axis: Any, kept: list[tuple[float, Row]], inside: str, edge: str) -> None:
     """The estimates of rows; their areas are the weights, where rows have them."""
+    kept = [(at, row) for at, row in kept if row.dot]
     middles, places = [row.middle for _, row in kept], [at for at, _ in kept]
     if all(row.weight is None for _, row in kept):
         axis.plot(middles, places, "o", color=edge, markerfacecolor=inside, markersize=_DOT, zorder=3)

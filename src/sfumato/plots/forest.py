@@ -6,8 +6,6 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sfumato import _validate
 from sfumato.errors import ArgumentError
 from sfumato.models.model import LOSSES
@@ -44,11 +42,13 @@ def intervals(
 
 def _picture(release: Release, level: float, include: str, places: list[int], prior: Any) -> Rows:
     """A row for each label: its median and its interval."""
-    ends = np.asarray(release.interval(level, include, prior)).reshape(2, -1)[:, places]
-    middle = np.asarray(release.estimate(include, prior)).reshape(-1)[places]
+    numbers = release.numbers(level, include, prior)
+    if numbers.ends is None:
+        raise ArgumentError(numbers.reason)
+    ends = numbers.ends[:, places]
     rows = tuple(
-        Row(release.labels[k], float(at), float(low), float(high))
-        for k, at, low, high in zip(places, middle, ends[0], ends[1], strict=True)
+        Row(release.labels[k], float(numbers.estimates[k]), float(low), float(high), faint=bool(said), dot=not said)
+        for k, low, high, said in zip(places, *ends, (numbers.states[k] for k in places), strict=True)
     )
     head = f"{100 * level:g} % intervals ({include}): {release.schema['name']}"
     title = head if release.private else f"NOT PRIVATE: made with a seeded stream\n{head}"

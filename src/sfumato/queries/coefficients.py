@@ -14,6 +14,7 @@ from sfumato._validate import visible
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.queries import functionals, own_units
+from sfumato.queries.at_the_edge import NOT_KNOWN, WIDE
 from sfumato.queries.intervals import includes_sampling
 from sfumato.queries.own_units import View
 from sfumato.queries.statistics.protocol import BOTH
@@ -32,7 +33,7 @@ class Coefficients:
 
     `ratio` names exp(coefficient) ("odds ratio"), where the link has one. Deviations and intervals are None where the release
     has none, with the `reason`. `little` lists coefficients of which the release has little information: their intervals are
-    not much narrower than the prior's own.
+    not much narrower than the prior's own. Of those in `unknown` next to nothing is known, and no number is shown.
     """
 
     labels: tuple[str, ...]
@@ -43,11 +44,17 @@ class Coefficients:
     ratio: str | None
     little: tuple[str, ...] = ()
     reason: str = ""
+    unknown: tuple[str, ...] = ()
 
     @property
     def ratios(self) -> Array | None:
-        """exp(estimate), NaN for intercepts; None for a link without ratios."""
-        return None if self.ratio is None else self._exponentials(self.estimates)
+        """exp(estimate), NaN for intercepts and where no number is shown; None for a link without ratios."""
+        return None if self.ratio is None else self._exponentials(self._shown)
+
+    @property
+    def _shown(self) -> Array:
+        """The estimates, NaN where no number is shown."""
+        return np.where([label in self.unknown for label in self.labels], np.nan, self.estimates)
 
     @property
     def ratio_intervals(self) -> Array | None:
@@ -65,9 +72,9 @@ class Coefficients:
 
         return needed("pandas", "to_pandas").DataFrame(self.columns(), index=list(self.labels))
 
-    def columns(self) -> dict[str, Array]:
-        """The numbers of the table by the names of its columns."""
-        table = {"coef": self.estimates}
+    def columns(self) -> dict[str, Any]:
+        """The numbers of the table by the names of its columns; NaN where none is shown, which `state` explains."""
+        table: dict[str, Any] = {"coef": self._shown}
         if self.intervals is not None and self.deviations is not None:
             table |= {"std err": self.deviations, "lower": self.intervals[0], "upper": self.intervals[1]}
         if self.ratio is not None and self.ratios is not None:
@@ -75,6 +82,8 @@ class Coefficients:
             if self.ratio_intervals is not None:
                 below, above = self.ratio_intervals
                 table |= {f"{self.ratio} lower": below, f"{self.ratio} upper": above}
+        if self.intervals is not None:
+            table["state"] = np.array([NOT_KNOWN if label in self.unknown else "" for label in self.labels])
         return table
 
     def _ends(self) -> tuple[str, str]:
@@ -86,7 +95,8 @@ class Coefficients:
         head = ["", "coef"]
         columns = [[f"{visible(label)}{' *' if label in self.little else ''}" for label in self.labels]]
         widths = self.deviations
-        columns.append(_numbers(self.estimates, widths))
+        known = zip(self.labels, _numbers(self.estimates, widths), strict=True)
+        columns.append([NOT_KNOWN if label in self.unknown else text for label, text in known])
         if self.intervals is not None and widths is not None:
             head += ["std err", low, high]
             columns += [_numbers(each, widths) for each in (widths, *self.intervals)]
@@ -131,20 +141,20 @@ def table(
         deviations = functionals.deviations(draws, plan, schema, matrix, include)
     except ArgumentError as error:
         return Coefficients(shown.labels, estimates, None, None, share, ratio, (), str(error))
-    little = prior_dominated(plan, shown.labels, matrix, ends, share)
-    return Coefficients(shown.labels, estimates, deviations, ends, share, ratio, little)
+    little, unknown = (prior_dominated(plan, shown.labels, matrix, ends, share, part) for part in (NEARLY, WIDE))
+    return Coefficients(shown.labels, estimates, deviations, ends, share, ratio, little, "", unknown)
 
 
 def prior_dominated(
-    plan: Mapping[str, Any], labels: Sequence[str], matrix: Array, ends: Array, level: float
+    plan: Mapping[str, Any], labels: Sequence[str], matrix: Array, ends: Array, level: float, part: float = NEARLY
 ) -> tuple[str, ...]:
-    """The coefficients whose interval is not much narrower than the prior's own; none for a flat prior."""
+    """The coefficients whose interval takes more than a `part` of the prior's own; none for a flat prior."""
     from scipy.special import ndtri
 
     own = functionals.prior_deviations(plan, matrix)
     if own is None:
         return ()
-    widest = NEARLY * 2 * float(ndtri(0.5 + 0.5 * level)) * own
+    widest = part * 2 * float(ndtri(0.5 + 0.5 * level)) * own
     return tuple(label for label, wide in zip(labels, ends[1] - ends[0] > widest, strict=True) if wide)
 
 

@@ -20,7 +20,7 @@ from sfumato.errors import ArgumentError
 from sfumato.models import families
 from sfumato.models.families._bins import labels_in
 from sfumato.models.families.cross_table import CrossTable
-from sfumato.queries.shares_by_level import Shares, aligned, named_columns, place_of
+from sfumato.queries.shares_by_level import Shares, adding_up, aligned, named_columns, place_of
 from sfumato.queries.statistics import cell_counts, count_laws
 from sfumato.queries.statistics.cell_counts import Counted
 from sfumato.queries.statistics.count_laws import REFERENCE, ShareLaw
@@ -33,6 +33,7 @@ _NO_COUNTS = (
     "no interval: this cross table was drawn without noisy counts; release.interval() has the intervals of its cells. Plan it "
     "with mechanism='noisy-statistics' for margins, counts and row shares with intervals."
 )
+_APART = "Each number is the middle of its own interval: cells need not add up to their margin."
 # Heading of the margins.
 _ALL = "all"
 
@@ -174,7 +175,10 @@ class CrossView:
             BY_ROW: f"Shares within each row; {level} include the privacy noise and the sampling of the records.",
             BY_COLUMN: f"Shares within each column; {level} include the privacy noise and the sampling of the records.",
         }
-        return sentences[self.of]
+        shown = (self.cells, self.rows, self.columns)
+        words = " ".join(dict.fromkeys(each.meaning for each in shown if each is not None and each.meaning))
+        apart = _APART if self.of in (SHARES, COUNTS) else ""
+        return " ".join(filter(None, (sentences[self.of], apart, words)))
 
     def __str__(self) -> str:
         return f"{aligned(self.grid(), len(self.cells.columns) - 1)}\n\n{self.note}"
@@ -206,7 +210,10 @@ def _estimated(table: Crossed, axes: tuple[str, ...], given: tuple[str, ...], le
         fixed = dict(zip(axes, index, strict=True))
         row = {name: fixed.pop(name) for name in given}
         ends[(slice(None), *index)] = read(table.law(fixed, row), level)
-    return Shares(axes, levels, ends[1], ends[0], ends[2], level, "records" if of == COUNTS else "share")
+    if given:
+        ends[1] = adding_up(ends[1], ends[0], ends[2], tuple(k for k, name in enumerate(axes) if name not in given))
+    what = ("records", table.n) if of == COUNTS else ("share", 1)
+    return Shares(axes, levels, ends[1], ends[0], ends[2], level, *what)
 
 
 def _share(law: ShareLaw, level: float) -> tuple[float, float, float]:
@@ -232,7 +239,5 @@ def _levels(table: Crossed, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ..
 
 def _cell(shares: Shares, index: tuple[int, ...]) -> str:
     """An estimate with its interval in brackets."""
-    text = shares.shown(float(shares.values[index]))
-    if shares.lower is None or shares.upper is None:
-        return text
-    return f"{text} [{shares.shown(float(shares.lower[index]))}, {shares.shown(float(shares.upper[index]))}]"
+    text, ends = shares.said(index)
+    return f"{text} [{ends.replace(' to ', ', ')}]" if ends else text

@@ -33,7 +33,7 @@ def group_sizes(draws: Draws, plan: Mapping[str, Any], level: float = 0.9) -> Sh
     sizes, noise = noisy_sizes(model, rows, n), size_noise(model, numbers_of(plan).noise)
     half = _normal(share) * noise
     ends = (np.clip(np.floor(sizes - half), 0, n), np.clip(np.ceil(sizes + half), 0, n))
-    return Shares((model.by,), (tuple(model.levels),), np.clip(np.rint(sizes), 0, n), *ends, share, "records")
+    return Shares((model.by,), (tuple(model.levels),), np.clip(np.rint(sizes), 0, n), *ends, share, "records", n)
 
 
 def noisy_sizes(model: Grouped, rows: Array, n: int) -> Array:

@@ -177,5 +177,5 @@ def histogram(
     what = "records" if of == COUNTS else "share"
     column = None if schema is None else schema.columns[model.columns(schema)[0]]
     labels = labels_in(column, model.labels, model.edges)
-    bins = Shares(("bin",), (labels,), ends[1], ends[0], ends[2], share, what)
+    bins = Shares(("bin",), (labels,), ends[1], ends[0], ends[2], share, what, n if of == COUNTS else 1)
     return HistogramView(model, n, bins, totals, variance, column if isinstance(column, Date) else None)

@@ -19,7 +19,7 @@ from sfumato.models.networks.learned import MISSING, LearnedNetwork
 from sfumato.procedures import task_of
 from sfumato.procedures.learnt_parts import Learnt
 from sfumato.procedures.noisy_tables import published_as
-from sfumato.queries.shares_by_level import Shares, named_columns, place_of
+from sfumato.queries.shares_by_level import Shares, adding_up, named_columns, place_of
 from sfumato.queries.statistics import cell_counts
 from sfumato.queries.statistics.cell_counts import Counted
 from sfumato.queries.statistics.count_laws import ShareLaw
@@ -178,4 +178,6 @@ def _with_intervals(
         row = {name: fixed.pop(name) for name in given}
         law = table.law(fixed, row)
         ends[(slice(None), *index)] = (*law.share_ends(level), law.share_median())
+    if given:
+        ends[2] = adding_up(ends[2], ends[0], ends[1], tuple(k for k, name in enumerate(axes) if name not in given))
     return Shares(axes, levels, ends[2], ends[0], ends[1], level)

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sfumato.draws import Draws
+from sfumato.errors import ArgumentError
+
+# Level of the intervals that are shown unless another one is asked for.
+_LEVEL = 0.9
+
+
+def _counted(of_level: Callable[[float | None], Any], level: float | None, may: bool) -> Any:
+    """Shares with intervals; without them where none was asked for and there is none."""
+    if level is not None or not may:
+        return of_level(level)
+    try:
+        return of_level(_LEVEL)
+    except ArgumentError:  # no noisy counts of these columns together, or a wrong question, which is refused again
+        return of_level(None)
 
 
 class NetworkQuestions:
@@ -30,31 +44,38 @@ class NetworkQuestions:
     ) -> Any:
         """Joint shares of some columns of a released network or cross table.
 
-        With `interval`, a level such as 0.9, they are estimated from the noisy counts, with intervals that include the privacy
-        noise and the sampling of the records; `debias` and `draw` then have no part in them.
+        They are estimated from the noisy counts, with intervals of the level `interval`, 0.9 by default, that include the privacy
+        noise and the sampling of the records. Columns that were not counted together have the shares of the released tables, and no
+        interval; so has one `draw` of several, and tables as they were drawn, without `debias`.
         """
         from sfumato.queries import cross_tables, learned_tables, tables
 
-        if cross_tables.is_cross(self.plan):
-            return cross_tables.marginal(self._crossed(), columns, interval)
-        if learned_tables.is_learned(self.plan):
-            return learned_tables.marginal(self._learned(draw), columns, interval)
-        return tables.marginal(self._tables(debias, draw), columns, interval)
+        def of_level(level: float | None) -> Any:
+            if cross_tables.is_cross(self.plan):
+                return cross_tables.marginal(self._crossed(), columns, level)
+            if learned_tables.is_learned(self.plan):
+                return learned_tables.marginal(self._learned(draw), columns, level)
+            return tables.marginal(self._tables(debias, draw), columns, level)
+
+        return _counted(of_level, interval, debias and draw is None)
 
     def conditional(
         self, column: str, given: Any, *, interval: float | None = None, debias: bool = True, draw: int | None = None
     ) -> Any:
         """Shares of a column of a released network or cross table given others: a mapping to levels, or names.
 
-        With `interval`, a level such as 0.9, they are estimated from the noisy counts, with intervals.
+        With intervals as `marginal` has them; the shares of a row add up to 1.
         """
         from sfumato.queries import cross_tables, learned_tables, tables
 
-        if cross_tables.is_cross(self.plan):
-            return cross_tables.conditional(self._crossed(), column, given, interval)
-        if learned_tables.is_learned(self.plan):
-            return learned_tables.conditional(self._learned(draw), column, given, interval)
-        return tables.conditional(self._tables(debias, draw), column, given, interval)
+        def of_level(level: float | None) -> Any:
+            if cross_tables.is_cross(self.plan):
+                return cross_tables.conditional(self._crossed(), column, given, level)
+            if learned_tables.is_learned(self.plan):
+                return learned_tables.conditional(self._learned(draw), column, given, level)
+            return tables.conditional(self._tables(debias, draw), column, given, level)
+
+        return _counted(of_level, interval, debias and draw is None)
 
     def cross_table(self, *columns: str, of: str = "shares", level: float = 0.9) -> Any:
         """The released cross table with intervals and margins, or the table of some of its columns, in this order.
@@ -75,7 +96,6 @@ class NetworkQuestions:
 
     def to_pgmpy(self, *, debias: bool = True, draw: int | None = None) -> Any:
         """A released network as a pgmpy model, where pgmpy is installed."""
-        from sfumato.errors import ArgumentError
         from sfumato.queries import learned_tables, tables
 
         if learned_tables.is_learned(self.plan):
@@ -99,7 +119,6 @@ class NetworkQuestions:
 
     def _learned(self, draw: int | None) -> Any:
         """The learnt table of a release, which has one estimate and no draws to choose from."""
-        from sfumato.errors import ArgumentError
         from sfumato.queries import learned_tables
 
         if draw is not None:

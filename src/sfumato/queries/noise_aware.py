@@ -25,6 +25,7 @@ from sfumato.queries.intervals import ends_of_release
 
 # Levels of the intervals whose ends are joined by straight lines into a quantile function; beyond 0.999 it is cut off.
 _LEVELS = np.concatenate([np.linspace(0.02, 0.98, 33), [0.99, 0.995, 0.998]])
+LAW = "what this release tells of the parameter, noise and sampling included"
 # As many draws as ArviZ's summaries of tails ask for.
 DRAWS = 2_000
 
@@ -37,6 +38,16 @@ def refusal(plan: Mapping[str, Any]) -> str | None:
         return None
     name = "regression" if isinstance(inner, Gibbs) else getattr(inner, "name", type(inner).__name__)
     return f"the joint law of the coordinates of a {name} is not worked out; interval() and summary() have that of each"
+
+
+def known(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any]) -> Draws | None:
+    """The noise-aware draws of a release, always the same ones; None where there are none."""
+    if refusal(plan) is not None:
+        return None
+    try:
+        return drawn(draws, plan, schema, DRAWS, 0)
+    except ArgumentError:  # no interval is worked out for the model
+        return None
 
 
 def is_posterior(plan: Mapping[str, Any]) -> bool:

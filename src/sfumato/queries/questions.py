@@ -1,7 +1,7 @@
 """Ready-made questions to a release: `release.ask.mean()`, `.probability(event)`, `.quantile(q)`, `.best(losses)`, `.top(k)`.
 
-Each returns a `Reply`: a value and a sentence. All statements are about the law of the draws, which the sentence names; for
-privacy that law may be wider than the posterior, or closer to the prior.
+Each returns a `Reply`: a value and a sentence. All statements are about the law of the draws, which the sentence names: what the
+release tells of the parameter, or, where that is not worked out, what was released, which may be wider or closer to the prior.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
 from sfumato.models.networks.learned import LearnedNetwork
 from sfumato.queries._sample import Sample
+from sfumato.queries.one_number import Numbers
 from sfumato.queries.regret_bounds import Terms, digits_up
 from sfumato.queries.respond import Answer, respond
 
@@ -37,10 +38,14 @@ class Reply:
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """Questions to one sample of draws; `regression` reads the release as a regression, or refuses."""
+    """Questions to one sample of draws; `regression` reads the release as a regression, or refuses.
+
+    `numbers` are the release's estimates with their intervals.
+    """
 
     sample: Sample
     regression: Callable[[], Any]
+    numbers: Callable[[], Numbers]
 
     def mean(self, of: Callable[[Array], Any] | None = None, failure: float = 0.05, bounds: Any = None) -> Reply:
         """Mean over the draws of a function of them (by default the draws themselves).
@@ -115,25 +120,33 @@ class Questions:
         return Reply(answer.response, f"{sentence}, {self._of()}.", error, answer)
 
     def top(self, k: int, failure: float = 0.05) -> Reply:
-        """The k categories that hold the largest share together, largest first; `error` bounds the share that is missed.
+        """The k categories with the largest estimated shares, largest first, each with its interval.
 
+        Where no interval is worked out they are those of largest mean over the draws, and `error` bounds the share that is missed:
         Algorithm 2 for the utility sum of theta over the k named categories, over all sets of k.
         """
         shares = self._shares()
         count = _validate.whole("k", k)
         if count > shares.shape[1]:
             raise ArgumentError(f"k must be at most the number of categories, {shares.shape[1]}; got {count}.")
-        means = shares.mean(axis=0)
-        order = np.argsort(-means, kind="stable")[:count]
         names = self.sample.labels if shares.shape[1] == len(self.sample.labels) else ("False", "True")
-        error = None
-        if self.sample.independent:
-            error = Terms(failure=failure).response_loss(self.sample.size, math.comb(shares.shape[1], count))
-        sentence = ", ".join(f"{names[i]} {means[i]:.4g}" for i in order)
+        numbers, of, error = self.numbers(), "", None
+        if numbers.ends is None:
+            values, of = shares.mean(axis=0), self._of()
+            said = [f"{value:.4g}" for value in values]
+            if self.sample.independent:
+                error = Terms(failure=failure).response_loss(self.sample.size, math.comb(shares.shape[1], count))
+        else:
+            rate = len(numbers.labels) < len(names)  # a rate is the share of "yes", the rest that of "no"
+            numbers = numbers.with_rest() if rate else numbers
+            values, of = numbers.estimates, f"with {100 * numbers.level:g} % intervals"
+            said = [f"{text} ({ends})" for text, ends in numbers.texts("{:.4g}".format)]
+        order = np.argsort(-values, kind="stable")[:count]
+        sentence = ", ".join(f"{names[i]} {said[i]}" for i in order)
         if error is not None and error < 1:  # shares differ by at most 1: a larger bound says nothing
             others = "no other category holds" if count == 1 else f"no other {count} categories hold"
             sentence += f"; {others} more by more than {digits_up(error)} (probability {1 - failure:g})"
-        return Reply(tuple(names[i] for i in order), f"{sentence}, {self._of()}.", error)
+        return Reply(tuple(names[i] for i in order), f"{sentence}, {of}.", error)
 
     def prediction(self, *unsaid: Any, public_rows: Any = None) -> Reply:
         """Predictions of a regression for public rows."""

@@ -1,17 +1,15 @@
-"""A release in a few lines: estimates and intervals that include the privacy noise, means, and the promise."""
+"""A release in a few lines: estimates with intervals that include the privacy noise, and the promise."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from sfumato import _validate
 from sfumato._quadrature import Array
 from sfumato._validate import visible
-from sfumato.draws import Draws
-from sfumato.errors import ArgumentError
+from sfumato.queries.at_the_edge import meaning
+from sfumato.queries.coefficients import aligned
+from sfumato.queries.one_number import Numbers
 from sfumato.schema import Date
 
 WHY_ONE_DRAW = "One draw suffices for an interval: the law of a draw given the records is public, noise included."
@@ -24,87 +22,53 @@ _LARGE, _LARGEST = 1e5, 1e12
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Labels with estimates, intervals and means of the draws; prints as a table.
+    """The numbers of a release with the sentences that belong to them; prints as a table."""
 
-    Estimates and intervals are None where no method exists, with the reason.
-    """
-
-    labels: tuple[str, ...]
+    numbers: Numbers
     kind: str
-    means: Array
-    estimates: Array | None
-    intervals: Array | None
-    level: float
-    reason: str
     promise: str
     clipping: str = ""
     date: Date | None = None
     counting: Sequence[tuple[str, str]] = ()
     first: str = ""
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the numbers."""
+        return self.numbers.labels
+
+    @property
+    def estimates(self) -> Array:
+        """The estimates; means of the draws where there are no intervals."""
+        return self.numbers.estimates
+
+    @property
+    def intervals(self) -> Array | None:
+        """Lower and upper ends (2, numbers); None where no interval is worked out."""
+        return self.numbers.ends
+
+    @property
+    def reason(self) -> str:
+        """Why there are no intervals."""
+        return self.numbers.reason
+
     def __str__(self) -> str:
-        columns = {"": [visible(label) for label in self.labels[:_SHOWN]]}
-        if self.intervals is not None and self.estimates is not None:
-            columns["estimate"] = [shown(value, self.date) for value in self.estimates[:_SHOWN]]
-            ends = self.intervals[:, :_SHOWN].T
-            columns[f"{100 * self.level:g} % interval"] = [
-                f"{shown(low, self.date)} to {shown(high, self.date)}" for low, high in ends
-            ]
-        # The average of a path is not centred on the posterior, so it is not shown beside the estimate.
-        if self.kind == "draws" or self.intervals is None:
-            means = [shown(value, self.date) for value in self.means[:_SHOWN]]
-            columns["mean of draws" if self.kind == "draws" else "mean"] = means
-        cells = [[name, *values] for name, values in columns.items()]
-        widths = [max(len(cell) for cell in column) for column in cells]
-        rows = zip(*cells, strict=True)
-        lines = [
-            "  ".join(
-                cell.rjust(w) if place else cell.ljust(w)
-                for place, (cell, w) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in rows
-        ]
+        numbers = self.numbers
+        lines = [["", numbers.name, *([f"{100 * numbers.level:g} % interval"] if numbers.ends is not None else [])]]
+        texts = zip(numbers.labels, numbers.texts(lambda value: shown(value, self.date)), strict=True)
+        lines += [[visible(label), *filter(None, each)] for label, each in list(texts)[:_SHOWN]]
+        table = aligned(lines)
         if len(self.labels) > _SHOWN:
-            lines.append(f"... and {len(self.labels) - _SHOWN} more (release.estimate(), release.interval())")
+            table.append(f"... and {len(self.labels) - _SHOWN} more (release.estimate(), release.interval())")
         why = WHY_ONE_DRAW if self.kind == "draws" else WHY_FROM_NOISE
-        reason = why if self.intervals is not None else f"No interval: {self.reason}"
+        reason = why if numbers.ends is not None else f"No interval: {self.reason}"
         notes = [("Clipping", self.clipping), *self.counting]
         said = [visible(f"{name}: {note}") for name, note in notes if note]
         head = [self.first] if self.first else []
-        return "\n".join([*head, *lines, "", *said, visible(reason), visible(self.promise)])
-
-
-def summarise(
-    draws: Draws,
-    kind: str,
-    promise: str,
-    intervals_of: Callable[[], tuple[Array, Array]],
-    level: float = 0.9,
-    must: bool = False,
-    clipping: str = "",
-    date: Date | None = None,
-    counting: Sequence[tuple[str, str]] = (),
-    first: str = "",
-) -> Summary:
-    """Means of the draws, with the intervals and the estimates that `intervals_of` computes.
-
-    If `intervals_of` refuses, its reason is kept; with `must` it is raised. `clipping` is the sentence of `models.clipping`,
-    `counting` those on how records count, with their headings; `first` is the first line, if any.
-    `date` is the column where the numbers are days.
-    """
-    _validate.between("level", level, 0.0, 1.0)  # a wrong level is an error of the question, no reason for no interval
-    means = np.asarray(draws.mean(), dtype=np.float64).ravel()
-    reason, ends, middles = "", None, None
-    try:
-        intervals, estimate = intervals_of()
-        ends, middles = intervals.reshape(2, -1), estimate.ravel()
-    except ArgumentError as error:
-        if must:
-            raise
-        reason = str(error)
-    return Summary(
-        draws.labels, kind, means, middles, ends, float(level), reason, promise, clipping, date, counting, first
-    )
+        means = meaning(numbers.states)
+        return "\n".join(
+            [*head, *table, "", *([means] if means else []), *said, visible(reason), visible(self.promise)]
+        )
 
 
 def shown(value: float, date: Date | None = None) -> str:

@@ -25,7 +25,7 @@ from sfumato.models.networks._tables import Factor, Tables
 from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.queries.convert import needed
 from sfumato.queries.raking import raked
-from sfumato.queries.shares_by_level import Shares, named_columns, place_of
+from sfumato.queries.shares_by_level import Shares, adding_up, named_columns, place_of
 from sfumato.queries.statistics import cell_counts, network_tables
 from sfumato.queries.statistics.cell_counts import Counted
 from sfumato.queries.statistics.protocol import numbers_of
@@ -158,6 +158,8 @@ def _with_intervals(
             row = {name: fixed.pop(name) for name in given}
             law = network_tables.law_of(network.counted, network.n, fixed, row)
             ends[(slice(None), *index)] = (*law.share_ends(level), law.share_median())
+    if given:
+        ends[2] = adding_up(ends[2], ends[0], ends[1], tuple(k for k, name in enumerate(axes) if name not in given))
     return Shares(axes, levels, ends[2], ends[0], ends[1], level)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ app = typer.Typer(
 )
 # What `--include` of an interval may be.
 _INCLUDE = '"privacy and sampling", "privacy" alone, or "robust": right where the model is wrong too, for a release with scores.'
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 ReleaseFile = Annotated[Path, typer.Argument(help="A saved release.")]
 
 
@@ -50,14 +51,49 @@ def _table(labels: Sequence[str], names: Sequence[str], rows: Sequence[Sequence[
 
 def _by_label(release: Any, columns: dict[str, Any], as_json: bool) -> None:
     """Print one number of every label for each column."""
+    names = list(columns)
+    rows = list(zip(*(values.ravel().tolist() for values in columns.values()), strict=True))
+    document = {label: dict(zip(names, row, strict=True)) for label, row in zip(release.labels, rows, strict=True)}
+    emit(as_json, document, _table(_labels(release), names, rows))
+
+
+def _labels(release: Any) -> Sequence[str]:
+    """Labels for people: private bins by their edges, and dates as dates. Programs get those of the file."""
     from sfumato.wording import shown_labels
 
-    labels, names = release.labels, list(columns)
-    rows = list(zip(*(values.ravel().tolist() for values in columns.values()), strict=True))
-    document = {label: dict(zip(names, row, strict=True)) for label, row in zip(labels, rows, strict=True)}
-    # Programs get the labels of the file; people get private bins by their edges, and dates as dates. A regression has its own.
-    shown = shown_labels(release) if labels == release.draws.labels else labels
-    emit(as_json, document, _table(shown, names, rows))
+    shown: Sequence[str] = shown_labels(release) if release.labels == release.draws.labels else release.labels
+    return shown
+
+
+def numbers(release: Any, made: Any, as_json: bool, as_csv: bool) -> None:
+    """Print estimates with their intervals as a table, as JSON by label, or as CSV."""
+    from sfumato.queries.at_the_edge import meaning
+    from sfumato.queries.coefficients import aligned
+    from sfumato.wording import number_writer
+
+    if as_csv:
+        csv_of(release, made)
+        return
+    head = ["", made.name, *([] if made.ends is None else [f"{100 * made.level:g} % interval"])]
+    said = made.texts(number_writer(release))
+    lines = [[label, *filter(None, each)] for label, each in zip(_labels(release), said, strict=True)]
+    notes = [meaning(made.states), f"No interval: {made.reason}" if made.reason else ""]
+    table = "\n".join(["\n".join(aligned([head, *lines])), *(f"\n{note}" for note in notes if note)])
+    emit(as_json, made.by_label(), table)
+
+
+def csv_of(release: Any, made: Any) -> None:
+    """Print estimates with their intervals as CSV."""
+    columns = made.columns()
+    emit_csv(release, ["label", *columns], zip(_labels(release), *columns.values(), strict=True))
+
+
+def emit_csv(release: Any, head: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Print a table as CSV, with a notice before it for a release that is not private."""
+    from sfumato.shells import csv_output
+    from sfumato.wording import notice
+
+    typer.echo(csv_output.table([head, *rows], notice(release)), nl=False)
 
 
 def _say_clipping(release: Any, as_json: bool) -> None:
@@ -72,14 +108,24 @@ def _say_clipping(release: Any, as_json: bool) -> None:
 
 
 @_question
-def mean(file: ReleaseFile, as_json: Json = False) -> None:
-    """The mean of the released draws.
+def mean(
+    file: ReleaseFile,
+    draws: Annotated[bool, typer.Option("--draws", help="The mean of the draws, as they were released.")] = False,
+    as_csv: Csv = False,
+    as_json: Json = False,
+) -> None:
+    """Every number's estimate with its 90 % interval; with --draws the mean of the draws, which may lean.
 
     Example: sfumato query mean smokers.sfumato
     """
+    from sfumato.queries.one_number import OF_DRAWS
+
     release = opened(file)
-    _by_label(release, {"mean": release.mean()}, as_json)
-    _say_clipping(release, as_json)
+    if draws:
+        _by_label(release, {OF_DRAWS: release.mean()}, as_json)
+    else:
+        numbers(release, release.numbers(), as_json, as_csv)
+    _say_clipping(release, as_json or as_csv)
 
 
 @_question
@@ -87,21 +133,22 @@ def interval(
     file: ReleaseFile,
     level: Annotated[float, typer.Option(help="How often the interval should hold the parameter.")] = 0.9,
     include: Annotated[str, typer.Option(help=_INCLUDE)] = "privacy and sampling",
+    as_csv: Csv = False,
     as_json: Json = False,
 ) -> None:
     """Intervals that include the privacy noise, not only the spread of the draws.
 
     Example: sfumato query interval smokers.sfumato --level 0.95
     """
-    import numpy as np
-
     release = opened(file)
-    lower, upper = release.interval(level, include)
-    _by_label(release, {"lower": lower, "estimate": release.estimate(include), "upper": upper}, as_json)
-    unknown = release.prior_dominated(np.stack([lower.ravel(), upper.ravel()]), level)
-    if unknown and not as_json:
+    made = release.numbers(level, include)
+    if made.ends is None:
+        raise ArgumentError(made.reason)
+    numbers(release, made, as_json, as_csv)
+    unknown = release.prior_dominated(made.ends, level)
+    if unknown and not (as_json or as_csv):
         typer.echo(f"\n{visible(unknown)}")
-    _say_clipping(release, as_json)
+    _say_clipping(release, as_json or as_csv)
 
 
 @_question

@@ -16,7 +16,7 @@ from sfumato.shells.forged_files import blames_a_forged_file
 from sfumato.shells.ledger_commands import WitnessFile
 from sfumato.shells.ledger_places import expect_public
 from sfumato.shells.printing import Force, Json, check_new, emit, write_new
-from sfumato.shells.query_commands import ReleaseFile, opened
+from sfumato.shells.query_commands import Csv, ReleaseFile, csv_of, emit_csv, opened
 
 Level = Annotated[float, typer.Option(help="How often the interval should hold the coefficient.")]
 PublicRows = Annotated[
@@ -37,14 +37,25 @@ References = Annotated[
 ]
 
 
-def summary(file: ReleaseFile, level: Level = 0.9, reference: References = None, as_json: Json = False) -> None:
+def summary(
+    file: ReleaseFile,
+    level: Level = 0.9,
+    reference: References = None,
+    as_csv: Csv = False,
+    as_json: Json = False,
+) -> None:
     """Estimates and intervals as a table; of a regression the coefficients in the columns' own units, with ratios.
 
     Example: sfumato query summary illness.sfumato --reference region=south
     """
     release = opened(file)
     made = release.summary(level, reference=_references(release, reference))
-    emit(as_json, _document(made), str(made))
+    if as_csv and hasattr(made, "numbers"):
+        csv_of(release, made.numbers)
+    elif as_csv:
+        _save(release, "coefficient", made.labels, made.coefficients.columns())
+    else:
+        emit(as_json, _document(made), str(made))
 
 
 def coefficients(
@@ -219,15 +230,23 @@ def effects(
 
 
 def _save(
-    release: Any, first: str, labels: Sequence[str], columns: Mapping[str, Any], output: Path, force: bool
+    release: Any,
+    first: str,
+    labels: Sequence[str],
+    columns: Mapping[str, Any],
+    output: Path | None = None,
+    force: bool = False,
 ) -> None:
-    """Write a CSV file with a row for each label; a number that does not exist is an empty cell."""
-    numbers = zip(*(values.tolist() for values in columns.values()), strict=True)
+    """A row for each label as CSV, in a file or printed; what does not exist is an empty cell."""
+    cells = zip(*columns.values(), strict=True)
     rows = [
-        [label, *("" if math.isnan(value) else value for value in row)]
-        for label, row in zip(labels, numbers, strict=True)
+        [label, *("" if value is None or (isinstance(value, float) and math.isnan(value)) else value for value in row)]
+        for label, row in zip(labels, cells, strict=True)
     ]
-    _written(release, [first, *columns], rows, output, force)
+    if output is None:
+        emit_csv(release, [first, *columns], rows)
+    else:
+        _written(release, [first, *columns], rows, output, force)
 
 
 def _weight(text: str) -> tuple[str, float]:
@@ -263,21 +282,15 @@ def _by_name(table: Any) -> dict[str, Any]:
 
 def _document(made: Any) -> dict[str, Any]:
     """A summary as `--json` prints it."""
-    if hasattr(made, "coefficients"):
-        return {
-            "title": made.title,
-            **dict(made.facts),
-            "coefficients": _by_name(made.coefficients),
-            "clipped": None if made.clipped is None else made.clipped.to_json(),
-            "notes": made.notes,
-        }
-    ends = None if made.intervals is None else made.intervals.tolist()
+    if hasattr(made, "numbers"):
+        document: dict[str, Any] = made.numbers.document()
+        return document
     return {
-        "labels": made.labels,
-        "estimates": made.estimates,
-        "intervals": ends,
-        "means": made.means,
-        "reason": made.reason,
+        "title": made.title,
+        **dict(made.facts),
+        "coefficients": _by_name(made.coefficients),
+        "clipped": None if made.clipped is None else made.clipped.to_json(),
+        "notes": made.notes,
     }
 
 

@@ -91,7 +91,7 @@ def _document(release: Any) -> dict[str, Any]:
         "private": release.private,
         "signed": release.signature is not None,
         "labels": list(release.labels),
-        "mean": release.mean().ravel(),
+        **release.numbers().document(),
         "plan": dict(release.plan),
         "receipt": release.receipt,
     }

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from sfumato.pictures import of_learned, svg
+from sfumato.pictures._dependence import FAMILY, LISTED
 from sfumato.pictures.of_learned import Strength
 from sfumato.queries import learned_tables
 from sfumato.queries.learned_tables import LearnedTable
@@ -25,12 +26,12 @@ def is_shown(release: Any) -> bool:
 def results(release: Any, level: float, most: int) -> str:
     """The matrix of dependences, the strongest pairs with their tables, the shares of all columns; numbers are folded."""
     table = learned_tables.read(release.draws, release.plan, release.schema)
-    known = of_learned.strengths(table, level)
-    parts = [svg.figure(of_learned.matrix(release, table, known)), f"<p>{escape(_meaning(known, level))}</p>"]
+    known = of_learned.strengths(table)
+    parts = [svg.figure(of_learned.matrix(release, table, known)), f"<p>{escape(_meaning(known))}</p>"]
     parts.append(f"<p>{escape(_counted(release, table))}</p>")
     drawn = of_learned.strongest(release, table, known, level)
     if drawn:
-        parts.append("<h3>The strongest dependences</h3>")
+        parts.append(f"<h3>The strongest dependences</h3><p>{LISTED}</p>")
     parts += [f"{svg.figure(shown.picture)}<p>{escape(shown.reading)}</p>" for shown in drawn]
     parts += [_pair(release, table, each, level, most) for each in of_learned.ranked(known)[:_LISTED] if each.clear]
     parts.append("<h3>Each column by itself</h3>")
@@ -45,7 +46,7 @@ def results(release: Any, level: float, most: int) -> str:
     return "".join(parts)
 
 
-def _meaning(known: list[Strength], level: float) -> str:
+def _meaning(known: list[Strength]) -> str:
     """What a dot and its size mean."""
     said = (
         "Two columns meet where the row of one crosses the column of the other. The larger the dot, the more the shares of one "
@@ -56,8 +57,8 @@ def _meaning(known: list[Strength], level: float) -> str:
         said += " A hollow dot stands for a pair that was not counted together: its strength is a guess of the model."
     if any(each.measured is not None and not each.clear for each in known):
         said += (
-            " A point stands for a pair that cannot be distinguished from noise: two independent columns would give as much with "
-            f"a probability of more than {100 * (1 - level):.0f} %."
+            " A point stands for a pair that cannot be distinguished from noise. Were all columns independent, any pair would have "
+            f"a dot in {100 * FAMILY:g} of 100 tables at most."
         )
     return said
 

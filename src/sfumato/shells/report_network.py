@@ -13,10 +13,11 @@ import numpy as np
 from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.models.reading import model_from_json
 from sfumato.pictures import of_network, svg
+from sfumato.pictures._dependence import FAMILY, LISTED
 from sfumato.pictures.results import interval, word
 from sfumato.queries.shares_by_level import Shares
 from sfumato.queries.statistics.network_tables import unreadable
-from sfumato.shells.html_page import folded, table
+from sfumato.shells.html_page import folded, paragraph, table
 
 # Rows of shares that are shown at once; the columns after them are folded.
 _SHARES = 60
@@ -37,7 +38,7 @@ def results(release: Any, level: float, most: int) -> str:
     parts = [svg.figure(of_network.graph(release, level)), f"<p>{escape(_arrows(release, level))}</p>"]
     drawn = of_network.strongest(release, level)
     if drawn:
-        parts.append("<h3>The strongest dependences</h3>")
+        parts.append(f"<h3>The strongest dependences</h3><p>{LISTED}</p>")
     parts += [f"{svg.figure(shown.picture)}<p>{escape(shown.reading)}</p>" for shown in drawn]
     parts.append("<h3>Each column by itself</h3>")
     parts += shares_pictures(release, model.sizes, level)
@@ -52,7 +53,7 @@ def results(release: Any, level: float, most: int) -> str:
 
 def _arrows(release: Any, level: float) -> str:
     """What an arrow and its thickness mean, with the strongest as an example."""
-    measured = of_network.strengths(release, level)
+    measured = of_network.strengths(release)
     if not measured:
         return "The network has no arrows: each column was counted by itself."
     said = (
@@ -66,8 +67,8 @@ def _arrows(release: Any, level: float) -> str:
         said += f" The strongest is {first} to {second}, {best.strength:.2f}."
     if len(clear) < len(measured):
         said += (
-            " Broken arrows cannot be distinguished from noise: two independent columns would give as much with a probability of "
-            f"more than {100 * (1 - level):.0f} %."
+            " Broken arrows cannot be distinguished from noise. Were all columns independent, any arrow would be whole in "
+            f"{100 * FAMILY:g} of 100 networks at most."
         )
     return said
 
@@ -117,9 +118,10 @@ def share_numbers(shares: Shares, joint: bool = False) -> str:
     for index in np.ndindex(*shares.values.shape):
         *given, level = (levels[k] for levels, k in zip(shares.levels, index, strict=True))
         ends = interval(float(shares.lower[index]), float(shares.upper[index]), write)
-        rows.append([word(level), write(float(shares.values[index])), ends])
+        rows.append([word(level), shares.said(index, write)[0], ends])
         groups.append(of_network.in_words(above, given))
     head = [column, "share", f"{100 * (shares.level or 0):g} % interval"]
     given_to = f" given {' and '.join(above)}" if above and not joint else " among all records"
     caption = f"Shares of {' and '.join(shares.columns) if joint else column}{given_to}"
-    return table(head, rows, groups=groups if above else (), caption=caption)
+    made = table(head, rows, groups=groups if above else (), caption=caption)
+    return made + paragraph("In place of a share", shares.meaning)

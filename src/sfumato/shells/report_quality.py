@@ -49,7 +49,7 @@ def section(release: Any, level: float) -> str:
         return ""
     learned = learned_tables.read(release.draws, release.plan, release.schema)
     made = quality(learned)
-    known = of_learned.strengths(learned, level)
+    known = of_learned.strengths(learned)
     return _errors(made) + _triples(made) + _unmeasured(made, known) + _by_pair(made, known) + _sharp_edges()
 
 

@@ -56,7 +56,9 @@ def _table(release: Any, coefficients: Any, level: float) -> str:
     # Levels under the heading of their column come after the columns that have one coefficient.
     for group, name, label, row in sorted(places, key=lambda place: bool(place[0])):
         groups.append(group)
-        line: list[Cell] = [(name, LITTLE) if label in coefficients.little else name]
+        line: list[Cell] = [
+            (name, LITTLE) if label in coefficients.little and label not in coefficients.unknown else name
+        ]
         for key, _ in columns:
             place = head.index(key)
             low = place + (2 if key == "coef" else 1)

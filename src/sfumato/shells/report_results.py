@@ -42,7 +42,14 @@ def results(release: Any, level: float) -> str:
         if rows.has_intervals
         else f"<p>No interval: {escape(rows.reason)}</p>"
     )
-    return figure + beside(release) + numbers(rows) + why + _little(rows)
+    return (
+        figure
+        + beside(release)
+        + numbers(rows)
+        + why
+        + paragraph("In place of an estimate", rows.meaning)
+        + _little(rows)
+    )
 
 
 def is_summed(release: Any) -> bool:
@@ -62,11 +69,11 @@ def beside(release: Any, clipping: bool = True) -> str:
 def numbers(rows: Results) -> str:
     """The table of results; folded where it is long."""
     sized = any(row.size is not None for row in rows.rows)
-    head = [rows.of, "estimate", *([rows.interval_name] if rows.has_intervals else []), *(["size"] if sized else [])]
+    head = [rows.of, rows.name, *([rows.interval_name] if rows.has_intervals else []), *(["size"] if sized else [])]
     lines: list[list[Cell]] = []
     for row in rows.rows:
-        name: Cell = (row.label, LITTLE) if row.little else row.label
-        line: list[Cell] = [name, rows.shown(row.estimate)]
+        name: Cell = (row.label, LITTLE) if row.little and not row.state else row.label
+        line: list[Cell] = [name, rows.middle(row)]
         line += [rows.ends(row)] if rows.has_intervals else []
         lines.append([*line, *([f"{row.size:,.0f}" if row.size is not None else ""] if sized else [])])
     groups = [row.group for row in rows.rows] if any(row.group for row in rows.rows) else []
@@ -82,7 +89,7 @@ def _caption(rows: Results, sized: bool) -> str:
 
 def _little(rows: Results) -> str:
     """What "little known" means, where a row has it."""
-    if not any(row.little for row in rows.rows):
+    if not any(row.little and not row.state for row in rows.rows):
         return ""
     return (
         f'<p class="beside">“{LITTLE}” stands beside a number whose interval is so wide that the number should not be published '

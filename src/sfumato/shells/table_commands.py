@@ -9,11 +9,11 @@ import typer
 from sfumato.errors import ArgumentError
 from sfumato.shells.forged_files import blames_a_forged_file
 from sfumato.shells.printing import Json, emit
-from sfumato.shells.query_commands import ReleaseFile, opened
+from sfumato.shells.query_commands import Csv, ReleaseFile, emit_csv, opened
 
 Level = Annotated[float, typer.Option(help="How often an interval should hold the share or count.")]
 Interval = Annotated[
-    float | None, typer.Option(help="Level of intervals, such as 0.9; from noisy counts. None if left out.")
+    float | None, typer.Option(help="Level of the intervals, 0.9 by default; from noisy counts, where there are any.")
 ]
 
 
@@ -22,14 +22,16 @@ def cross_table(
     columns: Annotated[list[str] | None, typer.Argument(help="Columns of the table; all if left out.")] = None,
     of: Annotated[str, typer.Option(help='"shares", "counts", "row shares" or "column shares".')] = "shares",
     level: Level = 0.9,
+    as_csv: Csv = False,
     as_json: Json = False,
 ) -> None:
     """A released cross table with an interval for every cell and margin; the last column runs across.
 
     Example: sfumato query cross-table smokers.sfumato region smoker --of "row shares"
     """
-    view = opened(file).cross_table(*(columns or ()), of=of, level=level)
-    emit(as_json, {"of": view.of, "records": view.n, **_document(view.cells)}, str(view))
+    release = opened(file)
+    view = release.cross_table(*(columns or ()), of=of, level=level)
+    _shown(release, view.cells, as_json, as_csv, str(view), of=view.of, records=view.n)
 
 
 def histogram(
@@ -39,16 +41,18 @@ def histogram(
     quantile: Annotated[
         list[float] | None, typer.Option(help="Also an approximate quantile, between 0 and 1; may be repeated.")
     ] = None,
+    as_csv: Csv = False,
     as_json: Json = False,
 ) -> None:
     """A released histogram of a number with an interval for every bin, and approximate quantiles.
 
     Example: sfumato query histogram ages.sfumato --of counts --quantile 0.5
     """
-    view = opened(file).histogram(of, level)
+    release = opened(file)
+    view = release.histogram(of, level)
     replies = [view.quantile(q, level) for q in quantile or ()]
-    document = {"of": of, "records": view.n, **_document(view.bins), "quantiles": [each.value for each in replies]}
-    emit(as_json, document, "\n".join([str(view), *map(str, replies)]))
+    text, values = "\n".join([str(view), *map(str, replies)]), [each.value for each in replies]
+    _shown(release, view.bins, as_json, as_csv, text, of=of, records=view.n, quantiles=values)
 
 
 def marginal(
@@ -103,13 +107,18 @@ def _given(release: Any, given: list[str]) -> Any:
 
 
 def _document(shares: Any) -> dict[str, Any]:
-    """Shares or counts as `--json` prints them."""
-    facts = {"columns": shares.columns, "levels": shares.levels, "shares": shares.values}
-    if shares.what != "share":
-        facts["counts"] = facts.pop("shares")
-    if shares.lower is not None:
-        facts |= {"lower": shares.lower, "upper": shares.upper, "level": shares.level}
-    return facts
+    """Shares or counts as `--json` prints them: a row for each combination, null for an estimate that is not shown."""
+    names, rows = shares.table()
+    named = [dict(zip(names, row, strict=True)) for row in rows]
+    return {"columns": shares.columns, "levels": shares.levels, "level": shares.level, "rows": named}
+
+
+def _shown(release: Any, shares: Any, as_json: bool, as_csv: bool, text: str, **more: Any) -> None:
+    """Print shares or counts as a table, as JSON or as CSV."""
+    if as_csv:
+        emit_csv(release, *shares.table())
+    else:
+        emit(as_json, {**more, **_document(shares)}, text)
 
 
 def add_to(app: typer.Typer) -> None:

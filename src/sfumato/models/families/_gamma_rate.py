@@ -59,6 +59,11 @@ class GammaRate(Family):
         """B, the largest statistic of one record, exactly."""
         return Fraction(self.bound)
 
+    @property
+    def possible(self) -> tuple[float, float]:
+        """Positive numbers, between the ends where it is trimmed."""
+        return self.lower or 0.0, self.upper or math.inf
+
     def statistic(self, values: Array) -> Array:
         """Statistics of records as shares of the largest; NaN for a record that has none."""
         raise NotImplementedError

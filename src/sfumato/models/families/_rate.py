@@ -30,6 +30,13 @@ class Rate(Family):
     beta: float
     floor: float
 
+    proportion = True
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """Chances above the floor."""
+        return self.floor, 1.0 - self.floor
+
     @property
     def trials(self) -> int:
         """Trials per record, public."""

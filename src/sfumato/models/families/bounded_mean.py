@@ -49,6 +49,11 @@ class BoundedMean(Family):
         object.__setattr__(self, "upper", high)
 
     @property
+    def possible(self) -> tuple[float, float]:
+        """Means of values between the bounds."""
+        return self.lower, self.upper
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """One number, the mean."""
         return ("mean",)

@@ -46,6 +46,7 @@ class DirichletCategorical(Counted):
     alpha: tuple[float, ...]
     name = "DirichletCategorical"
     quantity = "shares"
+    proportion = True
     # Whether no prior was declared: intervals then use the reference prior of a single share, Beta(1/2, 1/2).
     reference = False
 
@@ -53,6 +54,11 @@ class DirichletCategorical(Counted):
         named = read_levels(range(levels) if isinstance(levels, int) else levels)
         object.__setattr__(self, "levels", named)
         object.__setattr__(self, "alpha", read_alpha(alpha, len(named)))
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """Shares."""
+        return 0.0, 1.0
 
     @property
     def labels(self) -> tuple[str, ...]:

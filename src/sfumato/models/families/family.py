@@ -11,6 +11,7 @@ the prior; no record is passed to them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -79,6 +80,14 @@ class Family:
                 f"class {cls.__name__} has another {', '.join(sorted(changed - _PRICES) or sorted(changed))} than {base.__name__}, "
                 "whose price was proved for its own: define sensitivity and claim too, for what the class counts and draws."
             )
+
+    # Whether what is drawn is a share of all records, of which none, or all, may be of a kind.
+    proportion: bool = False
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """The least and the largest value that what is drawn can have."""
+        return -math.inf, math.inf
 
     def strengthened(self, strength: float) -> Self:
         """The family itself: its law takes the strength as a number."""

@@ -47,6 +47,11 @@ class GammaPoisson(Family):
         object.__setattr__(self, "rate", _validate.positive("rate", self.rate))
         object.__setattr__(self, "bound", whole_bound("bound", self.bound))
 
+    @property
+    def possible(self) -> tuple[float, float]:
+        """Means of clipped counts."""
+        return 0.0, float(self.bound)
+
     def columns(self, schema: Schema) -> tuple[str, ...]:
         """The Number column of counts, declared within [0, bound]."""
         return (number_within(schema, 0.0, float(self.bound), self.name, f"bound={self.bound}"),)

@@ -92,6 +92,11 @@ class Quantiles(Family):
     # --- what is released and what is read ---------------------------------------------------------------------------
 
     @property
+    def possible(self) -> tuple[float, float]:
+        """Values between the bounds."""
+        return self.lower, self.upper
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """A name for every level."""
         return tuple(level_name(level) for level in self.levels)

@@ -61,7 +61,13 @@ class Tables(Family):
     """Independent Dirichlet rows: posterior cells strength * alpha + power * counts."""
 
     quantity = "tables (total variation, mean over tables)"
+    proportion = True
     alpha: Any
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """Shares."""
+        return 0.0, 1.0
 
     @property
     def tables(self) -> tuple[Table, ...]:

@@ -69,6 +69,7 @@ class LearnedNetwork(Family):
     impossible: tuple[_impossible.Rule, ...]
     name = "LearnedNetwork"
     quantity = "shares of pairs of columns"
+    proportion = True
     drawn = False
     releases_totals = True
 
@@ -176,6 +177,11 @@ class LearnedNetwork(Family):
         ]
 
     # --- what is released and what is read ---------------------------------------------------------------------------
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """Shares."""
+        return 0.0, 1.0
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
