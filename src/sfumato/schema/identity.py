@@ -199,7 +199,7 @@ _NOTHING = frozenset(("nan", "none", "null", "nat", "<na>"))
 _TRUTH = {"true": "1", "false": "0"}
 # Categories of signs that are not shown: formats and controls.
 _UNSEEN = ("Cf", "Cc")
-# Those of other categories: joiners, fillers, selectors of variants (Unicode's Default_Ignorable_Code_Point), and a blank of Braille.
+# Those of other categories: joiners, fillers, selectors of variants (Unicode's Default_Ignorable_Code_Point), a blank of Braille.
 _IGNORED = frozenset(map(chr, (
     0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, *range(0xFE00, 0xFE10), 0xFFA0,
     *range(0xE0100, 0xE01F0),
