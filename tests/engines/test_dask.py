@@ -6,6 +6,7 @@ import gc
 import threading
 import time
 
+import dask
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -16,10 +17,11 @@ import sfumato as sf
 from dask_cluster import cluster, kill_one
 from effort import sized
 from sfumato.dataset import workers as cluster_workers
-from sfumato.dataset.on_dask import _records
+from sfumato.dataset.on_dask import ReadPartition, _records, recipes_of
 from sfumato.dataset.partitions import Partitions
 from sfumato.dataset.workers import checked_addresses, known_workers
 from sfumato.errors import ArgumentError, PublishError
+from sfumato.schema.as_read import identity_of
 
 N, PARTS = 6_000, 5
 COLUMNS = {"x": sf.Number(-2, 2), "z": sf.Number(-2, 2), "y": sf.Boolean()}
@@ -278,12 +280,55 @@ def test_rows_in_the_task_graph_are_refused(client):
 def test_shuffles_through_files_are_refused_and_those_by_tasks_bring_persons_together(method, client, tmp_path):
     import dask.dataframe as dd
 
-    frame = dd.read_parquet(visits(tmp_path, True)).shuffle(on="who", shuffle_method=method)
+    frame = dd.read_parquet(visits(tmp_path, True), dtype_backend="numpy_nullable")
+    frame = frame.shuffle(on="who", shuffle_method=method)
     if method == "tasks":
         assert sf.Dataset.from_dask(frame, schema=PERSONS, client=client).n == 50
         return
     with client.as_current(), pytest.raises(ArgumentError, match="on the disks of workers"):
         sf.Dataset.from_dask(frame, schema=PERSONS, client=client)
+
+
+@pytest.mark.parametrize("reader", ["csv", "table", "json", "delayed", "map", "beside"])
+def test_data_frames_that_pandas_reads_from_text_are_refused(reader, tmp_path):
+    """There one odd cell fails the reading of a partition, and a quotation mark or an empty line changes the number of rows."""
+    import dask.dataframe as dd
+
+    rows = pd.DataFrame({"x": [1.0, 2.0], "z": [0.5, 0.25], "y": [True, False]})
+    for ending in ("csv", "json", "parquet"):
+        more = {"csv": {"index": False}, "json": {"orient": "records", "lines": True}, "parquet": {}}[ending]
+        getattr(rows, f"to_{ending}")(tmp_path / f"t.{ending}", **more)
+    path = {ending: str(tmp_path / f"t.{ending}") for ending in ("csv", "json", "parquet")}
+    typed = dd.read_parquet(path["parquet"])
+    frame = {
+        "csv": lambda: dd.read_csv(path["csv"], dtype="object"),
+        "table": lambda: dd.read_table(path["csv"], sep=","),
+        "json": lambda: dd.read_json(path["json"]),
+        "delayed": lambda: dd.from_delayed([dask.delayed(pd.read_csv)(path["csv"])]),
+        "map": lambda: dd.from_map(pd.read_csv, [path["csv"]]),
+        "beside": lambda: typed.merge(dd.read_csv(path["csv"])[["x"]], on="x"),
+    }[reader]()
+    with pytest.raises(ArgumentError, match="read by pandas from text or a query"):
+        recipes_of(frame, SCHEMA)
+    assert len(recipes_of(typed, SCHEMA)) == 1
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Dask's own reader, in pandas 3.1
+def test_ids_whose_type_one_missing_id_changes_are_refused(tmp_path):
+    """Of a partition with an empty id pandas makes floats: 2^53 and 2^53 + 1 are one person then."""
+    import dask.dataframe as dd
+
+    schema = sf.Schema(COLUMNS, target="y", persons=sf.Persons("who", most=4, count=5))
+    people = []
+    for last in (2**53 + 2, None):
+        who = pa.array([2**53, 2**53 + 1, last], pa.int64())
+        pq.write_table(pa.table({"x": [0.0] * 3, "z": [0.0] * 3, "y": [True] * 3, "who": who}), tmp_path / "t.parquet")
+        with pytest.raises(ArgumentError, match=r"dtype_backend=\"numpy_nullable\""):
+            recipes_of(dd.read_parquet(tmp_path / "t.parquet"), schema)
+        exact = dd.read_parquet(tmp_path / "t.parquet", dtype_backend="numpy_nullable")
+        [recipe] = recipes_of(exact, schema)
+        people.append(ReadPartition(schema, identity_of(schema), None)(recipe).records)
+    assert people == [3, 2]
 
 
 @pytest.mark.planted

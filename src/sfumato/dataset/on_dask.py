@@ -33,6 +33,11 @@ _MEMORY = 1 << 60
 _LARGEST_RECIPE = 1 << 20
 # Functions of Dask's by which rows are exchanged through files on the workers' disks.
 _THROUGH_DISKS = (b"maybe_buffered_partd", b"distributed.shuffle")
+# Functions of pandas' and Dask's that choose the types of a table by its rows: all of a text's, or the first ones of a query. One
+# odd cell raises there, and a quotation mark joins lines.
+_BY_ROWS = tuple(
+    b"read_" + source for source in (b"csv", b"table", b"fwf", b"json", b"text", b"excel", b"html", b"xml", b"sql")
+)
 
 
 class ClusterBlocks:
@@ -180,6 +185,7 @@ def recipes_of(source: Any, schema: Schema) -> list[bytes]:
         *([schema.weight.column] if schema.weight else []),
     ]
     there = [name for name in wanted if name in list(source.columns)]
+    _refuse_whole_ids(source, schema)
     recipes = []
     for partition in source[there].to_delayed():
         if _holds_rows(partition.__dask_graph__()):
@@ -188,6 +194,12 @@ def recipes_of(source: Any, schema: Schema) -> list[bytes]:
                 "pass through the scheduler. Write them to files and give dask.dataframe.read_parquet(...), or the paths."
             )
         recipe = cloudpickle.dumps(partition)
+        if any(word in recipe for word in _BY_ROWS):
+            raise ArgumentError(
+                "this Dask data frame is read by pandas from text or a query, with types that follow from rows: one record could "
+                "fail the reading, or change how others are read. Give the paths of the files, whose lines are read one by "
+                "one, or dask.dataframe.read_parquet(...)."
+            )
         if any(word in recipe for word in _THROUGH_DISKS):
             raise ArgumentError(
                 "this Dask data frame is shuffled through files, which would leave rows on the disks of workers. Write it, "
@@ -199,6 +211,19 @@ def recipes_of(source: Any, schema: Schema) -> list[bytes]:
             )
         recipes.append(recipe)
     return recipes
+
+
+def _refuse_whole_ids(source: Any, schema: Schema) -> None:
+    """Refuse ids of a type of numpy's that cannot be missing: of a partition with an empty id pandas makes another type.
+
+    There ids beyond 2^53 lose digits, and a shuffle brings the other rows of a person elsewhere.
+    """
+    dtype = dict(source.dtypes).get(schema.persons.id) if schema.persons is not None else None
+    if isinstance(dtype, np.dtype) and dtype.kind in "iub":
+        raise ArgumentError(
+            f"the ids of this Dask data frame are of type {dtype}, and pandas would change the type of a partition in which one is "
+            'missing. Read the files by dask.dataframe.read_parquet(..., dtype_backend="numpy_nullable"), or give their paths.'
+        )
 
 
 def _holds_rows(graph: Any) -> bool:
