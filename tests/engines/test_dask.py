@@ -20,6 +20,10 @@ from sfumato.dataset import workers as cluster_workers
 from sfumato.dataset.on_dask import ReadPartition, _records, recipes_of
 from sfumato.dataset.partitions import Partitions
 from sfumato.dataset.workers import checked_addresses, known_workers
+from sfumato.engines.cluster import added_in_pairs
+from sfumato.engines.opening import open_engine
+from sfumato.engines.protocol import PART_ROWS, most_additions
+from sfumato.engines.threads import additions
 from sfumato.errors import ArgumentError, PublishError
 from sfumato.schema.as_read import identity_of
 
@@ -444,6 +448,53 @@ def test_a_person_in_two_partitions_is_refused(client, tmp_path):
     assert sf.Dataset.from_dask(visits(tmp_path, False), schema=PERSONS, client=client).n == 50
     with pytest.raises(ArgumentError, match="in several partitions"):
         sf.Dataset.from_dask(visits(tmp_path, True), schema=PERSONS, client=client)
+
+
+@pytest.mark.parametrize("rule", [{"most": 4}, {"rule": "first"}])
+def test_what_is_stated_of_additions_does_not_follow_from_who_has_rows(rule, client, tmp_path):
+    """A release that was charged is refused by it: 8,142 persons with rows in one partition were too many, and 8,141 were not."""
+    schema = sf.Schema(COLUMNS, target="y", persons=sf.Persons("who", count=40, **rule))
+    stated = []
+    for people in (40, 39, 20):
+        data = sf.Dataset.from_dask(visits(tmp_path, False, people), schema=schema, client=client)
+        stated.append(
+            open_engine(data, sf.regression("logistic", schema, ["x", "z"]), ("gradients", "shapes")).additions
+        )
+    assert stated[0] == stated[1] == stated[2]
+    # Two files, and the persons who are in none.
+    alone = sf.Dataset.from_table(pa.table({**table(), "who": np.arange(N) % 40}), schema=schema)
+    model = sf.regression("logistic", schema, ["x", "z"])
+    assert stated[0] == open_engine(alone, model, ("gradients", "shapes")).additions + 2
+
+
+@pytest.mark.parametrize("people", [1, 40, 8191, 8192, 8193, 64 * 8192 + 1, 10**7])
+def test_no_number_of_persons_and_partitions_is_refused_for_its_additions(people):
+    """The most that a partition states, with the additions over 16,000 of them."""
+    for records in (256, 2048, PART_ROWS):
+        within = additions(min(records, people), -(-people // records))
+        assert within + (16_000 + 1).bit_length() <= most_additions(people)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 100])
+def test_partitions_are_added_in_pairs(count):
+    """As many roundings as are stated: each array is counted by how often it stands in a sum."""
+    terms = [np.array([float(2**k % 97)]) for k in range(count)]
+    assert added_in_pairs(terms, np.zeros(1))[0] == sum(float(each[0]) for each in terms)
+    depth = [0] * count
+
+    class Sum:
+        def __init__(self, places):
+            self.places = places
+
+        def __add__(self, other):
+            made = Sum(self.places + other.places)
+            for place in made.places:
+                depth[place] += 1
+            return made
+
+    assert added_in_pairs([Sum([place]) for place in range(count)], Sum([])).places == list(range(count))
+    assert max(depth) <= count.bit_length()
+    assert added_in_pairs([], np.zeros(1)).tolist() == [0.0]
 
 
 @pytest.mark.planted

@@ -46,7 +46,7 @@ def open_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str], 
     if dataset.kind == "cluster":
         return _checked("dask", _on_cluster(dataset, model, tuple(needs)), dataset.n)
     chosen = _chosen(dataset, model, needs, name)
-    return _checked(chosen.name, chosen.open(dataset, model), dataset.n)
+    return _checked(chosen.name, chosen.open(dataset, model), rows_of(dataset).limit)
 
 
 def check_engine(dataset: Dataset, model: FamilyOrGibbs, needs: Collection[str]) -> None:
