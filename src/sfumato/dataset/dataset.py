@@ -119,7 +119,7 @@ class Dataset(Stays):
         source: a Dask data frame that is read from files, the path of files with wildcards, or a list of paths that every worker
             can read. client: a distributed.Client or the address of a scheduler; by default the current client. The cluster must
             speak TLS or be this machine alone, and its workers must not spill to disk.
-        roster: as for `from_table`. The rows of one person must lie in one partition.
+        roster: as for `from_table`. Of a person with rows in several partitions those in the first of them count.
         """
         files = notes_of(*(source if isinstance(source, list | tuple) else [source]), roster)
         made = attempt(_from_dask, source, schema, client, roster)

@@ -18,13 +18,14 @@ from sfumato.dataset.cluster import Cluster
 from sfumato.dataset.storing import PersonBlocks, RowStore
 from sfumato.dataset.workers import checked_addresses
 from sfumato.errors import ArgumentError, PublishError
-from sfumato.gathering.people import absent_run, gather_present
+from sfumato.gathering.people import Run, absent_run, gather_present
 from sfumato.gathering.roster import Roster, read_roster
 from sfumato.schema import Schema
 from sfumato.schema.as_read import identity_of
 from sfumato.schema.counts import Tally
 from sfumato.schema.identity import Identity
 from sfumato.schema.outcome import attempt
+from sfumato.schema.person_counts import among
 from sfumato.schema.reading import open_table
 
 # Rows of persons stay in a worker's memory: spilling is off, and a worker has as much as it needs for its share.
@@ -57,13 +58,40 @@ class ClusterBlocks:
 
 @dataclass(frozen=True)
 class Partition:
-    """One partition on its worker: its blocks, a digest of all they hold and, where records are persons, digests of their ids."""
+    """One partition on its worker: its blocks, and a digest of all they hold."""
 
     blocks: Any
     records: int
     sparse: bool
     digest: bytes
-    ids: NDArray[np.uint64] | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Gathered:
+    """The persons of one partition, before it is known who is in an earlier one too: their rows, and digests of their ids."""
+
+    runs: list[tuple[Run, NDArray[np.uint64]]]
+    averaged: bool
+
+    @property
+    def ids(self) -> NDArray[np.uint64]:
+        """Two words for each person."""
+        return np.concatenate([np.empty((0, 2), np.uint64), *(words for _, words in self.runs)])
+
+    @property
+    def digest(self) -> bytes:
+        """What two readings of the same persons have in common."""
+        return hashlib.blake2b(self.ids.tobytes(), digest_size=16).digest()
+
+    def without(self, left_out: NDArray[np.uint64]) -> Partition:
+        """The partition, from which persons are left out with all of their rows."""
+        persons = PersonBlocks(self.averaged, False)
+        for run, words in self.runs:
+            kept = ~among(words, left_out)
+            rows = np.repeat(kept, run.counts)
+            persons.add(Run({name: array[rows] for name, array in run.columns.items()}, run.counts[kept]))
+        persons.close()
+        return Partition(persons, persons.people, persons.sparse, _digested(persons))
 
 
 def opened(source: Any, schema: Schema, client: Any, roster: object) -> tuple[ClusterBlocks, int]:
@@ -80,10 +108,10 @@ def opened(source: Any, schema: Schema, client: Any, roster: object) -> tuple[Cl
         )
     recipes = recipes_of(source, schema)
     cluster = Cluster(connected(client), recipes, ReadPartition(schema, identity, listed), _digest)
-    found = sum(cluster.facts(_records))
     if persons is None:
-        return ClusterBlocks(cluster, None), found
-    _refuse_split(cluster.facts(_ids))
+        return ClusterBlocks(cluster, None), sum(cluster.facts(_records))
+    cluster.settle(Gathered.without, _in_earlier_ones(cluster.facts(_ids)))
+    found = sum(cluster.facts(_records))
     people = persons.count if listed is None else len(listed)
     if people is None or found > people:
         raise ArgumentError(
@@ -101,22 +129,24 @@ def _records(partition: Partition) -> int:
     return partition.records
 
 
-def _digest(partition: Partition) -> bytes:
+def _digest(partition: Partition | Gathered) -> bytes:
     return partition.digest
 
 
-def _ids(partition: Partition) -> NDArray[np.uint64]:
-    return np.empty((0, 2), np.uint64) if partition.ids is None else partition.ids
+def _ids(partition: Gathered) -> NDArray[np.uint64]:
+    return partition.ids
 
 
-def _refuse_split(parts: list[NDArray[np.uint64]]) -> None:
-    """Refuse rows of one person in two partitions: workers would count that person twice. Nobody is named."""
-    together = np.concatenate([np.empty((0, 2), np.uint64), *parts])
-    if len(np.unique(together, axis=0)) < len(together):
-        raise ArgumentError(
-            "the rows of one person lie in several partitions, and every worker averages the persons of its own. Bring them "
-            "together first: write one file a group of persons or, for a small table, ddf.shuffle(on=..., shuffle_method='tasks')."
-        )
+def _in_earlier_ones(parts: list[NDArray[np.uint64]]) -> list[NDArray[np.uint64]]:
+    """Of each partition the persons who are in an earlier one too: their rows there count, and those here do not.
+
+    Workers would count such a person twice; a refusal would tell of one person's rows.
+    """
+    seen, left_out = np.empty((0, 2), np.uint64), []
+    for ids in parts:
+        left_out.append(ids[among(ids, seen)])
+        seen = np.unique(np.concatenate([seen, ids]), axis=0)
+    return left_out
 
 
 @dataclass(frozen=True)
@@ -127,11 +157,11 @@ class ReadPartition:
     identity: Identity | None
     roster: Roster | None
 
-    def __call__(self, recipe: bytes) -> Partition:
+    def __call__(self, recipe: bytes) -> Partition | Gathered:
         read = attempt(self._read, recipe)
         return read.get()
 
-    def _read(self, recipe: bytes) -> Partition:
+    def _read(self, recipe: bytes) -> Partition | Gathered:
         chunks = open_table(_source(recipe), self.schema, Tally(), self.identity)
         if self.identity is None:
             store = RowStore()
@@ -139,13 +169,8 @@ class ReadPartition:
                 store.add(chunk)
             blocks, rows = store.blocks()
             return Partition(blocks, rows, store.sparse, _digested(blocks))
-        persons = PersonBlocks(self.schema.persons is not None and self.schema.persons.averaged is not None, False)
-        ids = [np.empty((0, 2), np.uint64)]
-        for run, words in gather_present(chunks, self.schema, self.roster, _MEMORY):
-            persons.add(run)
-            ids.append(words)
-        persons.close()
-        return Partition(persons, persons.people, persons.sparse, _digested(persons), np.concatenate(ids))
+        averaged = self.schema.persons is not None and self.schema.persons.averaged is not None
+        return Gathered(list(gather_present(chunks, self.schema, self.roster, _MEMORY)), averaged)
 
 
 def _digested(blocks: Any) -> bytes:
