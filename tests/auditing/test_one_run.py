@@ -119,7 +119,7 @@ def simulated(mu: float, m: int, guesses: int, seed: int) -> Guesses:
 def test_the_confidence_is_kept_and_a_quarter_of_the_noise_is_seen(mu: float) -> None:
     """Wrong rejections are at most 5 %: of the runs below, more than the 1e-6 quantile of that would be a fault."""
     runs, m = sized(300, 2000), 300
-    claim, guesses = gaussian(mu), best_number(m, mu)
+    claim, guesses = gaussian(mu), best_number(m, mu, 0.95)
     wrong = sum(simulated(mu, m, guesses, seed).contradict(claim) for seed in range(runs))
     assert wrong <= stats.binom.ppf(1 - 1e-6, runs, 0.05)
     assert all(simulated(4 * mu, m, guesses, seed).contradict(claim) for seed in range(20))
@@ -144,7 +144,7 @@ def test_the_number_of_guesses_is_near_the_best() -> None:
     for share in np.linspace(0.02, 0.98, 49):
         t = optimize.brentq(lambda t, share=share: sum(right(t)) - share, 0.0, 10.0)
         bounds.append(Guesses(m, int(share * m), int(m * right(t)[0])).mu())
-    chosen = best_number(m, mu)
+    chosen = best_number(m, mu, 0.95)
     t = optimize.brentq(lambda t: sum(right(t)) - chosen / m, 0.0, 10.0)
     assert Guesses(m, chosen, int(m * right(t)[0])).mu() > 0.9 * max(bounds)
 

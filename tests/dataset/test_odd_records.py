@@ -15,13 +15,16 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.feather
 import pytest
 from odd_records import ODD
 from table_readers import READERS, TABLE, TABLE_ROWS, VECTOR, VECTOR_ROWS, content, faults
 
-from sfumato.dataset import Dataset
+from sfumato.dataset import Dataset, rows_of
 from sfumato.schema import Boolean, Category, Number, Schema
 from sfumato.schema.encoding import encode
+from sfumato.schema.identity import Identity
+from sfumato.schema.read_arrow import column_cells
 from sfumato.schema.read_rows import common_width, row_cells
 
 LONG = os.environ.get("SFUMATO_LONG") == "1"
@@ -262,3 +265,21 @@ def test_decimals_of_every_width_are_numbers(kind):
         content(Dataset.from_table(pa.table({"x": each}), schema=schema)) for each in (cells, [1.25, 0, -2, 1.25])
     ]
     assert str(stored[0]) == str(stored[1])
+
+
+@pytest.mark.parametrize("kind", [pa.decimal32(5, 2), pa.decimal64(10, 2), pa.decimal128(20, 2), pa.decimal256(50, 2)])
+def test_a_decimal_of_too_many_digits_changes_no_other_row(kind, tmp_path):
+    """Arrow checks the digits of no array that a file holds, and refuses to convert one with such a cell."""
+
+    def stored(last: bytes):
+        width = kind.bit_width // 8
+        raw = b"".join(cell.to_bytes(width, "little") for cell in (125, 75)) + last * width
+        array = pa.Array.from_buffers(kind, 3, [None, pa.py_buffer(raw)])
+        pa.feather.write_feather(pa.table({"x": array}), tmp_path / "t.feather")
+        data = Dataset.from_table(tmp_path / "t.feather", schema=Schema({"x": Number(-2, 2)}), engine="streamed")
+        [block] = rows_of(data).blocks()
+        identity = Identity(key=b"k" * 32)
+        return block["x"].tolist(), encode(identity, column_cells(identity, array)).values[:2].tolist()
+
+    assert [rows[0] for rows in (stored(b"\x00"), stored(b"\x7f"))] == [[1.25, 0.75, 0.0], [1.25, 0.75, 2.0]]
+    assert stored(b"\x00")[1] == stored(b"\x7f")[1]

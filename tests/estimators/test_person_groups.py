@@ -33,6 +33,10 @@ from sklearn.base import clone
 import sfumato as sf
 from sfumato.errors import ArgumentError, ChargeRefused, LedgerError
 from sfumato.estimators import _fitting
+from sfumato.estimators._tables import read_groups
+from sfumato.schema.encoding import encode
+from sfumato.schema.identity import Identity
+from sfumato.schema.read_columns import open_column
 
 X, Y = visits()
 
@@ -149,6 +153,29 @@ def test_a_row_without_an_id_is_dropped(missing):
     fewer = logistic().fit(X[there], Y[there], groups=IDS[there])
     np.testing.assert_array_equal(logistic().fit(X, Y, groups=ids).coef_, fewer.coef_)
     assert not np.array_equal(logistic().fit(X, Y, groups=IDS).coef_, fewer.coef_)
+
+
+BIG = 2**53
+# Whole numbers that pandas holds exactly, and makes floats of for numpy where one of them is missing.
+NULLABLE = {
+    "array": lambda ids: pd.array(ids, dtype="Int64"),
+    "index": lambda ids: pd.Index(ids, dtype="Int64"),
+    "categories": lambda ids: pd.Categorical(ids, categories=[BIG, BIG + 1, BIG + 2]),
+    "index of categories": lambda ids: pd.CategoricalIndex(ids, categories=[BIG, BIG + 1, BIG + 2]),
+    "arrow": lambda ids: pd.array(ids, dtype="int64[pyarrow]"),
+    "series": lambda ids: pd.Series(ids, dtype="Int64"),
+}
+
+
+@pytest.mark.parametrize("form", NULLABLE)
+def test_an_empty_id_takes_no_two_other_persons_for_one(form):
+    def ids(last):
+        groups = read_groups(NULLABLE[form]([BIG, BIG + 1, last]))
+        column = Identity(key=b"k" * 32)
+        return encode(column, open_column("patient", column, groups)[1](0, 3)).values[:2].tolist()
+
+    assert ids(None) == ids(BIG + 2)
+    assert ids(None)[0] != ids(None)[1]
 
 
 def test_persons_without_rows_count_as_rows_of_missing_cells_and_no_rows_are_no_error():

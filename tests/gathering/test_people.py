@@ -149,6 +149,10 @@ SPELLINGS = [
      "2020-01-01T05:00:00Z", np.datetime64("2020-01-01T03")],
     [UUID, str(UUID), str(UUID).upper(), UUID.bytes, UUID.hex],
     ["17e6145787", "17E6145787", "170e6145786"],
+    ["7", "\uff17", "\u0667", "\u06f7", "\u096d", "\u0667\ufe0f", "+\u0667"],
+    ["Anna", "Anna\ufe0f", "An\u034fna", "Anna\u3164", "\u115fAnna", "Anna\u2800", "Anna\U000e0100", "Anna\u180b"],
+    ["ali", "AL\u0130", "ALI", "al\u0131", "ali\u0307"],
+    ["O'Neil", "O\u2019Neil", "o\u02bcneil", "O\u2018NEIL"],
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ from test_ledger_race import part_of_the_cap
 
 from sfumato.errors import ArgumentError, FolderChanged, LedgerDamaged, LedgerUnavailable
 from sfumato.ledger import Ledger, book, sqlite
+from sfumato.ledger.locks import FileLock
+from sfumato.ledger.witness import Witness
 
 PARTS = 12
 # Mounts, in a namespace that only this process and its children see; then charges until nothing fits or it is refused.
@@ -256,6 +259,61 @@ def test_a_copy_that_was_left_behind_is_refused(shared, tmp_path):
     place.witness.unlink()
     with pytest.raises(FolderChanged):
         place.open(new_witness=True)
+
+
+def test_a_charge_that_waited_while_another_folder_was_accepted_is_refused(shared, tmp_path):
+    """The witness is looked at behind the lock: before it, the charge was acknowledged in a history that nobody goes on with."""
+    place, ledger, mu = shared
+    (tmp_path / "elsewhere").mkdir()
+    path = tmp_path / "elsewhere" / "budget.db"
+    shutil.copy(place.path, path)
+    there, outcomes = Ledger(path, place.witness), []
+    ledger.spent("survey")  # the charge waits for the lock once, to write
+
+    def charge():
+        try:
+            outcomes.append(ledger.charge("survey", gaussian(mu), request_id="here"))
+        except LedgerDamaged as error:
+            outcomes.append(error)
+
+    begun, waiting = threading.Event(), FileLock._locked
+
+    def locked(self, *given):
+        begun.set()
+        return waiting(self, *given)
+
+    with FileLock(place.path.with_name("budget.db.lock"), "the test").held(5), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FileLock, "_locked", locked)
+        thread = threading.Thread(target=charge)
+        thread.start()
+        assert begun.wait(30)
+        there.accept_folder("moved")
+        for k in range(2):
+            there.charge("survey", gaussian(mu), request_id=f"there {k}")
+    thread.join()
+    assert [type(each) for each in outcomes] == [LedgerDamaged]
+    assert "rolled back" in str(outcomes[0])
+    assert there.spent("survey").charges == 2
+
+
+def test_a_row_that_was_written_while_another_folder_was_accepted_is_not_acknowledged(shared, tmp_path, monkeypatch):
+    """Between the commit and the witness another folder may have been accepted, and the witness be rows ahead."""
+    place, ledger, mu = shared
+    (tmp_path / "elsewhere").mkdir()
+    path = tmp_path / "elsewhere" / "budget.db"
+    shutil.copy(place.path, path)
+    advance = Witness.advance
+
+    def late(self, mark):
+        monkeypatch.setattr(Witness, "advance", advance)
+        there = Ledger(path, place.witness)
+        there.accept_folder("moved")
+        there.charge("survey", gaussian(mu), request_id="there")
+        advance(self, mark)
+
+    monkeypatch.setattr(Witness, "advance", late)
+    with pytest.raises(FolderChanged, match="another folder of the database was accepted"):
+        ledger.charge("survey", gaussian(mu), request_id="here")
 
 
 def test_a_crash_between_the_row_and_the_witness_is_mended_by_accepting_again(shared, tmp_path):

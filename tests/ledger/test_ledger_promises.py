@@ -8,6 +8,7 @@ import os
 import re
 import sqlite3
 import stat
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -43,6 +44,15 @@ def filled(place: Place, charges: int = 2) -> Ledger:
 
 
 # --- what the cap and the printed epsilons count ----------------------------------------------------------------------
+
+
+def test_a_charge_that_fits_but_for_its_reveal_probability_is_refused_for_that_alone():
+    """At the last unit nothing is over: the sentence on the slack would blame the wrong budget."""
+    book = account(slack=0.01)
+    price = replace(book.of_amounts(0.1, 0.0, 0.0), delta0_units=UNITS + 1)
+    full = replace(book, units=UNITS - price.units)
+    assert "reveal probability" in full._why(price)
+    assert "too much by" in replace(full, units=full.units + 1)._why(price)
 
 
 @pytest.mark.parametrize("terms", CURRENCIES)

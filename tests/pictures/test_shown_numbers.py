@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.pictures import of_network
+from sfumato.pictures import of_network, privacy_curve
+from sfumato.pictures.description import Dots
 from sfumato.pictures.dot_plots import dates
 from sfumato.pictures.of_release import pictures
+from sfumato.pictures.promises import Promise
 from sfumato.shells import report_regression
 
 N = 1_000
@@ -50,3 +52,15 @@ def test_pictures_of_seeded_regressions_and_networks_carry_the_warning():
     model = sf.networks.BayesianNetwork.from_schema(schema, {"a": [], "b": ["a"]})
     release = sf.publish(sf.plan(model, N, 2.0, 1e-6, mechanism="noisy-statistics"), data, randomness=sf.seeded(1))
     assert all(picture.title.startswith("NOT PRIVATE") for picture in [*pictures(release), of_network.shares(release)])
+
+
+def test_asked_points_of_a_privacy_curve_are_in_one_order():
+    """The same points in any order make the same picture, in which epsilons rise."""
+    asked = [(0.5 + 0.25 * k, 10.0 ** -(k % 5 + 2)) for k in range(8)]
+    shown = [
+        Promise(f"plan {k}", sf.plan(sf.families.BetaBernoulli(), 100, 1.0, 1e-6).guarantee, at)
+        for k, at in enumerate(asked)
+    ]
+    for order in (shown, shown[::-1], [*shown[1::2], *shown[::2]]):
+        (dots,) = (mark for mark in privacy_curve.drawn(order, 5.0, 1e-9).marks if isinstance(mark, Dots))
+        assert list(dots.points) == asked

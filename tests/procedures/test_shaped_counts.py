@@ -74,6 +74,20 @@ def test_the_label_of_one_record_moves_nothing_by_more_than_its_price(whole, siz
     assert [part.values.size for part in one] == [15, *[4] * 6, 10, 10 if whole else 1]
 
 
+@pytest.mark.parametrize("share", [1.0, 0.5, 0.1])
+def test_counts_of_weighted_records_start_at_the_log_of_their_mean(share):
+    """Moments of records that weigh `share` of the largest weight are `share` times those of whole records."""
+    model = model_of("poisson", 3, 1.0)
+    label = shape_first.label_column(model)
+    rng = np.random.default_rng(2)
+    counts = rng.poisson(2.0, 400).clip(0, 8).astype(float)
+    columns = np.column_stack([rng.uniform(-0.4, 0.4, (400, 2)), np.full(400, model.intercept), label.scale * counts])
+    moments = symmetric.packed(share * columns.T @ columns / 400)
+    made = shape_first.learnt(model, moments, 1e-9, map_rule(1e6), label, 1e6, weighted=True)
+    assert made.share == pytest.approx(share, rel=1e-6)
+    assert made.start[-1] * model.intercept == pytest.approx(math.log(counts.mean()), abs=1e-6)
+
+
 def test_a_reclipped_loss_keeps_its_bounds_for_labels_beyond_its_own():
     """Curvatures beyond four clips count as four clips; a wider clip than the declared one changes nothing."""
     declared = sf.losses.ClippedPoisson(1.5, 50.0, 100.0)

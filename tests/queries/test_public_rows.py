@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import sfumato as sf
 from sfumato.errors import ArgumentError
+from sfumato.schema import public_cells
 from sfumato.schema.public_cells import is_empty
 from unit_tables import study
 
@@ -123,3 +126,8 @@ def test_vectors_refuse_texts_and_count_long_rows():
     assert np.allclose(
         release.predict_proba(public_rows=rows), release.predict_proba(public_rows=rows.tolist()), rtol=1e-12
     )
+
+
+def test_a_cell_of_a_column_type_without_levels_is_refused_by_its_kind():
+    """A type that is neither a number nor has levels, as one that is added may be."""
+    assert public_cells._fault("at", SimpleNamespace(levels=None, kind="time of day")) == "is no time of day"

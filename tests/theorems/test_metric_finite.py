@@ -215,6 +215,7 @@ HALVES = [0.5, 0.5]
         (finite.lipschitz_constants, {"log_likelihood": TABLE, "distances": np.ones((2, 2))}, "pseudo-metric"),
         (finite.lipschitz_constants, {"log_likelihood": TABLE, "distances": ONE_BIT[:1]}, "pseudo-metric"),
         (finite.smooth_prior, {"constants": [1.0, 2.0], "prior": [0.5, 0.6]}, "prior"),
+        (finite.smooth_prior, {"constants": [1.0, 2.0], "prior": [0.5, 0.5 + 2e-9]}, "prior"),
         (finite.smooth_prior, {"constants": [1.0, 2.0], "rate": -1.0}, "rate of the weight"),
         (finite.smooth_prior, {"constants": [math.inf, math.inf]}, "some smooth parameter"),
         (finite.smooth_mass, {"constants": [1.0, 2.0], "lipschitz": math.inf}, "Lipschitz level"),

@@ -142,7 +142,7 @@ def guessed(scores: Array, coins: NDArray[np.int64], guesses: int) -> Guesses:
     return Guesses(len(coins), guesses, int((np.sign(scores[chosen]) == coins[chosen]).sum()))
 
 
-def best_number(records: int, mu: float, level: float = 0.95) -> int:
+def best_number(records: int, mu: float, level: float) -> int:
     """How many coins to guess if the score of a coin S is normal about S mu/2: the number with the largest bound expected.
 
     Of |scores| above a threshold t a share Phi(mu/2 - t)/(Phi(mu/2 - t) + Phi(-mu/2 - t)) has the right sign.

@@ -143,11 +143,13 @@ class Rows(Stays):
     n: how many records there are, persons where the schema declares them; public. kind: "table" (columns), "dense" or "sparse"
     (a matrix). averaged: the most rows of a person, whose contributions are averaged; None where each record is one row. held:
     whether the rows lie in memory; otherwise every call of `blocks` reads them anew, and engines may keep `room` bytes of numbers
-    beside them.
+    beside them. limit: a public number of records that n does not exceed; n itself is private in a part of a table of persons,
+    because it says how many of them have rows there.
     """
 
-    __slots__ = ("_blocks", "averaged", "held", "kind", "n", "room", "schema")
+    __slots__ = ("_blocks", "averaged", "held", "kind", "limit", "n", "room", "schema")
     n: int
+    limit: int
     schema: Schema
     kind: str
     averaged: int | None
@@ -155,10 +157,10 @@ class Rows(Stays):
     room: int
     _blocks: Blocks
 
-    def __init__(self, schema: Schema, blocks: Blocks, kind: str, n: int) -> None:
+    def __init__(self, schema: Schema, blocks: Blocks, kind: str, n: int, limit: int) -> None:
         averaged = None if schema.persons is None else schema.persons.averaged
         fields = {"schema": schema, "_blocks": blocks, "kind": kind, "n": n, "averaged": averaged, "held": blocks.held}
-        fields["room"] = blocks.room
+        fields |= {"room": blocks.room, "limit": limit}
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 

@@ -55,6 +55,7 @@ class Cluster:
         self.slowest = 0.0  # seconds that the slowest worker computed in the last call
         self._client, self._recipes, self._read = client, dict(enumerate(recipes)), read
         self._mark, self._marks = message_of(mark), dict[int, Any]()
+        self._settling: bytes | None = None
         self._actors: dict[str, _Held] = {}
         self._openings: dict[str, bytes] = {}  # token -> how it is opened on a worker that reads anew
         self._dropped: list[str] = []  # tokens that workers may forget
@@ -65,6 +66,14 @@ class Cluster:
     def facts(self, ask: Callable[[Any], Any]) -> list[Any]:
         """What `ask` says of each partition's data set, in the order of the partitions."""
         return self._gathered("facts", message_of(ask))
+
+    def settle(self, make: Callable[..., Any], given: list[Any]) -> None:
+        """Let `make` replace each partition's data set, by what all of them together gave for it, now and when it is read anew."""
+        message = message_of(make, dict(enumerate(given)))
+        self._gathered("settle", message, keyed=False)
+        with self._busy:
+            self._settling = message
+            self._marks = dict(enumerate(self._gathered("facts", self._mark)))
 
     def open(self, make: Callable[..., Any], behind: str | None = None) -> str:
         """Open something on every partition; the token under which it is asked."""
@@ -220,6 +229,11 @@ class Cluster:
 
     def _ready(self, held: _Held) -> bool:
         """Check what a new actor read, and open on it what is open elsewhere; False where its worker is lost meanwhile."""
+        if self._settling is not None:
+            received = self._answers([held], "settle", self._settling)[0]
+            if received is None:
+                return False
+            answer_of(received)
         received = self._answers([held], "facts", self._mark)[0]
         if received is None:
             return False

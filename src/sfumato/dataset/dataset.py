@@ -119,7 +119,7 @@ class Dataset(Stays):
         source: a Dask data frame that is read from files, the path of files with wildcards, or a list of paths that every worker
             can read. client: a distributed.Client or the address of a scheduler; by default the current client. The cluster must
             speak TLS or be this machine alone, and its workers must not spill to disk.
-        roster: as for `from_table`. The rows of one person must lie in one partition.
+        roster: as for `from_table`. Of a person with rows in several partitions those in the first of them count.
         """
         files = notes_of(*(source if isinstance(source, list | tuple) else [source]), roster)
         made = attempt(_from_dask, source, schema, client, roster)
@@ -237,9 +237,9 @@ def _from_dask(source: object, schema: Schema, client: object, roster: object) -
     return _holding(schema, blocks, False, n, DASK)
 
 
-def part_of(partition: Any, schema: Schema) -> Dataset:
-    """The records of one partition as a data set of their own, on the worker that holds them."""
-    return _holding(schema, partition.blocks, partition.sparse, partition.records)
+def part_of(partition: Any, schema: Schema, limit: int | None = None) -> Dataset:
+    """The records of one partition as a data set of their own, on the worker that holds them; at most `limit`, if that is given."""
+    return _holding(schema, partition.blocks, partition.sparse, partition.records, limit=limit)
 
 
 def _people(schema: Schema, roster: object) -> tuple[Identity | None, Roster | None]:
@@ -290,10 +290,12 @@ def _gathered(
     return _holding(schema, store, store.sparse, store.people)
 
 
-def _holding(schema: Schema, blocks: Blocks, sparse: bool, n: int, engine: str | None = None) -> Dataset:
+def _holding(
+    schema: Schema, blocks: Blocks, sparse: bool, n: int, engine: str | None = None, limit: int | None = None
+) -> Dataset:
     kind = "cluster" if engine == DASK else "table" if schema.dimension is None else "sparse" if sparse else "dense"
     made = object.__new__(Dataset)
-    rows = Rows(schema, blocks, kind, n)
+    rows = Rows(schema, blocks, kind, n, n if limit is None else limit)
     facts = {"schema": schema, "n": n, "kind": kind, "engine": engine or (MEMORY if rows.held else STREAMED)}
     for name, value in {"_Dataset__rows": rows, "_Dataset__files": (), **facts}.items():
         object.__setattr__(made, name, value)

@@ -18,13 +18,14 @@ from sfumato.dataset.cluster import Cluster
 from sfumato.dataset.storing import PersonBlocks, RowStore
 from sfumato.dataset.workers import checked_addresses
 from sfumato.errors import ArgumentError, PublishError
-from sfumato.gathering.people import absent_run, gather_present
+from sfumato.gathering.people import Run, absent_run, gather_present
 from sfumato.gathering.roster import Roster, read_roster
 from sfumato.schema import Schema
 from sfumato.schema.as_read import identity_of
 from sfumato.schema.counts import Tally
 from sfumato.schema.identity import Identity
 from sfumato.schema.outcome import attempt
+from sfumato.schema.person_counts import among
 from sfumato.schema.reading import open_table
 
 # Rows of persons stay in a worker's memory: spilling is off, and a worker has as much as it needs for its share.
@@ -33,6 +34,11 @@ _MEMORY = 1 << 60
 _LARGEST_RECIPE = 1 << 20
 # Functions of Dask's by which rows are exchanged through files on the workers' disks.
 _THROUGH_DISKS = (b"maybe_buffered_partd", b"distributed.shuffle")
+# Functions of pandas' and Dask's that choose the types of a table by its rows: all of a text's, or the first ones of a query. One
+# odd cell raises there, and a quotation mark joins lines.
+_BY_ROWS = tuple(
+    b"read_" + source for source in (b"csv", b"table", b"fwf", b"json", b"text", b"excel", b"html", b"xml", b"sql")
+)
 
 
 class ClusterBlocks:
@@ -52,13 +58,40 @@ class ClusterBlocks:
 
 @dataclass(frozen=True)
 class Partition:
-    """One partition on its worker: its blocks, a digest of all they hold and, where records are persons, digests of their ids."""
+    """One partition on its worker: its blocks, and a digest of all they hold."""
 
     blocks: Any
     records: int
     sparse: bool
     digest: bytes
-    ids: NDArray[np.uint64] | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Gathered:
+    """The persons of one partition, before it is known who is in an earlier one too: their rows, and digests of their ids."""
+
+    runs: list[tuple[Run, NDArray[np.uint64]]]
+    averaged: bool
+
+    @property
+    def ids(self) -> NDArray[np.uint64]:
+        """Two words for each person."""
+        return np.concatenate([np.empty((0, 2), np.uint64), *(words for _, words in self.runs)])
+
+    @property
+    def digest(self) -> bytes:
+        """What two readings of the same persons have in common."""
+        return hashlib.blake2b(self.ids.tobytes(), digest_size=16).digest()
+
+    def without(self, left_out: NDArray[np.uint64]) -> Partition:
+        """The partition, from which persons are left out with all of their rows."""
+        persons = PersonBlocks(self.averaged, False)
+        for run, words in self.runs:
+            kept = ~among(words, left_out)
+            rows = np.repeat(kept, run.counts)
+            persons.add(Run({name: array[rows] for name, array in run.columns.items()}, run.counts[kept]))
+        persons.close()
+        return Partition(persons, persons.people, persons.sparse, _digested(persons))
 
 
 def opened(source: Any, schema: Schema, client: Any, roster: object) -> tuple[ClusterBlocks, int]:
@@ -75,10 +108,10 @@ def opened(source: Any, schema: Schema, client: Any, roster: object) -> tuple[Cl
         )
     recipes = recipes_of(source, schema)
     cluster = Cluster(connected(client), recipes, ReadPartition(schema, identity, listed), _digest)
-    found = sum(cluster.facts(_records))
     if persons is None:
-        return ClusterBlocks(cluster, None), found
-    _refuse_split(cluster.facts(_ids))
+        return ClusterBlocks(cluster, None), sum(cluster.facts(_records))
+    cluster.settle(Gathered.without, _in_earlier_ones(cluster.facts(_ids)))
+    found = sum(cluster.facts(_records))
     people = persons.count if listed is None else len(listed)
     if people is None or found > people:
         raise ArgumentError(
@@ -96,22 +129,24 @@ def _records(partition: Partition) -> int:
     return partition.records
 
 
-def _digest(partition: Partition) -> bytes:
+def _digest(partition: Partition | Gathered) -> bytes:
     return partition.digest
 
 
-def _ids(partition: Partition) -> NDArray[np.uint64]:
-    return np.empty((0, 2), np.uint64) if partition.ids is None else partition.ids
+def _ids(partition: Gathered) -> NDArray[np.uint64]:
+    return partition.ids
 
 
-def _refuse_split(parts: list[NDArray[np.uint64]]) -> None:
-    """Refuse rows of one person in two partitions: workers would count that person twice. Nobody is named."""
-    together = np.concatenate([np.empty((0, 2), np.uint64), *parts])
-    if len(np.unique(together, axis=0)) < len(together):
-        raise ArgumentError(
-            "the rows of one person lie in several partitions, and every worker averages the persons of its own. Bring them "
-            "together first: write one file a group of persons or, for a small table, ddf.shuffle(on=..., shuffle_method='tasks')."
-        )
+def _in_earlier_ones(parts: list[NDArray[np.uint64]]) -> list[NDArray[np.uint64]]:
+    """Of each partition the persons who are in an earlier one too: their rows there count, and those here do not.
+
+    Workers would count such a person twice; a refusal would tell of one person's rows.
+    """
+    seen, left_out = np.empty((0, 2), np.uint64), []
+    for ids in parts:
+        left_out.append(ids[among(ids, seen)])
+        seen = np.unique(np.concatenate([seen, ids]), axis=0)
+    return left_out
 
 
 @dataclass(frozen=True)
@@ -122,11 +157,11 @@ class ReadPartition:
     identity: Identity | None
     roster: Roster | None
 
-    def __call__(self, recipe: bytes) -> Partition:
+    def __call__(self, recipe: bytes) -> Partition | Gathered:
         read = attempt(self._read, recipe)
         return read.get()
 
-    def _read(self, recipe: bytes) -> Partition:
+    def _read(self, recipe: bytes) -> Partition | Gathered:
         chunks = open_table(_source(recipe), self.schema, Tally(), self.identity)
         if self.identity is None:
             store = RowStore()
@@ -134,13 +169,8 @@ class ReadPartition:
                 store.add(chunk)
             blocks, rows = store.blocks()
             return Partition(blocks, rows, store.sparse, _digested(blocks))
-        persons = PersonBlocks(self.schema.persons is not None and self.schema.persons.averaged is not None, False)
-        ids = [np.empty((0, 2), np.uint64)]
-        for run, words in gather_present(chunks, self.schema, self.roster, _MEMORY):
-            persons.add(run)
-            ids.append(words)
-        persons.close()
-        return Partition(persons, persons.people, persons.sparse, _digested(persons), np.concatenate(ids))
+        averaged = self.schema.persons is not None and self.schema.persons.averaged is not None
+        return Gathered(list(gather_present(chunks, self.schema, self.roster, _MEMORY)), averaged)
 
 
 def _digested(blocks: Any) -> bytes:
@@ -180,6 +210,7 @@ def recipes_of(source: Any, schema: Schema) -> list[bytes]:
         *([schema.weight.column] if schema.weight else []),
     ]
     there = [name for name in wanted if name in list(source.columns)]
+    _refuse_whole_ids(source, schema)
     recipes = []
     for partition in source[there].to_delayed():
         if _holds_rows(partition.__dask_graph__()):
@@ -188,6 +219,12 @@ def recipes_of(source: Any, schema: Schema) -> list[bytes]:
                 "pass through the scheduler. Write them to files and give dask.dataframe.read_parquet(...), or the paths."
             )
         recipe = cloudpickle.dumps(partition)
+        if any(word in recipe for word in _BY_ROWS):
+            raise ArgumentError(
+                "this Dask data frame is read by pandas from text or a query, with types that follow from rows: one record could "
+                "fail the reading, or change how others are read. Give the paths of the files, whose lines are read one by "
+                "one, or dask.dataframe.read_parquet(...)."
+            )
         if any(word in recipe for word in _THROUGH_DISKS):
             raise ArgumentError(
                 "this Dask data frame is shuffled through files, which would leave rows on the disks of workers. Write it, "
@@ -199,6 +236,19 @@ def recipes_of(source: Any, schema: Schema) -> list[bytes]:
             )
         recipes.append(recipe)
     return recipes
+
+
+def _refuse_whole_ids(source: Any, schema: Schema) -> None:
+    """Refuse ids of a type of numpy's that cannot be missing: of a partition with an empty id pandas makes another type.
+
+    There ids beyond 2^53 lose digits, and a shuffle brings the other rows of a person elsewhere.
+    """
+    dtype = dict(source.dtypes).get(schema.persons.id) if schema.persons is not None else None
+    if isinstance(dtype, np.dtype) and dtype.kind in "iub":
+        raise ArgumentError(
+            f"the ids of this Dask data frame are of type {dtype}, and pandas would change the type of a partition in which one is "
+            'missing. Read the files by dask.dataframe.read_parquet(..., dtype_backend="numpy_nullable"), or give their paths.'
+        )
 
 
 def _holds_rows(graph: Any) -> bool:

@@ -47,6 +47,10 @@ class Partitions:
         """What `ask` says of each partition's data set."""
         return {number: ask(data) for number, data in self._data.items()}
 
+    def settle(self, make: Callable[..., Any], given: Mapping[int, Any]) -> None:
+        """Replace each partition's data set by what `make` makes of it and of what is given for it."""
+        self._data = {number: make(data, given[number]) for number, data in self._data.items()}
+
     def open(self, token: str, make: Callable[..., Any], behind: str | None, dropped: Collection[str]) -> None:
         """Make something of every partition, to be asked under `token`: of its data set, or of what `behind` stands for.
 

@@ -2,14 +2,15 @@
 
 What comes back is one sum a partition, whichever worker holds it, so that the result has the same bits on one worker and on
 many, and after a lost worker was replaced. No term takes part in more additions than `additions` states: those within its
-partition, and those over the partitions.
+partition, and those over the partitions, which are added in pairs, so that up to 16,000 of them fit in what prices assume. Of a
+table of persons both follow from the number of all persons: how many have rows in a partition, or in none, is private, and what
+is stated here can refuse a release that was charged.
 """
 
 from __future__ import annotations
 
-import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -21,7 +22,6 @@ from sfumato.dataset import Dataset, rows_of
 from sfumato.dataset.dataset import part_of
 from sfumato.dataset.partitions import result_of
 from sfumato.engines.protocol import LabelScale, Tally
-from sfumato.engines.threads import RUN, added_in_runs
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.protocol import Loss
 from sfumato.models.regression import coordinates
@@ -30,9 +30,11 @@ from sfumato.schema import Schema
 Array = NDArray[np.float64]
 
 
-def _on_partition(held: Any, schema: Schema, model: Any, needs: tuple[str, ...], opener: Callable[..., Any]) -> Any:
+def _on_partition(
+    held: Any, schema: Schema, limit: int | None, model: Any, needs: tuple[str, ...], opener: Callable[..., Any]
+) -> Any:
     """Open, on a worker, the engine of one partition."""
-    return opener(part_of(held, schema), model, needs)
+    return opener(part_of(held, schema, limit), model, needs)
 
 
 def _weighed(engine: Any, matrix: Array, bend: float, loss: Loss | None) -> Any:
@@ -51,17 +53,16 @@ class ClusterEngine:
         if isinstance(model, Gibbs):
             self.labels = coordinates(model, dataset.schema)
             self.dimension = len(self.labels)
-        self._token = self._cluster.open(
-            partial(_on_partition, schema=dataset.schema, model=model, needs=needs, opener=opener)
-        )
+        by_person = dataset.schema.persons is not None
+        asked_of = {"schema": dataset.schema, "limit": self.n if by_person else None, "model": model, "needs": needs}
+        self._token = self._cluster.open(partial(_on_partition, **asked_of, opener=opener))
         weakref.finalize(self, self._cluster.forget, self._token)
         self._local = None
         if blocks.absent is not None:
-            self._local = opener(part_of(_Absent(blocks.absent), dataset.schema), model, needs)
-        within = self._each("additions")
-        parts = len(within)
-        over = min(parts, RUN) + math.ceil(parts / RUN)
-        self.additions = max(within, default=0.0) + over if any(within) else 0.0
+            self._local = opener(part_of(_Absent(blocks.absent), dataset.schema, self.n), model, needs)
+        within = max(self._each("additions"), default=0.0)
+        # Persons who are in no partition are one part more, whether there are any or not.
+        self.additions = within + (self._cluster.count + by_person).bit_length() if within else 0.0
 
     @property
     def seconds(self) -> float:
@@ -83,16 +84,16 @@ class ClusterEngine:
 
     def gradient(self, theta: Array) -> Array:
         """Sum over the records of the loss's gradient at each of (chains, d) parameters."""
-        return added_in_runs(self._each("gradient", theta), np.zeros_like(theta, dtype=np.float64))
+        return added_in_pairs(self._each("gradient", theta), np.zeros_like(theta, dtype=np.float64))
 
     def moments(self, radius: float, label: LabelScale | None = None) -> Array:
         """Sum over the records of min(1, R^2/|z|^2) z z'."""
         size = self.dimension + (label is not None)
-        return added_in_runs(self._each("moments", radius, label), np.zeros((size, size)))
+        return added_in_pairs(self._each("moments", radius, label), np.zeros((size, size)))
 
     def residual_shares(self, theta: Array, edges: Array) -> Array:
         """Sum over the records of the indicator of the cell of y - z.theta, times the record's share."""
-        return added_in_runs(self._each("residual_shares", theta, edges), np.zeros(len(edges) + 1))
+        return added_in_pairs(self._each("residual_shares", theta, edges), np.zeros(len(edges) + 1))
 
     def weighed(self, matrix: Array, bend: float, loss: Loss | None = None) -> WeighedPartitions:
         """The same records with weights, computed and kept where they are."""
@@ -117,19 +118,30 @@ class WeighedPartitions:
     def gradient(self, theta: Array) -> Array:
         """Sum over the records of v phi' z at each of (chains, d) parameters."""
         sums = asked(self._cluster, self._token, self._local, "gradient", theta)
-        return added_in_runs(sums, np.zeros_like(theta, dtype=np.float64))
+        return added_in_pairs(sums, np.zeros_like(theta, dtype=np.float64))
 
     def second_sums(self, theta: Array, scores: bool) -> tuple[Array, Array | None, float]:
         """Curvature, score matrix (if `scores`) and score scale at one parameter."""
         each = asked(self._cluster, self._token, self._local, "second_sums", theta, scores)
         square = (self.dimension, self.dimension)
-        curvature = added_in_runs([part[0] for part in each], np.zeros(square))
-        matrix = added_in_runs([part[1] for part in each], np.zeros(square)) if scores else None
-        scale = added_in_runs([np.asarray(part[2]) for part in each], np.zeros(()))
+        curvature = added_in_pairs([part[0] for part in each], np.zeros(square))
+        matrix = added_in_pairs([part[1] for part in each], np.zeros(square)) if scores else None
+        scale = added_in_pairs([np.asarray(part[2]) for part in each], np.zeros(()))
         return curvature, matrix, float(scale)
 
     def __repr__(self) -> str:
         return f"WeighedPartitions(n={self.n})"
+
+
+def added_in_pairs(sums: Sequence[Array], total: Array) -> Array:
+    """The sum of arrays: of neighbours, then of neighbours among these sums, until one is left; `total`, zero, where there is none.
+
+    A term takes part in as many additions as k has binary digits, where there are k arrays, and in fewer if k is a power of 2.
+    """
+    left = list(sums) or [total]
+    while len(left) > 1:
+        left = [sum(left[place + 1 : place + 2], left[place]) for place in range(0, len(left), 2)]
+    return left[0]
 
 
 def asked(cluster: Any, token: str, local: Any, method: str, *given: Any) -> list[Any]:

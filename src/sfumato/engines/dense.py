@@ -20,7 +20,7 @@ from sfumato.engines.parts import Part
 from sfumato.engines.passes import Passes
 from sfumato.engines.protocol import PART_ROWS
 from sfumato.engines.shapes import Shaped, Weigh
-from sfumato.engines.threads import add_up, additions, sum_in_order, sums_few_at_a_time
+from sfumato.engines.threads import add_up, sum_in_order, sums_few_at_a_time
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.protocol import Loss
 
@@ -43,7 +43,7 @@ class DenseEngine(Shaped):
         self._parts = list(self._passes.parts()) if self._passes.held else None
         # Rows of persons have shares; of others no piece is longer than a part.
         self._ones = np.ones(step)
-        self.additions = additions(self._passes.additions, self._passes.count)
+        self.additions = self._passes.additions
         # One thread per core, and none for a table that fits in one part; made on first use, so that a fork is harmless.
         self._threads = min(self._passes.count, os.cpu_count() or 1)
 

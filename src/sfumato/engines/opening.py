@@ -84,7 +84,12 @@ def _on_cluster(dataset: Dataset, model: FamilyOrGibbs, needs: tuple[str, ...]) 
     """The engine of a data set whose rows are on a cluster: each partition is opened on its worker, by this same table."""
     from sfumato.engines.cluster import ClusterEngine
 
-    return ClusterEngine(dataset, model, needs, open_engine)
+    return ClusterEngine(dataset, model, needs, _on_part)
+
+
+def _on_part(dataset: Dataset, model: FamilyOrGibbs, needs: tuple[str, ...]) -> Engine:
+    """The engine of one partition, whose additions are checked with those over all of them."""
+    return _chosen(dataset, model, needs).open(dataset, model)
 
 
 def _checked(name: str, engine: Any, n: int) -> Any:

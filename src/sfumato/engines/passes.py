@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from sfumato.dataset import Dataset, rows_of
 from sfumato.engines.design import feature_blocks
 from sfumato.engines.parts import Features, Part, part_additions
+from sfumato.engines.threads import additions
 from sfumato.models.gibbs import Gibbs
 from sfumato.schema.structure import BLOCK_ROWS
 
@@ -26,9 +27,10 @@ class Passes:
         rows = rows_of(dataset)
         self.held, self.records, self.most = rows.held, records, rows.averaged
         self.count = part_count(rows.n, records)
-        # Additions of a term within its part: a part has no more rows than there are.
+        # What is stated of additions follows from public numbers. Within its part: a part has no more rows than there are.
         several = self.most is not None and self.most > 1
-        self.additions = part_additions(records if several else min(records, rows.n), self.most)
+        within = part_additions(records if several else min(records, rows.limit), self.most)
+        self.additions = additions(within, part_count(rows.limit, records))
         # Whether there is room for one number of every record, beside rows that are not in memory.
         self.keeps = not rows.held and rows.averaged is None and 8 * rows.n <= rows.room
         self._dataset, self._model = dataset, model

@@ -16,7 +16,7 @@ from sfumato.engines.parts import Part, Piece
 from sfumato.engines.passes import Passes
 from sfumato.engines.protocol import PART_ROWS
 from sfumato.engines.shapes import Shaped, Weigh
-from sfumato.engines.threads import add_up, added_in_runs, additions
+from sfumato.engines.threads import add_up, added_in_runs
 from sfumato.models.gibbs import Gibbs
 from sfumato.models.losses.gaussian_mean import GaussianMean
 from sfumato.models.losses.protocol import Loss
@@ -36,7 +36,7 @@ class ReferenceEngine(Shaped):
         self.n: int = dataset.n
         self.labels, self.dimension = coordinates(dataset, model)
         self._passes = Passes(dataset, model, _ROWS, self.dimension)
-        self.additions = additions(self._passes.additions, self._passes.count)
+        self.additions = self._passes.additions
 
     @property
     def held(self) -> bool:

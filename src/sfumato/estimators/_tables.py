@@ -147,7 +147,7 @@ def read_labels(y: Any, private: bool = False) -> Any:
         return frame[:, 0].to_native()
     if hasattr(y, "__arrow_c_array__"):
         return y
-    labels = plain("y", y)
+    labels = _listed("y", y)
     if isinstance(labels, np.ndarray):
         real("y", labels)
         if labels.ndim == 2 and labels.shape[1] == 1:
@@ -166,12 +166,22 @@ def read_groups(groups: Any) -> Any:
 
     if nw.dependencies.is_into_series(groups) or hasattr(groups, "__arrow_c_array__"):
         return groups
-    ids = plain("groups", groups)
+    ids = _listed("groups", groups)
     if isinstance(ids, np.ndarray) and ids.ndim != 1:
         raise ArgumentError(
             f'groups must have one dimension, an id for each row, such as table["patient"]; got {ids.ndim} dimensions.'
         )
     return ids
+
+
+def _listed(name: str, values: Any) -> Any:
+    """As `plain`; an index or an array of pandas is a series, since its numpy form has the type that one missing cell decides."""
+    import narwhals as nw
+
+    pandas = nw.dependencies.get_pandas()
+    if pandas is not None and isinstance(values, pandas.Index | pandas.api.extensions.ExtensionArray):
+        return pandas.Series(values)
+    return plain(name, values)
 
 
 def _warn_column() -> None:

@@ -98,9 +98,10 @@ class Book:
         moved: bool = False,
     ) -> T:
         self._witness.check_writable()
-        base, mark = self.chain, self._witness.read()
+        base = self.chain
         with self.store.writing() as view:
-            chain = self._caught_up(view, base, mark, moved)
+            # Read behind the lock, for which others may have been waited: meanwhile another folder may have been accepted.
+            chain = self._caught_up(view, base, self._witness.read(), moved)
             result, row = act(view, chain)
             if row is not None:
                 follow(row, row.checked(), chain)  # nothing is written that would be refused when it is read

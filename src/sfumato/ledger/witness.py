@@ -13,7 +13,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from sfumato.errors import LedgerDamaged
+from sfumato.errors import FolderChanged, LedgerDamaged
 from sfumato.ledger.locks import FileLock
 from sfumato.ledger.stored_rows import GENESIS, REMEDY
 from sfumato.ledger.system import translated_os
@@ -75,7 +75,10 @@ class Witness:
                 os.close(os.open(self._lock.path, os.O_RDWR | os.O_CREAT, 0o666))
 
     def advance(self, mark: Mark) -> None:
-        """Write `mark` durably, unless the file holds this row or a later one; another hash for this row is damage."""
+        """Write `mark` durably, unless the file holds this row or a later one.
+
+        Another hash for this row is damage, and so is another folder: what was written here is in no history that goes on.
+        """
         with translated_os(f"the witness {self.path}"):
             if self._stands_at(mark):
                 return
@@ -88,6 +91,10 @@ class Witness:
         seen = self.read()
         if seen is None or seen.seq < mark.seq:
             return False
+        if seen.folder != mark.folder:
+            raise FolderChanged(
+                f"another folder of the database was accepted while row {mark.seq} was written in this one. {REMEDY}"
+            )
         if seen.seq == mark.seq and seen.hash != mark.hash:
             raise LedgerDamaged(
                 f"row {mark.seq} has the hash {mark.hash[:16]}..., but the witness {self.path} saw {seen.hash[:16]}... there: two "

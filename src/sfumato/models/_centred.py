@@ -13,11 +13,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.models._rounding import up
 from sfumato.models.families.family import Array, Family
 
 # Parts of a sensitivity in which a presence is a whole number: a short fraction for every total of a table.
 _PARTS = 256
+# More than a conversion, a root and a product can round down.
+_UP = 1 + 1e-12
 
 
 def units(model: Family, presence: Fraction) -> tuple[Fraction, ...]:
@@ -35,7 +36,7 @@ def sensitivity(model: Family) -> float:
     changed = 2 * (model.presence**2 + model.reach**2)
     if changed <= Fraction(model.sensitivity) ** 2:
         return model.sensitivity
-    return up(Fraction(math.sqrt(float(changed)) * (1 + 1e-12)))
+    return math.sqrt(float(changed)) * _UP
 
 
 def weighted_presence(model: Family) -> Fraction:
@@ -56,7 +57,7 @@ def weighted_sensitivity(model: Family, presence: Fraction) -> float:
     alone = presence**2 + model.reach**2
     if alone <= Fraction(model.sensitivity) ** 2:
         return model.sensitivity
-    return up(Fraction(math.sqrt(float(alone)) * (1 + 1e-12)))
+    return math.sqrt(float(alone)) * _UP
 
 
 def middles(model: Family) -> Array:

@@ -2,8 +2,9 @@
 
 With the ids of the neighbours kept, taking two people for one is safe (together they contribute no more than one person) and
 taking one person for two is not. So spellings are joined generously: space around a text, capitals, composed and decomposed
-letters, signs that are not shown, kinds of dashes, and the ways to write a number ("7", "7.0", 7, "007"), a truth value, a UUID
-or a date (as it is written or shown, its time of day and its zone left out) make no difference. No cell raises or takes long: one
+letters, signs that are not shown, kinds of dashes and quotation marks, digits of other alphabets, and the ways to write a number
+("7", "7.0", 7, "007"), a truth value, a UUID or a date (as it is written or shown, its time of day and its zone left out) make no
+difference. No cell raises or takes long: one
 that is no id, or that has more than `LONGEST` bytes before anything is done to it, belongs to nobody. To cut a long text, or to
 digest it before its spellings are joined, would make two persons of one.
 
@@ -182,8 +183,15 @@ def _of_text(word: str) -> str | None:
 
 def _folded(word: str) -> str:
     """Letters without capitals, in one of the forms that Unicode calls equivalent, and without those that are not shown."""
-    visible = "".join(letter for letter in word if unicodedata.category(letter) not in _UNSEEN or letter.isspace())
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold()).translate(_DASHES)
+    visible = "".join(letter for letter in word if letter.isspace() or not _unseen(letter))
+    small = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
+    # In Turkish the capital of "i" has a dot and the small letter of "I" has none.
+    marked = small.replace("i\u0307", "i").translate(_ALIKE)
+    return "".join(str(unicodedata.decimal(letter, letter)) for letter in marked)
+
+
+def _unseen(letter: str) -> bool:
+    return unicodedata.category(letter) in _UNSEEN or letter in _IGNORED
 
 
 # Texts by which programs write that there is no value.
@@ -191,7 +199,14 @@ _NOTHING = frozenset(("nan", "none", "null", "nat", "<na>"))
 _TRUTH = {"true": "1", "false": "0"}
 # Categories of signs that are not shown: formats and controls.
 _UNSEEN = ("Cf", "Cc")
-_DASHES = dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0x2E3A, 0x2E3B), "-")
+# Those of other categories: joiners, fillers, selectors of variants (Unicode's Default_Ignorable_Code_Point), a blank of Braille.
+_IGNORED = frozenset(map(chr, (
+    0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, *range(0xFE00, 0xFE10), 0xFFA0,
+    *range(0xE0100, 0xE01F0),
+)))  # fmt: skip
+_DASHES, _QUOTES = (*range(0x2010, 0x2016), 0x2212, 0x2E3A, 0x2E3B), range(0x201C, 0x2020)
+_APOSTROPHES = (0x02B9, 0x02BB, 0x02BC, 0x2018, 0x2019, 0x201B, 0x2032)
+_ALIKE = dict.fromkeys(_DASHES, "-") | dict.fromkeys(_QUOTES, '"') | dict.fromkeys(_APOSTROPHES, "'") | {0x131: "i"}
 # A date with a time of day, as programs write it.
 _DAY = re.compile(r"(-?\d{3,}-\d\d-\d\d)[ t]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(z|utc|[+-]\d\d(:?\d\d){0,2}))?")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -71,7 +71,7 @@ class PersonTally:
         each = np.bincount(places.ravel(), weights=np.concatenate(self._counts), minlength=len(ids)).astype(np.int64)
         declared, off = self._persons.count or 0, 0
         if self._roster is not None:
-            known = _in(ids, self._roster)
+            known = among(ids, self._roster)
             declared, off, each = len(self._roster), int(each[~known].sum()), each[known]
         most = self._persons.averaged or int(each.max(initial=0))
         above = each[each > most]
@@ -87,7 +87,7 @@ class PersonTally:
         )
 
 
-def _in(ids: Words, roster: Words) -> NDArray[np.bool_]:
+def among(ids: Words, roster: Words) -> NDArray[np.bool_]:
     """Which of some different ids are on a roster of different ids."""
     _, places, counts = np.unique(np.concatenate([ids, roster]), axis=0, return_inverse=True, return_counts=True)
     return np.asarray(counts[places.ravel()[: len(ids)]] == 2)

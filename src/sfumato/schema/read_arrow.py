@@ -129,12 +129,8 @@ def _ids(array: Any) -> Cells:
         return _repeated(array.dictionary, array.indices)
     if _holds_dates(array.type):
         return _dates(array)
-    if (
-        pa.types.is_decimal(array.type) and array.type.bit_width < 128
-    ):  # Arrow has no dictionaries of the narrow decimals
-        array = array.cast(pa.decimal128(array.type.precision, array.type.scale))
     raw = is_text(array.type) or _holds_bytes(array.type)
-    encoded = (array.cast(pa.large_binary()) if raw else array).dictionary_encode()
+    encoded = (array.cast(pa.large_binary()) if raw else _wide(array)).dictionary_encode()
     return _repeated(encoded.dictionary, encoded.indices)
 
 
@@ -162,13 +158,20 @@ def arrow_cells(array: Any) -> Cells:
     elif pa.types.is_decimal(
         array.type
     ):  # read from a dictionary: Arrow's cast to floats is off by a unit in the last place
-        # Arrow has no dictionaries of the narrow decimals.
-        kind = array.type
-        array = array.cast(pa.decimal128(kind.precision, kind.scale)) if kind.bit_width < 128 else array
+        array = _wide(array)
     else:
         return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
     encoded = array.dictionary_encode()
     return _repeated(encoded.dictionary, encoded.indices)
+
+
+def _wide(array: Any) -> Any:
+    """The narrow decimals, of which Arrow has no dictionaries, with the most digits: a cell of too many would fail for all rows."""
+    import pyarrow as pa
+
+    kind = array.type
+    narrow = pa.types.is_decimal(kind) and kind.bit_width < 128
+    return array.cast(pa.decimal128(38, kind.scale)) if narrow else array
 
 
 def _joined(parts: list[Cells]) -> Cells:
