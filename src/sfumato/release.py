@@ -85,8 +85,7 @@ class Release(RegressionQuestions, NetworkQuestions, QuantileQuestions, Drawn):
     ) -> NDArray[np.float64]:
         """The posterior median given the release: the middle of a very narrow interval.
 
-        `mean` may be biased: a tempered draw towards the prior, the average of a plain noisy path away from 0. For a regression
-        that learnt the shape of its rows it is the average of the path, drawn towards the prior where it is mostly noise.
+        `mean` may be biased: a tempered draw towards the prior, the average of a noisy path away from 0.
         """
         from sfumato.queries import functionals, intervals
 

@@ -166,7 +166,7 @@ def test_steps_are_short_enough_for_the_prior_where_nothing_is_counted():
     slow = shape_first.step_curvature(model, learnt, n) / learnt.curvature
     assert slow * rate * bend > 3.6, "without it the path would leave every bound: 2 (1 + momentum) is the limit"
     laws = [shaped_intervals.read(plan.task, release, sampling)[0] for sampling in ("none", "model")]
-    assert all(np.isfinite(law.covariance).all() and np.isfinite(law.estimate).all() for law in laws)
+    assert all(np.isfinite(law.covariance).all() and np.isfinite(law.mean).all() for law in laws)
 
 
 def test_a_path_of_counts_arrives_where_the_price_is_large():

@@ -84,12 +84,12 @@ def test_where_little_is_resolved_the_interval_is_close_to_the_priors_and_the_re
 
 
 def test_the_variance_of_the_mean_label_counts_its_noise_in_the_scale_of_the_labels(monkeypatch):
-    """Written out: noise^2 (1/scale^2 + |theta|^2) + residual variance/n, the noise that of one moment over the intercept."""
+    """Written out: noise^2 (1/scale^2 + E |theta|^2) + residual variance/n, the noise that of one moment over the intercept."""
     seen = {}
     read, observe = shaped_intervals._with_mean_label, shaped_intervals.observed
 
     def kept(task, draws, facts, learnt, law, sampling):
-        seen.update(task=task, facts=facts, learnt=learnt, theta=(learnt.start + law.mean)[:-1], sampling=sampling)
+        seen.update(task=task, facts=facts, learnt=learnt, start=learnt.start, law=law, sampling=sampling)
         return read(task, draws, facts, learnt, law, sampling)
 
     def noted(law, start, row, mean, variance, shift, constant):
@@ -110,7 +110,9 @@ def test_the_variance_of_the_mean_label_counts_its_noise_in_the_scale_of_the_lab
         label = shaped_intervals.label_column(task.model)
         assert label.scale != 1
         noise = facts.moments_noise / (2**0.5 * task.model.intercept)
-        expected = noise**2 * (1 / label.scale**2 + float(np.sum(seen["theta"] ** 2)))
+        slopes = (seen["start"] + seen["law"].mean)[:-1]
+        squares = float(np.sum(slopes**2 + np.diag(seen["law"].covariance)[:-1]))
+        expected = noise**2 * (1 / label.scale**2 + squares)
         # The plain fit of the rows has their mean label exactly.
         residual = residual_variance(facts, learnt.loss.largest_slope(), learnt.shape.rule.bend)
         assert seen["variance"] == pytest.approx(expected + sampled * residual / task.n, rel=1e-12)

@@ -35,7 +35,7 @@ def test_an_exact_mean_label_is_met_and_a_useless_one_changes_the_intercept_alon
     covariance, mean, start, row = 0.01 * np.eye(3), np.ones(3), np.zeros(3), np.array([0.3, -0.2, 0.5])
     exact = observed(law(covariance, mean), start, row, 5.0, 1e-12, 0.05, 0.5)
     assert row @ exact.mean == pytest.approx(5.0)
-    assert row @ exact.estimate == pytest.approx(5.0)
+    assert row @ exact.predictor == pytest.approx(5.0)
     useless = observed(law(covariance, mean), start, row, 5.0, 1e12, 0.05, 0.5)
     assert useless.mean == pytest.approx(mean)
     assert useless.covariance[:2, :2] == pytest.approx(covariance[:2, :2])

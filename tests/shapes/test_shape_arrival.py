@@ -50,7 +50,7 @@ def test_a_path_that_stopped_early_gives_the_mean_and_a_wider_posterior(sampling
     mean, covariance = conjugate(p, model, sampling)
     assert got.mean == pytest.approx(mean, rel=1e-3)
     away = p.matrix @ p.average - got.mean
-    assert got.estimate == pytest.approx(got.mean, rel=1e-3)
+    assert got.predictor == pytest.approx(got.mean, rel=1e-3)
     assert got.covariance - covariance == pytest.approx(arrival.STEP_ERROR * np.outer(away, away), rel=0.05)
 
 
@@ -60,4 +60,4 @@ def test_noise_of_the_average_is_no_sign_of_an_early_stop():
     got = posterior(p, "model")
     _, covariance = conjugate(p, p.curvature * p.score_scale / np.trace(p.curvature), "model")
     assert got.covariance == pytest.approx(covariance, rel=1e-3, abs=1e-6)
-    assert np.abs(got.estimate - p.centre).max() < 0.1 * np.abs(p.matrix @ p.average).max()
+    assert np.abs(got.predictor - p.centre).max() < 0.1 * np.abs(p.matrix @ p.average).max()

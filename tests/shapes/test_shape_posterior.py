@@ -11,6 +11,7 @@ from path_oracle import conjugate, logistic_fit, published, quadratic_fit
 
 from sfumato.errors import ArgumentError
 from sfumato.shapes import arrival
+from sfumato.shapes import posterior as shape_posterior
 from sfumato.shapes.filter import responses
 from sfumato.shapes.posterior import posterior
 
@@ -88,6 +89,23 @@ def test_intervals_cover_where_the_curvature_is_vague():
     assert abs(coverage(quadratics()) - 0.9) < MARGIN
 
 
+def test_where_the_curvature_is_vague_the_law_is_a_mixture_with_the_average(monkeypatch):
+    """The more the curvature is off, the nearer the mean is to the average, and the wider the law than the one without it."""
+    noises = (1e-12, 0.003, 0.01, 0.03)
+    mixed = [posterior(published(curvature_noise=noise), "model") for noise in noises]
+    monkeypatch.setattr(shape_posterior, "DOUBT", 0.0)
+    alone = [posterior(published(curvature_noise=noise), "model") for noise in noises]
+    average = published().matrix @ published().average
+    pairs = list(zip(mixed, alone, strict=True))
+    left = [np.linalg.norm(one.mean - average) / np.linalg.norm(other.mean - average) for one, other in pairs]
+    assert left[0] == pytest.approx(1.0, abs=1e-6)
+    assert (np.diff(left) < 0).all()
+    assert left[-1] < 0.8
+    added = [np.linalg.eigvalsh(one.covariance - other.covariance) for one, other in pairs]
+    assert all((each > -1e-12).all() for each in added)
+    assert all(each[-1] > 1e-5 for each in added[1:])
+
+
 @pytest.mark.planted
 def test_taking_the_curvature_as_exact_is_seen(monkeypatch):
     """Without the error of a long Newton step, which a wrong curvature causes too."""
@@ -100,11 +118,11 @@ def test_leaving_out_the_sampling_error_is_seen():
     assert coverage(fits(60, 11, **MANY), lambda p: replace(p, score_scale=0.0)) < 0.9 - MARGIN
 
 
-def test_the_estimate_is_the_average_where_that_is_known_and_near_the_prior_where_it_is_noise():
+def test_predictions_use_the_average_where_that_is_known_and_near_the_prior_where_it_is_noise():
     p = published()
-    assert posterior(p, "model").estimate == pytest.approx(p.matrix @ p.average, rel=1e-12)
+    assert posterior(p, "model").predictor == pytest.approx(p.matrix @ p.average, rel=1e-12)
     noisy = published(noise=30.0, average=np.array([9.0, -8.0, 7.0]))
-    kept = (posterior(noisy, "model").estimate - p.centre) / (noisy.matrix @ noisy.average - p.centre)
+    kept = (posterior(noisy, "model").predictor - p.centre) / (noisy.matrix @ noisy.average - p.centre)
     # Everything is diagonal here: along each coordinate F/(F^2 + K p) with F = 1/2, K at the mean curvature at least.
     values = np.diag(p.curvature)
     least = np.maximum(values, values.mean()) + np.diag(p.matrix @ p.precision @ p.matrix) / p.n
@@ -135,7 +153,7 @@ def test_a_flat_prior_gives_a_finite_posterior(sampling):
     flat = posterior(replace(p, precision=np.zeros((4, 4))), sampling)
     narrow = posterior(p, sampling)
     assert np.isfinite(flat.covariance).all()
-    assert np.isfinite(flat.estimate).all()
+    assert np.isfinite(flat.predictor).all()
     assert (np.diag(flat.covariance) > np.diag(narrow.covariance)).all()
 
 

@@ -116,7 +116,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         self._recipe, self._scores = recipe, scores
         shaped = shaped_intervals.is_shaped(self.release_.plan)
         released = (
-            shaped_intervals.estimate(self.release_.draws, self.release_.plan)
+            shaped_intervals.predictor(self.release_.draws, self.release_.plan)
             if shaped
             else self.release_.mean(scaled=True)
         )

@@ -35,6 +35,7 @@ class PrivateLinearRegression(PrivateRegressor):
     random_state: None for a private fit. A whole number makes a fit that can be repeated and is NOT PRIVATE.
 
     After `fit`: release_, plan_, guarantee_, coef_ (features,), intercept_, n_iter_, n_features_in_, feature_names_in_.
+    coef_ is for predictions (the average of the noisy path); release_.summary() has estimates with intervals.
     """
 
     def _loss(self, labels: Labels) -> Callable[[float], Loss]:

@@ -37,7 +37,8 @@ class PrivateLogisticRegression(PrivateClassifier):
     random_state: None for a private fit. A whole number makes a fit that can be repeated and is NOT PRIVATE.
 
     After `fit`: release_, plan_, guarantee_, classes_ (in increasing order), coef_ (1 or classes, features), intercept_,
-    n_iter_, n_features_in_, feature_names_in_.
+    n_iter_, n_features_in_, feature_names_in_. coef_ is for predictions (the average of the noisy path); release_.summary() has
+    estimates with intervals.
     """
 
     def _loss(self, classes: int) -> tuple[Any, int]:

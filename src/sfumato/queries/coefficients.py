@@ -135,12 +135,13 @@ def table(
     matrix = shown.functionals
     # A ratio belongs to one unit of a column; coordinates as they were released have none.
     ratio = None if shown.matrix is None else model.loss.ratio
-    estimates = functionals.estimate(draws, plan, schema, matrix) + shown.shift
     try:
         ends = functionals.ends(draws, plan, schema, matrix, share, include) + shown.shift
         deviations = functionals.deviations(draws, plan, schema, matrix, include)
     except ArgumentError as error:
+        estimates = functionals.estimate(draws, plan, schema, matrix) + shown.shift
         return Coefficients(shown.labels, estimates, None, None, share, ratio, (), str(error))
+    estimates = functionals.estimate(draws, plan, schema, matrix, include) + shown.shift
     little, unknown = (prior_dominated(plan, shown.labels, matrix, ends, share, part) for part in (NEARLY, WIDE))
     return Coefficients(shown.labels, estimates, deviations, ends, share, ratio, little, "", unknown)
 
@@ -220,7 +221,7 @@ def contrast(
     ends = functionals.ends(draws, plan, schema, matrix, level, include) + constant
     return Contrast(
         {name: float(weight) for name, weight in weights.items()},
-        float(functionals.estimate(draws, plan, schema, matrix)[0]) + constant,
+        float(functionals.estimate(draws, plan, schema, matrix, include)[0]) + constant,
         float(functionals.deviations(draws, plan, schema, matrix, include)[0]),
         float(ends[0, 0]),
         float(ends[1, 0]),

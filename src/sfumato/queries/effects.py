@@ -100,15 +100,10 @@ def marginal_effects(
         lower, upper = functionals.ends(draws, plan, schema, matrix, share, include)
     else:
         points = functionals.sample(draws, plan, schema, include, _DRAWS)
-        first = functionals.parameter(draws, plan, schema)
-        averaged = partial(_averaged, regression, points=np.vstack([first, points]))
-        names, values = _measured(regression, rows.columns, averaged)
-        middle = values[:, 0]
-        lower, upper = np.quantile(values[:, 1:], [(1 - share) / 2, (1 + share) / 2], axis=1)
-    # As for coefficients, an interval holds the estimate beside it.
-    ends = np.minimum(lower, middle), np.maximum(upper, middle)
+        names, values = _measured(regression, rows.columns, partial(_averaged, regression, points=points))
+        lower, middle, upper = np.quantile(values, [(1 - share) / 2, 0.5, (1 + share) / 2], axis=1)
     count = len(next(iter(rows.columns.values())))
-    return Effects(names, middle, *ends, share, _heading(regression, kind, count), rows.note)
+    return Effects(names, middle, lower, upper, share, _heading(regression, kind, count), rows.note)
 
 
 def _measured(

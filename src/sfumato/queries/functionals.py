@@ -30,7 +30,7 @@ from sfumato.models.reading import FamilyOrGibbs, model_from_json
 from sfumato.procedures import task_of
 from sfumato.queries import shaped_intervals, transcript_posterior
 from sfumato.queries._identities import Identities
-from sfumato.queries.intervals import NARROWEST, includes_sampling
+from sfumato.queries.intervals import includes_sampling
 from sfumato.queries.statistics.protocol import BOTH, ROBUST
 from sfumato.queries.statistics.table import reader_of
 from sfumato.shapes import residuals
@@ -58,25 +58,17 @@ def ends(
 def estimate(draws: Draws, plan: Document, schema: Document, matrix: ArrayLike, include: str = BOTH) -> Array:
     """Estimates (m,) of matrix @ coefficients; with the identity as matrix those of `release.estimate`.
 
-    Shape-first paths: the matrix times the estimated coefficients, or the posterior mean where little is known. Transcripts:
-    the posterior median of each functional. Releases without intervals, such as draws of a chain: the matrix times the mean of
-    the draws.
+    The posterior median of each functional, the limit of ever narrower intervals. Releases without intervals, such as draws of
+    a chain: the matrix times the mean of the draws.
     """
     _regression(plan)
-    rows = _rows(draws, matrix)
+    rows, sampling = _rows(draws, matrix), includes_sampling(plan, include)
     if shaped_intervals.is_shaped(plan):
-        return shaped_intervals.estimates(draws, plan, rows)
+        return shaped_intervals.moments(draws, plan, _law_name(include, sampling), rows)[0]
     try:
-        return np.asarray(ends(draws, plan, schema, rows, NARROWEST, include).mean(axis=0))
-    except ArgumentError:  # of the reasons in `ends` only "no intervals" is left: the arguments were checked
+        return np.asarray(transcript_posterior.ends((draws, plan, schema), 0.0, sampling, rows)[0])
+    except ArgumentError:  # the release has no intervals: the arguments were checked
         return np.asarray(rows @ draws.flat().mean(axis=0))
-
-
-def parameter(draws: Draws, plan: Document, schema: Document) -> Array:
-    """The estimated coefficients (d,) that predictions use: of a shape-first path its average, wherever it ran."""
-    if shaped_intervals.is_shaped(plan):
-        return shaped_intervals.estimate(draws, plan)
-    return estimate(draws, plan, schema, np.eye(len(draws.labels)))
 
 
 def moments(

@@ -80,13 +80,10 @@ def includes_sampling(plan: Mapping[str, Any], include: str) -> bool:
 def estimate(
     draws: Draws, plan: Mapping[str, Any], include: str, prior: Family | None, schema: Mapping[str, Any] | None
 ) -> Array:
-    """The posterior median of every coordinate: the middle of a very narrow interval.
-
-    That of a regression that learnt the shape of its rows is near the average of its path (`shaped_intervals.estimate`).
-    """
-    if shaped_intervals.is_shaped(plan) and prior is None:
-        return shaped_intervals.estimates(draws, plan, np.eye(len(draws.labels)))
-    if plan["goal"] == "estimate" and prior is None and model_from_json(plan["model"]).summed != LOSSES:
+    """The posterior median of every coordinate: the middle of a very narrow interval."""
+    if prior is None and model_from_json(plan["model"]).summed == LOSSES:
+        return np.asarray(ends_of_release(draws, plan, include, None, schema)(0.0, includes_sampling(plan, include))[0])
+    if plan["goal"] == "estimate" and prior is None:
         # The released estimate itself; noise can put it beyond the bounds, where no mean is.
         likely = interval(draws, plan, _LIKELY, include, prior, schema)
         return np.asarray(np.clip(draws.values[0, 0], *likely), dtype=np.float64)

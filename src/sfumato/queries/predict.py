@@ -65,7 +65,7 @@ def read(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any]) -> Re
         raise ArgumentError(
             "an estimator scaled the rows of this release by its bounds, which are not in it: use the estimator's own predict."
         )
-    values = shaped_intervals.estimate(draws, plan)[None, :] if shaped_intervals.is_shaped(plan) else draws.pooled()
+    values = shaped_intervals.predictor(draws, plan)[None, :] if shaped_intervals.is_shaped(plan) else draws.pooled()
     return Regression(model, declared, values.reshape(len(values), model.loss.outputs, -1))
 
 

@@ -120,7 +120,7 @@ def interval_at(
     parts = []
     for start in range(0, len(features), size):
         rows = features[start : start + size]
-        near = mean_at(loss, functionals.estimate(draws, plan, schema, rows))
+        near = mean_at(loss, functionals.estimate(draws, plan, schema, rows, include))
         parts.append([near, *ends(rows)])
     estimate, lower, upper = np.concatenate(parts, axis=1)
     if of == "answer":  # answers lie within the declared bounds, and so does their mean

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 from sfumato.draws import Draws
 from sfumato.errors import ArgumentError
 from sfumato.models.gibbs import Gibbs
-from sfumato.models.prior_spread import prior_spread
 from sfumato.models.priors import Ball, Box
 from sfumato.procedures import shaped_path, task_of
 from sfumato.procedures.protocol import Task
@@ -34,13 +34,6 @@ Array = NDArray[np.float64]
 # Deviation of the shift of an intercept by clipping, over the mean excess of residuals beyond the clip: the excess is known to
 # about a half of itself.
 _SHIFT = 1.5
-# Posterior over prior variance of a coefficient: up to the first number the path's average stands, from the second on the posterior
-# mean. An interval of .6 of the prior's own width, which is reported as little information, has .36. Below .3 the average is the
-# better estimate: the mean depends on a noisy curvature.
-_LITTLE = (0.3, 0.5)
-# Half-width of a 90 % interval, in deviations.
-_REACH = 1.645
-_TINY = 1e-300
 
 
 def is_shaped(plan: Mapping[str, Any]) -> bool:
@@ -49,9 +42,9 @@ def is_shaped(plan: Mapping[str, Any]) -> bool:
 
 
 def ends(draws: Draws, plan: Mapping[str, Any], level: float, sampling: str, matrix: Array | None = None) -> Array:
-    """Lower and upper ends (2, m) of matrix @ coefficients, by default (2, d) of each of them.
+    """Lower and upper ends (2, m) of matrix @ coefficients, by default (2, d) of each of them; the medians at level 0.
 
-    `sampling` is "none", "model" or "robust".
+    `sampling` is "none", "model" or "robust". In a ball or box the ends are moved into the range of their functional.
     """
     from scipy.special import ndtri
 
@@ -59,13 +52,7 @@ def ends(draws: Draws, plan: Mapping[str, Any], level: float, sampling: str, mat
     rows = np.eye(draws.shape[-1]) if matrix is None else matrix
     middle, deviation = moments(draws, plan, sampling, rows)
     away = float(ndtri(0.5 + 0.5 * level)) * deviation
-    lower, upper = (_inside(prior, rows, middle + sign * away) for sign in (-1, 1))
-    if sampling == "none" and not prior.truncated:
-        return np.stack([lower, upper])
-    # The estimate may lie outside: an interval that a reader sees beside it holds it. In a ball or box the normal law may lie
-    # beyond the domain, whose edge alone would then be the interval.
-    near = estimates(draws, plan, rows)
-    return np.stack([np.minimum(lower, near), np.maximum(upper, near)])
+    return np.stack([_inside(prior, rows, middle + sign * away) for sign in (-1, 1)])
 
 
 def moments(draws: Draws, plan: Mapping[str, Any], sampling: str, matrix: Array) -> tuple[Array, Array]:
@@ -97,28 +84,10 @@ def _clustered(plan: Mapping[str, Any]) -> bool:
     return "weight" in plan or int(persons.get("most", 1)) > 1
 
 
-def estimate(draws: Draws, plan: Mapping[str, Any]) -> Array:
-    """The coefficients: the average of the path, drawn towards the prior where it is mostly noise."""
+def predictor(draws: Draws, plan: Mapping[str, Any]) -> Array:
+    """The coefficients that predictions use (`shapes.posterior.Posterior`)."""
     law, start = law_of(draws, plan, "model")
-    return np.asarray(task_of(plan)[1].model.prior.project(start + law.estimate))
-
-
-def estimates(draws: Draws, plan: Mapping[str, Any], matrix: Array) -> Array:
-    """Estimates (m,) of matrix @ coefficients: of those that `estimate` has, or the posterior mean where little is known.
-
-    The average of a path may run far along a direction that was hardly measured. It predicts well all the same, but as the estimate
-    of one coefficient it is noise: it is moved to within a 90 % interval, and to the posterior mean in proportion to how near
-    the posterior's variance is to the prior's.
-    """
-    prior = task_of(plan)[1].model.prior
-    if prior.truncated:  # the average was moved into the domain, and the posterior mean may lie beyond its edge
-        return matrix @ estimate(draws, plan)
-    mean, deviation = moments(draws, plan, "model", matrix)
-    own = prior_spread(prior, matrix)
-    known = np.zeros(len(mean)) if own is None else (deviation / np.maximum(own, _TINY)) ** 2
-    share = np.clip((known - _LITTLE[0]) / (_LITTLE[1] - _LITTLE[0]), 0.0, 1.0)
-    away = np.clip(matrix @ estimate(draws, plan) - mean, -_REACH * deviation, _REACH * deviation)
-    return np.asarray(mean + (1 - share) * away)
+    return np.asarray(task_of(plan)[1].model.prior.project(start + law.predictor))
 
 
 def _inside(prior: Any, matrix: Array, values: Array) -> Array:
@@ -147,7 +116,9 @@ def read(task: Task[Gibbs, shaped_path.Parameters], draws: Draws, sampling: str)
     law = posterior(facts, sampling)
     if task.model.loss.squared_labels is not None and task.model.intercept:
         law = _with_mean_label(task, draws, facts, learnt, law, sampling)
-    return law, learnt.start
+    # A normal law may lie beyond a ball or box: it is moved to the nearest centre within, which is no further from any truth there.
+    centre = np.asarray(task.model.prior.project(learnt.start + law.mean))
+    return replace(law, mean=centre - learnt.start), learnt.start
 
 
 def _with_mean_label(
@@ -171,7 +142,8 @@ def _with_mean_label(
     moments = symmetric.unpacked(draws.published["moments"], d + 1)
     c, share, theta = model.intercept, 1.0, learnt.start + law.mean
     noise = facts.moments_noise / (math.sqrt(2.0) * c)
-    variance = noise**2 * (label.scale**-2 + float(theta[:-1] @ theta[:-1]))
+    squares = float(theta[:-1] @ theta[:-1]) + float(np.trace(law.covariance[:-1, :-1]))
+    variance = noise**2 * (label.scale**-2 + squares)
     if task.weight is not None:
         share = float(moments[d - 1, d - 1]) / c**2
         if share <= 2 * facts.moments_noise / c**2:

@@ -32,10 +32,5 @@ def observed(
     spread = shifted @ row
     gain = spread / (float(row @ spread) + variance)
     covariance = shifted - np.outer(gain, spread)
-    off, estimated = (label - float(row @ (start + each)) for each in (law.mean, law.estimate))
-    return replace(
-        law,
-        mean=law.mean + gain * off,
-        covariance=0.5 * (covariance + covariance.T),
-        estimate=law.estimate + gain * estimated,
-    )
+    mean, predictor = (each + gain * (label - float(row @ (start + each))) for each in (law.mean, law.predictor))
+    return replace(law, mean=mean, predictor=predictor, covariance=0.5 * (covariance + covariance.T))
