@@ -22,6 +22,7 @@ unit = "patient"
 [columns.ward]
 type = "category"
 levels = ["a", "b", "c"]
+missing = "a"
 
 [columns.stay]
 type = "number"
@@ -31,6 +32,7 @@ integer = true
 
 [columns.cured]
 type = "boolean"
+missing = false
 """
 
 

@@ -14,7 +14,7 @@ from sfumato.shells.report import page
 from sfumato.wording import NO_LEDGER
 
 N = 100
-SCHEMA = sf.Schema({"x": sf.Number(0, 10), "ill": sf.Boolean()}, name="s", unit="person", target="ill")
+SCHEMA = sf.Schema({"x": sf.Number(0, 10), "ill": sf.Boolean(missing=False)}, name="s", unit="person", target="ill")
 TABLE = {"x": np.arange(N) % 10, "ill": [True, False] * (N // 2)}
 PLANS = {
     "rate": lambda: sf.plan(sf.families.BetaBernoulli(1, 1), N, 1.0, 1e-6, mechanism="noisy-statistics"),

@@ -22,7 +22,7 @@ from sfumato.shells.report import methods, page
 
 N = 100
 RATE = sf.families.BetaBernoulli(1, 1)
-SCHEMA = sf.Schema({"ill": sf.Boolean()}, name="s", unit="person")
+SCHEMA = sf.Schema({"ill": sf.Boolean(missing=False)}, name="s", unit="person")
 BITS = sf.Dataset.from_table({"ill": [True, False] * (N // 2)}, schema=SCHEMA)
 # (epsilon, delta) and whether 100 records may have it.
 POINTS = [

@@ -27,15 +27,15 @@ TABLE = Schema(
         "age": Number(0, 100),
         "visits": Number(0, 10, missing=1, integer=True),
         "sex": Category(["f", "m", "other"], missing="other"),
-        "code": Category([3, 1, 2]),
-        "smoker": Boolean(),
+        "code": Category([3, 1, 2], missing=3),
+        "smoker": Boolean(missing=False),
         "y": Number(-1, 1, missing=0.25),
     },
     target="y",
     name="survey",
     unit="person",
 )
-VECTOR = Schema.vector(3, data_norm=1.5, target=Boolean())
+VECTOR = Schema.vector(3, data_norm=1.5, target=Boolean(missing=False))
 
 TABLE_ROWS = [
     (31.5, 2, "f", 1, 1, 0.5),

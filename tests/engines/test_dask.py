@@ -22,7 +22,7 @@ from sfumato.dataset.workers import checked_addresses, known_workers
 from sfumato.errors import ArgumentError, PublishError
 
 N, PARTS = 6_000, 5
-COLUMNS = {"x": sf.Number(-2, 2), "z": sf.Number(-2, 2), "y": sf.Boolean()}
+COLUMNS = {"x": sf.Number(-2, 2), "z": sf.Number(-2, 2), "y": sf.Boolean(missing=False)}
 SCHEMA = sf.Schema(COLUMNS, target="y", name="survey")
 MODEL = sf.regression("logistic", SCHEMA, ["x", "z"])
 SETUPS = sized([(2, True), (4, False)], [(2, False), (4, False), (1, True), (2, True), (4, True)])

@@ -24,7 +24,12 @@ from sfumato.engines.protocol import gradient_error, most_additions
 from sfumato.schema.design import Design
 
 LEVELS = ("a", "b", "c")
-COLUMNS = {"x": sf.Number(-2, 2), "z": sf.Number(0, 10), "level": sf.Category(list(LEVELS)), "y": sf.Boolean()}
+COLUMNS = {
+    "x": sf.Number(-2, 2),
+    "z": sf.Number(0, 10),
+    "level": sf.Category(list(LEVELS), missing=LEVELS[0]),
+    "y": sf.Boolean(missing=False),
+}
 PLACES = ("memory", "reference", "sparse", "streamed", "dask")
 # Two parts of a dense engine, and more than one block of a file.
 ROWS = sized(9_000, 70_000)
@@ -120,7 +125,7 @@ def coded(data: sf.Dataset, case: Case) -> sf.Dataset:
     width = design.dimension
     matrix = np.concatenate([np.empty((0, width)), *(design.encode(block) for block in blocks)])
     labels = np.concatenate([np.empty(0), *(block["y"] for block in blocks)]) > 0
-    schema = sf.Schema.vector(width, data_norm=design.radius, target=sf.Boolean())
+    schema = sf.Schema.vector(width, data_norm=design.radius, target=sf.Boolean(missing=False))
     return sf.Dataset.from_arrays(csr_array(matrix), labels, schema=schema)
 
 

@@ -15,7 +15,11 @@ from sfumato.wording import persons_in_words
 
 N = 40
 LEVELS = ["a", "b", "c"]
-COLUMNS = {"stay": sf.Number(0, 60, missing=40), "icu": sf.Boolean(), "ward": sf.Category(LEVELS, missing="b")}
+COLUMNS = {
+    "stay": sf.Number(0, 60, missing=40),
+    "icu": sf.Boolean(missing=False),
+    "ward": sf.Category(LEVELS, missing="b"),
+}
 AVERAGE = sf.Persons("patient", most=12, count=N, rows="visits")
 FIRST = sf.Persons("patient", rule="first", count=N, rows="visits")
 STEPS = {"stay": "sum", "icu": "any", "ward": "last"}
@@ -113,7 +117,7 @@ def test_a_person_without_rows_is_a_row_of_zeros_of_a_vector_and_weighs_nothing_
         "every patient without visits counts as one row of zeros."
     )
     weight = sf.Weight("weight", upper=9, fixed=True)
-    weighed = sf.Schema({"icu": sf.Boolean()}, unit="patient", persons=AVERAGE, weight=weight)
+    weighed = sf.Schema({"icu": sf.Boolean(missing=False)}, unit="patient", persons=AVERAGE, weight=weight)
     assert missing_of(sf.families.BetaBernoulli(), weighed).endswith("Every patient without visits has weight 0.")
 
 

@@ -30,9 +30,9 @@ SCHEMA = {
     "name": "clinic",
     "unit": "patient",
     "columns": {
-        "ward": {"type": "category", "levels": ["a", "b", "c"]},
+        "ward": {"type": "category", "levels": ["a", "b", "c"], "missing": "a"},
         "stay": {"type": "number", "lower": 0.0, "upper": 60.0, "integer": True},
-        "cured": {"type": "boolean"},
+        "cured": {"type": "boolean", "missing": False},
     },
 }
 NOISY = {"epsilon": 1.0, "delta": 1e-6, "mechanism": "noisy-statistics"}

@@ -102,6 +102,6 @@ def test_every_counted_pair_stands_in_the_table_and_other_releases_have_no_such_
     assert all(f"{a} and {b}" in shown for a, b in all_pairs())
     import sfumato as sf
 
-    schema = sf.Schema({"ill": sf.Boolean()}, name="survey")
+    schema = sf.Schema({"ill": sf.Boolean(missing=False)}, name="survey")
     data = sf.Dataset.from_table({"ill": [True, False] * 25}, schema=schema)
     assert "synthetic" not in page(sf.publish(sf.plan(sf.families.BetaBernoulli(), 50, 1.0, 1e-6), data))

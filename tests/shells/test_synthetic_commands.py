@@ -48,9 +48,11 @@ format = "%d.%m.%Y"
 [columns.region]
 type = "category"
 levels = ["Nord", "Süd", "Ost;West"]
+missing = "Nord"
 
 [columns.ill]
 type = "boolean"
+missing = false
 """
 DATA = '[data]\nfile = "people.csv"\nschema = "people.toml"\n\n[price]\nepsilon = 3.0\ndelta = 1e-6\n'
 PUBLIC = "bins = { age = [0, 15, 40, 95], income = [-1000, 0, 20000, 90000], since = 3 }"

@@ -14,8 +14,8 @@ SCHEMA = sf.Schema(
         "interview": INTERVIEW,
         "trust": sf.Category([1, 2, 3, 4, 5], missing=3),
         "income": sf.Number(0, 100_000, missing=0, missing_codes=[9999999]),
-        "ill": sf.Boolean(),
-        "region": sf.Category([10, 20, 41]),
+        "ill": sf.Boolean(missing=False),
+        "region": sf.Category([10, 20, 41], missing=10),
         "born": sf.Number(1930, 2006, integer=True),
     },
     name="panel",
@@ -79,7 +79,7 @@ def test_many_unfinished_facts_are_named_by_column_in_one_readable_sentence(tmp_
 
 
 def test_expected_widths_take_dates_and_say_which_level_is_modelled():
-    sexes = sf.Schema({"interview": INTERVIEW, "sex": sf.Category([1, 2])}, target="sex", name="panel")
+    sexes = sf.Schema({"interview": INTERVIEW, "sex": sf.Category([1, 2], missing=1)}, target="sex", name="panel")
     plan = sf.plan(sf.regression("logistic", sexes), 600, epsilon=3.0, delta=1e-6, goal="estimate")
     said = str(sf.expected_widths(plan, sexes, {"interview": {"mean": "2022-01-01", "sd": 100}}, runs=2))
     assert "interview: mean 2022-01-01, sd 100 days (a Beta law between 2021-01-01 and 2022-12-31)" in said

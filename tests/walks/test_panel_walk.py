@@ -45,10 +45,12 @@ missing_codes = [9999999]
 
 [columns.ill]
 type = "boolean"
+missing = false
 
 [columns.region]
 type = "category"
 levels = [10, 20, 41]
+missing = 10
 reference = 20
 
 [columns.born]

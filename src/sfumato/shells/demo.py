@@ -24,6 +24,7 @@ unit = "person"
 [columns.region]
 type = "category"
 levels = ["north", "east", "south", "west"]
+missing = "north"
 
 [columns.age]
 type = "number"
@@ -33,12 +34,15 @@ integer = true
 
 [columns.smoker]
 type = "boolean"
+missing = false
 
 [columns.active]
 type = "boolean"
+missing = false
 
 [columns.hypertension]
 type = "boolean"
+missing = false
 """
 _SPEC = """\
 [data]
