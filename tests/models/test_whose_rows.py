@@ -101,14 +101,14 @@ def test_missing_values_include_the_persons_without_rows():
     """With the values that the schema declares, and 0 where nothing is summed or counted."""
     stay, whom = sf.families.BoundedMean(0, 60), "Every patient without visits counts as one row"
     assert missing_of(stay, schema_of()) == (
-        f"empty cells and missing codes count as declared: stay as 40. {whom} whose cells are all missing."
+        f"empty, unreadable or undeclared cells: stay as 40. {whom} whose cells are all missing."
     )
     assert missing_of(stay, schema_of(REDUCE)).endswith(f"{whom} whose cells are all missing, but for stay as 0.")
     above = sf.Schema({"stay": sf.Number(3, 60)}, unit="patient", persons=REDUCE.of_columns(["stay"]))
     assert missing_of(sf.families.BoundedMean(3, 60), above).endswith("but for stay as 3.")
     regression = sf.regression("logistic", schema_of(REDUCE).with_target("icu"))
     assert "stay as 40, icu as no, ward as b. Every" in missing_of(regression, schema_of(REDUCE).with_target("icu"))
-    assert missing_of(stay, schema_of(None)) == "empty cells and missing codes count as declared: stay as 40."
+    assert missing_of(stay, schema_of(None)) == "empty, unreadable or undeclared cells: stay as 40."
 
 
 def test_a_person_without_rows_is_a_row_of_zeros_of_a_vector_and_weighs_nothing_with_weights():

@@ -104,7 +104,7 @@ def test_a_walk_from_a_plan_to_a_report(clinic, sfumato):
     lines = dict(line.split(None, 1) for line in plan.splitlines())
     assert lines["persons"] == f"each patient counts once: what is estimated is {MEANS} {LIMIT}"
     assert lines["missing"] == (
-        "empty cells and missing codes count as declared: stay as 0. Every patient without visits counts as one row whose cells "
+        "empty, unreadable or undeclared cells: stay as 0. Every patient without visits counts as one row whose cells "
         "are all missing."
     )
     assert lines["records"] == (

@@ -85,7 +85,7 @@ def test_the_description_names_columns_pairs_and_missing_cells() -> None:
     chosen = released("chosen")
     assert "3 chosen of 9 pairs of columns" in describe(chosen)
     assert missing_in_words(chosen) == (
-        "empty cells and missing codes are a level of their own in income; elsewhere they count as declared: age as 40, sex as f, "
+        "empty, unreadable or undeclared cells: a level of their own in income; elsewhere age as 40, sex as f, "
         "region as n, ill as no."
     )
     assert "level of their own" not in missing_in_words(released())

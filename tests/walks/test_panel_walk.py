@@ -188,13 +188,13 @@ def test_releases_say_what_missing_cells_count_as_and_write_years_and_dates_as_s
     data = sf.Dataset.from_table(folder / "panel.csv", schema=schema.only(columns).with_target("ill"))
     release = sf.publish(plan, data)
     text = str(release)
-    assert "count as declared: interview as 2021-12-31, ill as no, region as 10, born as 1968." in text
+    assert "undeclared cells: interview as 2021-12-31, ill as no, region as 10, born as 1968." in text
     assert "interview to [2021-01-01, 2022-12-31] (counted in days since 1970-01-01: 18628 to 19357)" in text
     assert "born to [1930, 2006]" in str(release.summary())
-    assert "Missing values: empty cells and missing codes count as declared: interview as" in page(release)
+    assert "Missing values: empty, unreadable or undeclared cells: interview as" in page(release)
     assert "interview, 2021-01-01 to 2022-12-31" in page(release)
     trust = released(folder, schema, sf.families.DirichletCategorical([1, 2, 3, 4, 5]), ["trust"])
-    assert "count as declared: trust as 3." in str(trust)
+    assert "undeclared cells: trust as 3." in str(trust)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_releases_say_what_missing_cells_count_as_and_write_years_and_dates_as_s
         (
             'family = "BoundedMean"\ncolumn = "interview"',
             [
-                "missing    empty cells and missing codes count as declared: interview as 2021-12-31.",
+                "missing    empty, unreadable or undeclared cells: interview as 2021-12-31.",
             ],
         ),
         (

@@ -20,6 +20,21 @@ from numpy.typing import NDArray
 from sfumato.schema.spellings import numbered, texts_of
 
 
+class Unread:
+    """A cell of which no text is kept: the start of a long one, bytes that are no text in the encoding, None in a broken line.
+
+    It is no number and no level. Counts for the curator and errors about public rows look at what it holds.
+    """
+
+    __slots__ = ("cell",)
+
+    def __init__(self, cell: str | bytes | None) -> None:
+        self.cell = cell
+
+    def __repr__(self) -> str:
+        return repr(self.cell)
+
+
 def number(cell: object) -> float:
     """Return the cell as a float64: numbers, and texts as Python's `float` reads them; NaN for everything else.
 

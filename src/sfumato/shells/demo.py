@@ -81,6 +81,7 @@ _SPECS = {
 _PUBLISH = (
     "ledger create budget.db",
     'ledger register budget.db "health survey" --epsilon 3 --delta 1e-6 --unit person',
+    "schema check survey.schema.toml survey.csv",
     "plan smokers.toml",
     "release smokers.toml -o smokers.sfumato",
     "plan hypertension.toml",
