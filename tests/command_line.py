@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer.main
 
-from sfumato._private_files import notes_of, remember_check
+from sfumato._private_files import checks_of, notes_of, remember
 from sfumato.schema import Schema
 from sfumato.shells.cli import main
 
@@ -46,7 +46,7 @@ def note_check(spec: str | Path) -> None:
     with suppress(Exception):
         facts = tomllib.loads(Path(spec).read_text())["data"]
         schema = Schema.load(Path(spec).parent / facts["schema"])
-        remember_check(schema.digest, notes_of(Path(spec).parent / facts["file"]))
+        remember(checks_of(schema.digest, notes_of(Path(spec).parent / facts["file"])))
 
 
 def typed(monkeypatch, capsys, *words, checked: bool = True) -> tuple[int, str, str]:

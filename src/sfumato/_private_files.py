@@ -16,11 +16,10 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from sfumato.errors import ArgumentError, PublishError
 
@@ -74,49 +73,44 @@ def notes_of(*sources: object) -> tuple[FileNote, ...]:
     return tuple(FileNote.of(file) for file in files[:_MOST] if os.path.isfile(file) and os.access(file, os.R_OK))
 
 
-def remember(notes: tuple[FileNote, ...], witness: Path | None = None) -> None:
+def checks_of(schema: str, files: tuple[FileNote, ...]) -> tuple[CheckNote, ...]:
+    """The notes of a check of these files under a schema, which is given by its digest."""
+    return tuple(CheckNote(schema, file.size, file.digest) for file in files)
+
+
+def remember(notes: Sequence[FileNote | CheckNote], witness: Path | None = None) -> None:
     """Keep the notes beside the witness, or raise, and in the user's folder where that can be written."""
     if not notes:
         return
-    if witness is not None:
+    ending = _CHECKED if isinstance(notes[0], CheckNote) else _ENDING
+    for path in _places(witness, ending):
         try:
-            _write(notes, _beside(witness, _ENDING))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(notes, path)
         except OSError as error:
-            raise PublishError(
-                f"which file was read must be noted beside the witness {witness}, and cannot be: {error.strerror}. Nothing was "
-                "charged."
-            ) from None
-    with suppress(OSError, RuntimeError):  # a container may have no home
-        state_folder().mkdir(parents=True, exist_ok=True)
-        _write(notes, state_folder() / f"user{_ENDING}{_user()}")
+            if witness is not None and path.parent == witness.parent:
+                raise PublishError(
+                    f"which file was read must be noted beside the witness {witness}, and cannot be: {error.strerror}. Nothing was "
+                    "charged."
+                ) from None
 
 
-def remember_check(schema: str, files: tuple[FileNote, ...], witness: Path | None = None) -> None:
-    """Note that these files were counted under this schema: beside the witness if there is one, and in the user's folder."""
-    notes = [CheckNote(schema, file.size, file.digest) for file in files]
-    try:
-        if witness is not None:
-            _write(notes, _beside(witness, _CHECKED))
-        state_folder().mkdir(parents=True, exist_ok=True)
-        _write(notes, state_folder() / f"user{_CHECKED}{_user()}")
-    except (OSError, RuntimeError):  # a container may have no home: a ledger is then to be named
-        if witness is None:
-            raise ArgumentError(
-                "the check cannot be noted, since the user's folder for the state of programs cannot be written: name the ledger "
-                "of the release (--ledger budget.db), and the note is kept beside its witness."
-            ) from None
+def _places(witness: Path | None, ending: str) -> list[Path]:
+    """The files of notes of this user: beside the witness, and in the user's folder; a container may have no home."""
+    name = f"{ending}{_user()}"
+    places = [] if witness is None else [witness.with_name(witness.name + name)]
+    with suppress(RuntimeError):
+        places.append(state_folder() / f"user{name}")
+    return places
 
 
 def refuse_unchecked(schema: str, files: tuple[FileNote, ...], witness: Path | None = None) -> None:
     """Raise unless every file was counted under this schema as it is now; the error is the same for every table."""
-    places = [] if witness is None else [_beside(witness, _CHECKED)]
-    with suppress(RuntimeError):
-        places.append(state_folder() / f"user{_CHECKED}{_user()}")
-    lines = {line for place in places for path in (place, _older(place)) for line in _lines(path)}
-    if any(_line(CheckNote(schema, file.size, file.digest)) not in lines for file in files):
+    lines = {line for path in _places(witness, _CHECKED) for each in (path, _older(path)) for line in _lines(each)}
+    if not lines.issuperset(map(_line, checks_of(schema, files))):
         raise ArgumentError(
             "a release needs one check of its table under its schema, as both are now: run sfumato schema check SCHEMA DATA, look "
-            "at what it counts, and release then. Nothing was charged."
+            "at what it counts, and release then (where the user's folder is not kept, with --ledger LEDGER). Nothing was charged."
         )
 
 
@@ -156,15 +150,11 @@ def _user() -> int:
     return os.getuid() if sys.platform != "win32" else 0
 
 
-def _beside(witness: Path, ending: str) -> Path:
-    return witness.with_name(f"{witness.name}{ending}{_user()}")
-
-
-def _line(note: Any) -> bytes:
+def _line(note: FileNote | CheckNote) -> bytes:
     return json.dumps(asdict(note)).encode()
 
 
-def _write(notes: Iterable[Any], path: Path) -> None:
+def _write(notes: Sequence[FileNote | CheckNote], path: Path) -> None:
     """Append the notes that are not there yet, a line each, to a file that its owner alone can read.
 
     A line is written at once, so that several processes may append. A file that is full becomes the older one of two.

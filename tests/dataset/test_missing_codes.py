@@ -114,7 +114,9 @@ REFUSED = {
     "the number of a text": (lambda: Category(["1", "9"], missing_codes=[9], missing="1"), "9 is the level '9'"),
     "no": (lambda: Boolean(missing_codes=[0], missing=False), "0 means no"),
     "yes": (lambda: Boolean(missing_codes=["Y"], missing=False), "'Y' means yes"),
-    "a level of one column": (lambda: Schema({"k": Category(["NA", "EU"], missing="NA")}, missing_codes=["NA"]), "column 'k': the missing code"),
+    "a level of one column": (
+        lambda: Schema({"k": Category(["NA", "EU"], missing="NA")}, missing_codes=["NA"]), "column 'k': the missing code"
+    ),
     "no list": (lambda: Number(0, 1, missing_codes=-9), "must be a list of texts and numbers"),
 }  # fmt: skip
 

@@ -24,7 +24,8 @@ X, Y = rows(30)
 SCALER = sf.PublicScaler(bounds=(-1, 1))
 ANY = sf.PrivateLogisticRegression(1.0, 1e-5, data_norm=2.0, classes=[0, 1], missing_class=0)
 COLUMNS = ColumnTransformer(
-    [("a", bare_pipeline(SCALER, PolynomialFeatures(2)), [0]), ("b", "drop", [1])], remainder=sf.PublicEncoder(levels=[0, 1], missing=0)
+    [("a", bare_pipeline(SCALER, PolynomialFeatures(2)), [0]), ("b", "drop", [1])],
+    remainder=sf.PublicEncoder(levels=[0, 1], missing=0),
 )  # fmt: skip
 UNION = FeatureUnion([("same", "passthrough"), ("too", FunctionTransformer()), ("again", SCALER)])
 

@@ -37,7 +37,8 @@ MODELS = {name: (case.model, case.schema) for name, case in CASES.items()} | {
     ),
     "network": (
         sf.networks.BayesianNetwork({"u": [], "v": ["u"], "w": ["u", "v"]}, {"u": 2, "v": 3, "w": 2}),
-        sf.Schema({"u": sf.Category([0, 1], missing=0), "v": sf.Category([0, 1, 2], missing=0), "w": sf.Category([0, 1], missing=0)}),
+        sf.Schema({"u": sf.Category([0, 1], missing=0), "v": sf.Category([0, 1, 2], missing=0),
+                   "w": sf.Category([0, 1], missing=0)}),
     ),
 }  # fmt: skip
 

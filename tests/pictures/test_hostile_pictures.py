@@ -149,7 +149,8 @@ def _regression(kind, target, n, epsilon):
         "ill": rng.random(n) < 0.4, "pay": rng.uniform(0, 100, n),
     }  # fmt: skip
     columns = {
-        "age": sf.Number(18, 90), "region": sf.Category(["north", "south"], missing="north"), "region=old": sf.Number(0, 1), "ill": sf.Boolean(missing=False),
+        "age": sf.Number(18, 90), "region": sf.Category(["north", "south"], missing="north"),
+        "region=old": sf.Number(0, 1), "ill": sf.Boolean(missing=False),
         "pay": sf.Number(0, 100),
     }  # fmt: skip
     table["pay"] = np.clip(20 + 0.5 * table["age"] - 10 * table["ill"] + rng.normal(0, 2, n), 0, 100)

@@ -307,7 +307,8 @@ def test_a_ratio_beyond_all_floats_is_infinite():
 
 def test_products_in_contrasts_are_named_in_any_order():
     rng, n = np.random.default_rng(3), 2_000
-    columns = {"years": sf.Number(0, 40), "female": sf.Boolean(missing=False), "region": sf.Category(["south", "north: a", "west"], missing="south"),
+    columns = {"years": sf.Number(0, 40), "female": sf.Boolean(missing=False),
+               "region": sf.Category(["south", "north: a", "west"], missing="south"),
                "wage": sf.Number(0, 100)}  # fmt: skip
     schema = sf.Schema(columns, target="wage", name="wages", unit="person")
     rows = {"years": rng.uniform(0, 40, n), "female": rng.random(n) < 0.5,

@@ -21,8 +21,8 @@ class PublicEncoder(PublicTransformer):
     """Code every kind of column by public declarations: levels as indicators, numbers scaled to [-1/2, 1/2].
 
     A drop-in for OneHotEncoder that learns nothing: `fit` checks the number and the names of the columns and reads no cell. A
-    cell that is none of the declared levels counts as the declared `missing` level of its column; numbers and yes or no are coded as by `PublicScaler`. A coefficient of the column "sex=f" is the effect of that level beside the
-    reference level.
+    cell that is none of the declared levels counts as the declared `missing` level of its column; numbers and yes or no are
+    coded as by `PublicScaler`. A coefficient of the column "sex=f" is the effect of that level beside the reference level.
 
     schema: the declared columns; X may have some of them, matched by name, or without names all of the schema's features in the
         declared order. A declared data_norm bounds the norm of the output's rows.
@@ -53,7 +53,7 @@ class PublicEncoder(PublicTransformer):
         if (self.schema is None) == (self.levels is None):
             raise ArgumentError(
                 "PublicEncoder needs a schema or levels, and not both: sf.PublicEncoder(schema), or "
-                'sf.PublicEncoder(levels=[["no", "yes"], ["a", "b", "c"]], missing=["no", "a"]). Levels are never read from the rows.'
+                'sf.PublicEncoder(levels=[["no", "yes"], ["a", "b", "c"]], missing=["no", "a"]). Levels are never read from rows.'
             )
         if self.drop is not None and self.drop != "reference":
             raise ArgumentError(f'drop must be None or "reference"; got {self.drop!r}.')

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ArgumentError
-from sfumato.schema.category import OWN_LEVEL, Category, declared_missing
+from sfumato.schema.category import OWN_LEVEL, Category, Spelling, check_spellings, declared_missing, read_alias
 from sfumato.schema.missing_codes import Code, read_codes, with_codes
-from sfumato.schema.spellings import Spelling, check_spellings, read_alias
 
 if TYPE_CHECKING:
     from sfumato.schema.encoding import Array, Encoded, Plain
 
-# Spellings of no and yes.
+# Spellings of no and yes; numbers are read by their value, and as levels of a category as they are written.
 _WORDS: list[Spelling] = [
-    (word, code) for code, line in enumerate(("false f no n", "true t yes y")) for word in line.split()
+    (word, code) for code, each in enumerate(("false f no n", "true t yes y")) for word in each.split()
 ]
+_DIGITS: list[Spelling] = [("0", 0), ("0.0", 0), ("1", 1), ("1.0", 1)]
 
 
 @dataclass(frozen=True, init=False)
@@ -44,30 +44,20 @@ class Boolean:
         missing: bool | str | None = None,
         missing_codes: Sequence[Code] = (),
         alias: Mapping[str, bool] | None = None,
-    ) -> Any:
-        if missing != OWN_LEVEL:
-            return object.__new__(cls)
-        listed = read_alias("Boolean", alias, cls.levels)
-        words = {
-            str(word): ("no", "yes")[code]
-            for word, code in (("0", 0), ("0.0", 0), ("1", 1), ("1.0", 1), *_WORDS, *listed)
-        }
-        own = {word: level for word, level in words.items() if word != level}
-        return Category(["no", "yes"], OWN_LEVEL, missing_codes=missing_codes, alias=own, fold_case=True)
-
-    def __init__(
-        self,
-        missing: bool | str | None = None,
-        missing_codes: Sequence[Code] = (),
-        alias: Mapping[str, bool] | None = None,
-    ) -> None:
+    ) -> Boolean:
         """Refuse what is neither yes nor no, and an alias that contradicts another spelling."""
+        listed = read_alias("Boolean", alias, cls.levels)
+        if missing == OWN_LEVEL:
+            words = {str(word): ("no", "yes")[code] for word, code in (*_DIGITS, *_WORDS, *listed)}
+            own = {word: level for word, level in words.items() if word != level}
+            three: Any = Category(["no", "yes"], OWN_LEVEL, missing_codes=missing_codes, alias=own, fold_case=True)
+            return three  # type: ignore[no-any-return]
         if missing is not None and not isinstance(missing, bool):
             raise ArgumentError(f"Boolean: missing must be True, False or {OWN_LEVEL!r}; got {missing!r}.")
-        vars(self).update(missing=missing, missing_codes=read_codes("Boolean", missing_codes))
-        vars(self).update(alias=read_alias("Boolean", alias, self.levels))
-        check_spellings(self)
-        with_codes("Boolean", self, ())  # refuses a code that means yes or no
+        made = object.__new__(cls)
+        vars(made).update(missing=missing, missing_codes=read_codes("Boolean", missing_codes), alias=listed)
+        check_spellings(made)
+        return with_codes("Boolean", made, ())  # refuses a code that means yes or no
 
     def to_json(self) -> dict[str, Any]:
         """Every fact."""

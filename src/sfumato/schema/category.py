@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ArgumentError
-from sfumato.schema.missing_codes import Code, read_codes, with_codes
-from sfumato.schema.spellings import Spelling, check_spellings, read_alias
+from sfumato.schema.missing_codes import LETTERS, Code, read_codes, with_codes
 from sfumato.schema.texts import DECLARE, public_text
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 SUM_TO_ZERO = "sum-to-zero"
 # Whole levels are compared as float64, which separates whole numbers below this one.
 _LARGEST_LEVEL = 2**53
+# A text or a whole number, and the position of the level that it stands for.
+Spelling = tuple[str | int, int]
 # The value of `missing` that makes a level of missing cells, and what that level is called.
 OWN_LEVEL, OWN = "own level", "missing"
 
@@ -81,6 +84,8 @@ class Category:
             )
         vars(self).update(levels=known, missing=fill, reference=base)
         vars(self).update(missing_codes=read_codes("Category", missing_codes))
+        if not isinstance(fold_case, bool):
+            raise ArgumentError(f"Category: fold_case must be True or False; got {fold_case!r}.")
         vars(self).update(alias=read_alias("Category", alias, known), fold_case=fold_case)
         check_spellings(self)
         with_codes("Category", self, ())  # refuses a code that is a level
@@ -112,7 +117,8 @@ class Category:
 
     def spellings(self) -> list[Spelling]:
         """Every declared spelling with the position of its level: the levels, then the aliases."""
-        codes = {level: code for code, level in enumerate(self.levels)}
+        levels: Sequence[str | int] = self.levels
+        codes = {level: code for code, level in enumerate(levels)}
         return [*codes.items(), *((spelling, codes[level]) for spelling, level in self.alias)]
 
     def features(self, name: str) -> list[str]:
@@ -136,6 +142,47 @@ def declared_missing(what: str, column: Any) -> Any:
             "their own)."
         )
     return column.missing
+
+
+def read_alias(where: str, alias: object, levels: Sequence[Any]) -> tuple[tuple[str, Any], ...]:
+    """Return the declared aliases as pairs of a text and a level; a whole number stands for the text that spells it."""
+    if alias is not None and not isinstance(alias, Mapping):
+        raise ArgumentError(f'{where}: alias must be a table such as {{"F": {levels[0]!r}}}; got {alias!r}.')
+    kept = {}
+    for key, level in (alias or {}).items():
+        spelling = public_text(f"{where}: an alias", str(key) if type(key) is int else key)
+        if len(spelling) > LETTERS or not any(type(level) is type(each) and level == each for each in levels):
+            raise ArgumentError(
+                f"{where}: an alias must have at most {LETTERS} letters and stand for one of the levels {levels!r}; got {level!r}."
+            )
+        kept[spelling] = level
+    return tuple(kept.items())
+
+
+def numbered(spellings: Sequence[Spelling]) -> dict[float, int]:
+    """The numbers that spellings are or spell, as `cells.number` reads them without numpy; of two equal ones, the first."""
+    values: dict[float, int] = {}
+    for spelling, code in spellings:
+        with suppress(ValueError):
+            if math.isfinite(float(spelling)):
+                values.setdefault(float(spelling), code)
+    return values
+
+
+def check_spellings(column: Any) -> None:
+    """Refuse a spelling of two levels: as a text, without regard to capitals where these are folded, or as a number."""
+    aliases: dict[Any, Any] = dict(column.alias)
+    seen: dict[Any, int] = {}
+    for spelling, code in column.spellings():
+        word = str(spelling).casefold() if column.fold_case else str(spelling)
+        for key in (word, *numbered([(spelling, code)])):
+            other = seen.setdefault(key, code)
+            # Two texts may be levels though both spell one number, such as "1" and "01"; an alias may not.
+            if other != code and (isinstance(key, str) or spelling in aliases):
+                raise ArgumentError(
+                    f"{type(column).__name__}: {spelling!r} would stand for two levels, {column.levels[other]!r} and "
+                    f"{column.levels[code]!r}. Leave out the alias, or fold_case where levels differ by case alone."
+                )
 
 
 def _level(level: object) -> str | int:

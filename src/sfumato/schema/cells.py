@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.schema.spellings import numbered, texts_of
+from sfumato.schema.category import numbered
 
 
 class Unread:
@@ -85,6 +85,12 @@ def text(cell: object) -> str | None:
         except UnicodeDecodeError:
             return None
     return None
+
+
+def texts_of(column: Any) -> dict[str, int]:
+    """Every text that is declared, as it is compared, with the position of its level."""
+    pairs = [(spelling, code) for spelling, code in column.spellings() if isinstance(spelling, str)]
+    return {spelling.casefold() if column.fold_case else spelling: code for spelling, code in pairs}
 
 
 @lru_cache(maxsize=256)

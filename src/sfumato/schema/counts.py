@@ -10,7 +10,6 @@ from sfumato.schema.columns import Column
 from sfumato.schema.encoding import Cells, Encoded, encode
 from sfumato.schema.person_counts import PersonCounts
 
-
 # Columns of the printed counts.
 _TITLES = ("empty", "unreadable", "undeclared", "clipped")
 

@@ -47,12 +47,9 @@ _HINTS = {
 }
 # So many facts that are still to be declared are each shown with a hint; of more, the names alone.
 _LISTED = 8
-# The same for dates, and for columns of levels.
+# The same for columns of levels, and for dates.
 _LEVEL_HINTS = {
-    "category": {
-        "missing": '"<level>"  # what an empty, unreadable or undeclared cell counts as; or missing = "own level"'
-    },
-    "boolean": {"missing": 'false  # what an empty, unreadable or undeclared cell counts as; or true, or "own level"'},
+    "missing": '"own level"  # or a level (of a boolean false or true), as which a cell counts that cannot be read'
 }
 _DATE_HINTS = {
     "lower": '"2000-01-31"  # the first date that counts; earlier ones are clipped to it',
@@ -234,7 +231,7 @@ def _refuse_unfinished(head: Mapping[str, Any], columns: Mapping[str, Any]) -> N
             raise FormatError(f"column {name!r}: type must be one of {', '.join(COLUMNS)}; got {kind!r}.")
         absent = [fact for fact in ("type", *(COLUMNS[kind].needed if kind in COLUMNS else ())) if fact not in fields]
         absent += [fact for fact, value in fields.items() if isinstance(value, str) and value == REQUIRED]
-        hints = {**_HINTS, **(_DATE_HINTS if kind == "date" else _LEVEL_HINTS.get(str(kind), {}))}
+        hints = {**_HINTS, **{"date": _DATE_HINTS, "number": {}}.get(str(kind), _LEVEL_HINTS)}
         table_name = f"[columns.{toml_key(str(name))}]"
         lines += [f"{table_name}  {fact} = {hints.get(fact, '<value>')}" for fact in absent]
         named += [f"{table_name} {', '.join(absent)}"] if absent else []

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from sfumato.errors import ArgumentError
-from sfumato.schema.cells import Unread, level_finder, number
+from sfumato.schema.cells import Unread, level_finder, number, texts_of
 from sfumato.schema.columns import Boolean, Category, Column, Date
 from sfumato.schema.counts import Tally
 from sfumato.schema.encoding import Cells
@@ -30,7 +30,6 @@ from sfumato.schema.form import Form
 from sfumato.schema.identity import Identity, is_long
 from sfumato.schema.missing_codes import LETTERS
 from sfumato.schema.schema import Schema
-from sfumato.schema.spellings import texts_of
 from sfumato.schema.structure import CHUNK_CELLS, CHUNK_ROWS, places
 
 # Bytes that a line other than the first may have: this many, or sixteen times the first line where that is more.
@@ -151,7 +150,7 @@ def _spelled(cells: Sequence[object], column: Column, form: Form) -> Sequence[ob
 
 
 def _number(cell: str, codes: set[str], words: Mapping[str, int], form: Form) -> object:
-    """A number as Python spells it, an alias as it is; a cell that Python would read as a number, and the form does not, as none."""
+    """A number as Python spells it, an alias as it is; what spells no number in the form is none, though Python may read one."""
     word = cell.strip()
     if words and len(word) <= LETTERS and (word in words or word.casefold() in words):
         return word

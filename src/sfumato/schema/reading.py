@@ -75,8 +75,7 @@ def _open(data: object, y: object, schema: Schema, tally: Tally) -> Iterator[Chu
 
 def counted(data: object, y: object, schema: Schema, rows: bool, roster: object = None) -> Counts | None:
     """Check the structure; with `rows`, read them all and count the cells that were changed, and whose rows they are."""
-    text_file = isinstance(data, str | os.PathLike) and _ENDINGS.get(Path(data).suffix.lower()) is open_csv
-    tally = CuratorTally(schema.form.encoding if text_file else None)
+    tally = CuratorTally(schema.form.encoding)
     if schema.persons is not None and schema.dimension is None and y is None and not is_matrix(data):
         return _counted_by_person(data, schema, rows, roster, tally)
     # Ids and weights beside a matrix are arguments of their own, and are not checked here.

@@ -91,7 +91,7 @@ def check(
 
     Example: sfumato schema check survey.toml survey.parquet
     """
-    from sfumato._private_files import notes_of, remember_check
+    from sfumato._private_files import checks_of, notes_of, remember
     from sfumato.ledger.url_and_witness import Location
     from sfumato.schema import Schema
 
@@ -103,4 +103,4 @@ def check(
     listed, files = roster_of(declared, schema.parent, roster), notes_of(data)
     typer.echo(str(declared.check(data, counts=True, roster=listed)))
     typer.echo("These counts depend on the records: they are for the curator alone, never to be published.", err=True)
-    remember_check(declared.digest, files, None if ledger is None else Location.of(ledger, witness).witness)
+    remember(checks_of(declared.digest, files), None if ledger is None else Location.of(ledger, witness).witness)
