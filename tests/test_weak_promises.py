@@ -98,8 +98,8 @@ def test_of_persons_the_sentence_says_what_would_be_published():
 ESTIMATORS = {
     sf.PrivateHuberRegressor: {"bounds_y": (0, 1)},
     sf.PrivateLinearRegression: {"bounds_y": (0, 1)},
-    sf.PrivateLinearSVC: {"classes": [0, 1]},
-    sf.PrivateLogisticRegression: {"classes": [0, 1]},
+    sf.PrivateLinearSVC: {"classes": [0, 1], "missing_class": 0},
+    sf.PrivateLogisticRegression: {"classes": [0, 1], "missing_class": 0},
     sf.PrivatePoissonRegressor: {"bounds_y": (0, 1)},
     sf.PrivateQuantileRegressor: {"bounds_y": (0, 1)},
 }

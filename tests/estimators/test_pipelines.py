@@ -278,7 +278,7 @@ def test_a_repeated_request_under_another_coding_is_refused(tmp_path):
     """The digest of the declarations is part of the schema's name, so that the ledger compares them."""
     book = sf.Ledger.open(tmp_path / "budget.db")
     book.register("survey", epsilon=3.0, delta=1e-5)
-    named = {"ledger": book, "ledger_name": "survey", "request_id": "one", "classes": [0, 1]}
+    named = {"ledger": book, "ledger_name": "survey", "request_id": "one", "classes": [0, 1], "missing_class": 0}
     X = FRAME[["age", "hours"]]
     first = sf.make_pipeline(sf.PublicScaler(bounds=(0, 90)), private(**named)).fit(X, ILL)
     again = sf.make_pipeline(sf.PublicScaler(bounds=(0, 90)), private(**named)).fit(X, ILL)

@@ -52,7 +52,7 @@ def test_cells_of_every_form_of_a_table():
         assert [float(cell) for cell in table.cells(1, column)] == [2, 4]
     assert public.open_cells([[1], [2, 3], [4, 5]], None).shape == (3, 2)
     short = public.open_cells([[1], [2, 3]], 2)
-    assert [short.shape, list(short.cells(0, column))] == [(2, 2), [None, 2]]
+    assert [short.shape, *map(repr, short.cells(0, column))] == [(2, 2), "None", "2"]
     assert public.open_cells([], 3).shape == (0, 3)
     assert public.open_cells([], None).shape == (0, 0)
     assert list(public.open_cells([], 3).cells(2, column)) == []

@@ -46,10 +46,15 @@ def drafted(tmp_path, text):
 
 def test_codes_of_no_answer_in_a_long_book_are_missing_codes(tmp_path):
     columns, text = drafted(tmp_path, LONG_BOOK)
-    assert columns["trust"] == {"type": "category", "levels": [1, 2, -1], "missing_codes": [-9, 99]}
+    assert columns["trust"] == {
+        "type": "category",
+        "levels": [1, 2, -1],
+        "missing": "REQUIRED",
+        "missing_codes": [-9, 99],
+    }
     assert columns["income"] == {"type": "REQUIRED", "missing_codes": [9999999]}
     assert columns["ill"]["levels"] == [1, 2]
-    assert text.count('take type = "boolean": 1 is read as yes') == 1
+    assert text.count('take type = "boolean" with alias = { 2 = false }: 1 is read as yes') == 1
 
 
 def test_date_bounds_of_a_book_are_drafted_as_a_schema_writes_them(tmp_path):
@@ -103,12 +108,12 @@ def test_frames_of_other_kinds_are_read_or_refused_in_a_sentence(tmp_path):
     lines = str(SCHEMA.check(frame, counts=True)).splitlines()
     counts = {line.split()[0]: line.split()[1:] for line in lines if line.split()[0] in SCHEMA.columns}
     assert counts == {
-        "interview": ["1", "0"],
-        "trust": ["1", "0"],
-        "income": ["2", "1"],
-        "ill": ["1", "0"],
-        "region": ["0", "0"],
-        "born": ["1", "0"],
+        "interview": ["1", "0", "0", "0"],
+        "trust": ["1", "0", "0", "0"],
+        "income": ["1", "1", "0", "1"],
+        "ill": ["1", "0", "0", "0"],
+        "region": ["0", "0", "0", "0"],
+        "born": ["0", "1", "0", "0"],
     }
     periods = frame.assign(interview=pandas.period_range("2021-01-01", periods=3))
     with pytest.raises(ArgumentError, match="It must hold dates, texts or numbers of days; convert it"):

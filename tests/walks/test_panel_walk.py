@@ -112,10 +112,10 @@ def released(folder, schema, model, columns, **choices):
 def test_every_cell_is_read_by_the_declared_rules(folder, schema):
     lines = str(schema.check(folder / "panel.csv", counts=True)).splitlines()
     counts = {line.split()[0]: line.split()[1:] for line in lines if line.split()[0] in schema.columns}
-    assert counts["interview"] == ["0", "0"]
-    assert int(counts["trust"][0]) > 0
-    assert int(counts["income"][0]) > 0
-    assert counts["born"] == ["0", "0"]
+    assert counts["interview"] == ["0"] * 4
+    assert sum(map(int, counts["trust"][:3])) > 0
+    assert sum(map(int, counts["income"][:3])) > 0
+    assert counts["born"] == ["0"] * 4
 
 
 def test_bins_of_dates_are_given_and_shown_as_dates(folder, schema):
@@ -210,7 +210,10 @@ def test_releases_say_what_missing_cells_count_as_and_write_years_and_dates_as_s
             'family = "Histogram"\ncolumn = "interview"\nbins = [2021-01-01, 2021-07-01, 2022-12-31]',
             ["bins       2 bins of 300 records on average"],
         ),
-        ('regression = "logistic"\ntarget = "ill"\nfeatures = ["born"]', ["missing    empty cells"]),
+        (
+            'regression = "logistic"\ntarget = "ill"\nfeatures = ["born"]',
+            ["missing    empty, unreadable or undeclared cells: "],
+        ),
     ],
 )
 def test_plans_on_the_command_line_say_what_the_schema_declares(folder, command, model, lines):
