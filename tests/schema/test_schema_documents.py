@@ -256,7 +256,7 @@ def test_a_draft_from_a_data_dictionary_is_finished_where_the_dictionary_is(tmp_
     with pytest.raises(FormatError, match="6 public fact"):
         Schema.from_toml(text)
     done = text.replace('upper = "REQUIRED"', "upper = 1e6", 1).replace('upper = "REQUIRED"', "upper = 2020-12-31")
-    done = done.replace('levels = "REQUIRED"', 'levels = ["a"]')
+    done = done.replace('levels = "REQUIRED"\nmissing = "REQUIRED"', 'levels = ["a"]\nmissing = "a"')
     done = done.replace('lower = "REQUIRED"', "lower = 1900-01-31").replace('format = "REQUIRED"\n', "")
     assert list(Schema.from_toml(done).columns) == ["age", "income", "sex", "code", "job", "smoker", "born"]
 
