@@ -46,8 +46,16 @@ RATES = [0.2, 0.5, 0.8]
 LABELS = (-50.0, 50.0)
 GAUSSIAN = sf.priors.Gaussian(1.0)
 # Columns of learnt tables.
-LEARNT = sf.Schema({"a": sf.Category(["x", "y"]), "b": sf.Category(["u", "v", "w"]), "c": sf.Boolean()})
-LEARNT_NUMBERS = sf.Schema({"a": sf.Category(["x", "y"]), "b": sf.Boolean(), "z": sf.Number(0, 6)})
+LEARNT = sf.Schema(
+    {
+        "a": sf.Category(["x", "y"], missing="x"),
+        "b": sf.Category(["u", "v", "w"], missing="u"),
+        "c": sf.Boolean(missing=False),
+    }
+)
+LEARNT_NUMBERS = sf.Schema(
+    {"a": sf.Category(["x", "y"], missing="x"), "b": sf.Boolean(missing=False), "z": sf.Number(0, 6)}
+)
 # Each has the fewest records and coordinates at which its price is nearly attained.
 FAMILIES: dict[str, tuple[Callable[[], Any], int]] = {
     "BetaBernoulli": (lambda: sf.families.BetaBernoulli(3, 3), 12),

@@ -12,9 +12,15 @@ from sfumato.auditing.pairs import Neighbours
 from sfumato.mechanisms.plan import Plan
 from sfumato.procedures import noisy_tables
 
-PLAIN = sf.Schema({"a": sf.Category(["x", "y"]), "b": sf.Category(["u", "v", "w"]), "c": sf.Boolean()})
-NUMBERS = sf.Schema({"a": sf.Category(["x", "y"]), "z": sf.Number(0, 8)})
-FOUR = sf.Schema({name: sf.Boolean() for name in "abcd"})
+PLAIN = sf.Schema(
+    {
+        "a": sf.Category(["x", "y"], missing="x"),
+        "b": sf.Category(["u", "v", "w"], missing="u"),
+        "c": sf.Boolean(missing=False),
+    }
+)
+NUMBERS = sf.Schema({"a": sf.Category(["x", "y"], missing="x"), "z": sf.Number(0, 8)})
+FOUR = sf.Schema({name: sf.Boolean(missing=False) for name in "abcd"})
 # Records of the small data sets, and of those whose choice is attacked: their pairs are far from independent.
 FEW, MANY = 12, 400
 

@@ -96,7 +96,7 @@ def line() -> Plan:
 
 def line_pairs() -> Pairs:
     """Gradients on a line that differ by 1.227 slopes: a row of mapped length 3 with a wrong label, one of 1 on the other side."""
-    schema = labelled(1, LONG, sf.Category([0, 1]))
+    schema = labelled(1, LONG, sf.Category([0, 1], missing=0))
     others = [[1.0 if place % 2 else -1.0] for place in range(MANY - 1)]
     data = [rows_of(schema, [row, *others], [label, *[1] * (MANY - 1)]) for row, label in (([1.2], 0), ([0.4], 1))]
     return (Neighbours("a long and a short row on a line", *data),)

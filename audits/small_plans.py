@@ -28,11 +28,11 @@ from sfumato.procedures import (
 
 # Records of the small data sets; a label this far from every score saturates a Huber loss.
 FEW, FAR = 4, 50.0
-BITS = sf.Schema({"x": sf.Boolean()})
+BITS = sf.Schema({"x": sf.Boolean(missing=False)})
 COUNTS = sf.Schema({"x": sf.Number(0, 8, integer=True)})
 NUMBERS = sf.Schema({"x": sf.Number(0, 6)})
-COLOURS = sf.Schema({"x": sf.Category(["red", "green", "blue"])})
-GROUPS = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Number(0, 6)})
+COLOURS = sf.Schema({"x": sf.Category(["red", "green", "blue"], missing="red")})
+GROUPS = sf.Schema({"g": sf.Category(["a", "b"], missing="a"), "x": sf.Number(0, 6)})
 RATE = sf.families.BetaBernoulli(2, 3)
 SHARES = sf.families.DirichletCategorical(["red", "green", "blue"], 6.0)
 EVENTS = sf.families.GammaPoisson(60, 20, 8)
@@ -154,7 +154,7 @@ def softmax_path() -> Plan:
 
 def softmax_pair() -> Pairs:
     """Nearly opposite rows of one class, both taken for another at the start."""
-    schema = labelled(2, 1.0, sf.Category([0, 1, 2]))
+    schema = labelled(2, 1.0, sf.Category([0, 1, 2], missing=0))
     data = [rows_of(schema, [[side, 0.1], *[[0.0, 0.0]] * (FEW - 1)], [0] * FEW) for side in (0.994, -0.994)]
     return (Neighbours("nearly opposite rows", *data),)
 
@@ -166,7 +166,7 @@ def chain(steps: int = 5, power: float = 3.0, strength: float | None = None, dra
 
 def signs(width: int, n: int = FEW, towards: int = 1) -> Neighbours:
     """A longest row with opposite labels; the other rows pull the parameter towards the end of its domain."""
-    schema = labelled(width, 1.0, sf.Category([0, 1]))
+    schema = labelled(width, 1.0, sf.Category([0, 1], missing=0))
     rows = np.zeros((n, width))
     rows[:, 0] = 1.0
     rows[1:, 0] *= bool(towards)

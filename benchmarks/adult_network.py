@@ -42,22 +42,29 @@ SCHEMA = sf.Schema(
             words(
                 "Preschool|1st-4th|5th-6th|7th-8th|9th|10th|11th|12th|HS-grad|Some-college|Assoc-voc|Assoc-acdm|"
                 "Bachelors|Masters|Prof-school|Doctorate"
-            )
+            ),
+            missing="Preschool",
         ),
         "marital-status": sf.Category(
-            words("Never-married|Married-civ-spouse|Divorced|Separated|Widowed|Married-spouse-absent|Married-AF-spouse")
+            words(
+                "Never-married|Married-civ-spouse|Divorced|Separated|Widowed|Married-spouse-absent|Married-AF-spouse"
+            ),
+            missing="Never-married",
         ),
         "occupation": sf.Category(
             words(
                 "?|Tech-support|Craft-repair|Other-service|Sales|Exec-managerial|Prof-specialty|Handlers-cleaners|"
                 "Machine-op-inspct|Adm-clerical|Farming-fishing|Transport-moving|Priv-house-serv|Protective-serv|"
                 "Armed-Forces"
-            )
+            ),
+            missing="?",
         ),
-        "relationship": sf.Category(words("Not-in-family|Husband|Wife|Own-child|Other-relative|Unmarried")),
-        "sex": sf.Category(["Female", "Male"]),
+        "relationship": sf.Category(
+            words("Not-in-family|Husband|Wife|Own-child|Other-relative|Unmarried"), missing="Not-in-family"
+        ),
+        "sex": sf.Category(["Female", "Male"], missing="Female"),
         "hours-per-week": sf.Number(1, 99, integer=True),
-        "income": sf.Category(["<=50K", ">50K"]),
+        "income": sf.Category(["<=50K", ">50K"], missing="<=50K"),
     },
     name="adult",
     unit="person",

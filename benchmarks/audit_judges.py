@@ -62,7 +62,7 @@ def far_rows(model: sf.Gibbs, n: int, rows: tuple[float, float]) -> Neighbours:
 
 def bits(ones: int, n: int) -> sf.Dataset:
     """A table of n bits, so many of them true."""
-    schema = sf.Schema({"x": sf.Boolean()})
+    schema = sf.Schema({"x": sf.Boolean(missing=False)})
     return sf.Dataset.from_table({"x": [True] * ones + [False] * (n - ones)}, schema=schema)
 
 

@@ -182,14 +182,17 @@ def _numbers(ends: dict[str, Any]) -> Columns:
     return {name: sf.Number(*each[-2:]) for name, each in ends.items()}
 
 
-_ABC, _FLAG, _AGE = sf.Category(["a", "b", "c"]), sf.Boolean(), sf.Number(18, 90)
+_ABC, _FLAG, _AGE = sf.Category(["a", "b", "c"], missing="a"), sf.Boolean(missing=False), sf.Number(18, 90)
 _COUNTED = {"age": _AGE, "income": sf.Number(0, 10), "group": _ABC, "flag": _FLAG}
 _PRICED = {
     "size": sf.Number(0.2, 3),
     "width": sf.Number(3, 10),
     "depth": sf.Number(50, 70),
     "table": sf.Number(50, 70),
-} | {name: sf.Category(list("abcdefgh"[:levels])) for name, levels in (("cut", 5), ("colour", 7), ("clarity", 8))}
+} | {
+    name: sf.Category(list("abcdefgh"[:levels]), missing="a")
+    for name, levels in (("cut", 5), ("colour", 7), ("clarity", 8))
+}
 _NORMAL = {f"x{j}": sf.Number(-4, 4) for j in range(10)}
 CELLS: dict[str, Callable[[], dict[str, NDArray[np.str_]]]] = {
     "adult": lambda: {name: _adult_cells()[place] for name, place in ADULT_LEVELS.items()},
@@ -203,7 +206,9 @@ def _from_file(numbers: dict[str, Any], table: str) -> Columns:
     made = _numbers(numbers)
     for name, column in cells.items():
         levels, times = np.unique(column, return_counts=True)
-        made[name] = sf.Category([str(each) for each in levels], reference=str(levels[times.argmax()]))
+        made[name] = sf.Category(
+            [str(each) for each in levels], missing=str(levels[0]), reference=str(levels[times.argmax()])
+        )
     return made
 
 

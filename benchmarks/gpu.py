@@ -79,7 +79,7 @@ def made(rows: int, columns: int) -> tuple[sf.Dataset, Any, Any, Any]:
     for start in range(0, rows, step):
         part = X[start : start + step]
         y[start : start + step] = rng.random(len(part), dtype=cupy.float32) < 1 / (1 + cupy.exp(-(part @ truth)))
-    schema = sf.Schema.vector(columns, data_norm=1.25, target=sf.Boolean())
+    schema = sf.Schema.vector(columns, data_norm=1.25, target=sf.Boolean(missing=False))
     data = sf.Dataset.from_arrays(X, y.get(), schema=schema, engine="gpu")
     model = sf.Gibbs(sf.losses.Logistic(1.5), sf.priors.Gaussian(0.05), columns + 1, 0.5)
     return data, model, X, y
@@ -175,7 +175,7 @@ def streamed(rows: int, columns: int) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((rows, columns), dtype=np.float32) / np.float32(columns**0.5)
     y = rng.random(rows) < 0.5
-    schema = sf.Schema.vector(columns, data_norm=1.25, target=sf.Boolean())
+    schema = sf.Schema.vector(columns, data_norm=1.25, target=sf.Boolean(missing=False))
     model = sf.Gibbs(sf.losses.Logistic(1.5), sf.priors.Gaussian(0.05), columns + 1, 0.5)
     data = sf.Dataset.from_arrays(X, y, schema=schema, engine="gpu")
     theta = np.random.default_rng(1).normal(size=(1, columns + 1))

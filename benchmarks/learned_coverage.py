@@ -30,9 +30,9 @@ LEVEL, DELTA = 0.9, 1e-6
 SIZES, EPSILONS = (500, 5000), (0.3, 1.0, 3.0)
 SCHEMA = sf.Schema(
     {
-        "a": sf.Category(["x", "y"]),
-        "b": sf.Category(["r", "s", "t"]),
-        "c": sf.Category(["k", "l", "m", "n"]),
+        "a": sf.Category(["x", "y"], missing="x"),
+        "b": sf.Category(["r", "s", "t"], missing="r"),
+        "c": sf.Category(["k", "l", "m", "n"], missing="k"),
         "z": sf.Number(0, 1),
     }
 )

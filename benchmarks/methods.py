@@ -60,7 +60,7 @@ def plain_logistic(rows: Any, labels: Any, epsilon: float, seed: int) -> Score:
     """The plain noisy-gradient path, in the rows' own coordinates."""
     model = estimators_model(sf.losses.Logistic(radius=1.0), rows.shape[1])
     choices = {"mechanism": "langevin-path", "goal": "estimate"}
-    return published(model, sf.Category([-1, 1]), rows, labels.astype(int), epsilon, **choices)
+    return published(model, sf.Category([-1, 1], missing=-1), rows, labels.astype(int), epsilon, **choices)
 
 
 def plain_linear(rows: Any, labels: Any, epsilon: float, seed: int) -> Score:
@@ -76,7 +76,9 @@ def tempered(mechanism: str) -> Method:
     def fit(rows: Any, labels: Any, epsilon: float, seed: int) -> Score:
         n, d = rows.shape
         model = sf.Gibbs(sf.losses.Logistic(radius=1.0), sf.priors.Gaussian(1e-3 * n), d)
-        return published(model, sf.Category([-1, 1]), rows, labels.astype(int), epsilon, mechanism=mechanism)
+        return published(
+            model, sf.Category([-1, 1], missing=-1), rows, labels.astype(int), epsilon, mechanism=mechanism
+        )
 
     return fit
 

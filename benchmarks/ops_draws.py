@@ -40,7 +40,7 @@ def data_of(n: int, d: int) -> sf.Dataset:
     rows = rng.normal(size=(n, d))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     labels = np.where(rng.random(n) < 1 / (1 + np.exp(-4 * rows[:, 0])), 1, -1)
-    schema = sf.Schema.vector(d, data_norm=1.0, target=sf.Category([-1, 1]))
+    schema = sf.Schema.vector(d, data_norm=1.0, target=sf.Category([-1, 1], missing=-1))
     return sf.Dataset.from_arrays(rows / (1 + 1e-12), labels, schema=schema)
 
 

@@ -20,7 +20,9 @@ RUNS = 400
 # (records, epsilon) of each cell; delta is 1e-6.
 CELLS = [(5_000, 1.0), (20_000, 1.0)]
 CUTS, EFFECTS = np.array([-1.2, 0.0, 1.2]), np.array([1.5, -0.8])
-SCHEMA = sf.Schema({"age": sf.Number(0, 1), "dose": sf.Number(0, 1), "above": sf.Boolean()}, target="above")
+SCHEMA = sf.Schema(
+    {"age": sf.Number(0, 1), "dose": sf.Number(0, 1), "above": sf.Boolean(missing=False)}, target="above"
+)
 
 
 def released(plan: sf.Plan, X: np.ndarray, above: np.ndarray, seed: int) -> np.ndarray:

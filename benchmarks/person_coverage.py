@@ -47,7 +47,7 @@ def _rates(rng: np.random.Generator, size: int) -> dict[str, np.ndarray]:
     return {"ward": np.array(WARDS)[ward], "again": rng.random(size) < np.array(RATES)[ward]}
 
 
-_BIT, _WARD = {"again": sf.Boolean()}, {"ward": sf.Category(list(WARDS))}
+_BIT, _WARD = {"again": sf.Boolean(missing=False)}, {"ward": sf.Category(list(WARDS), missing=WARDS[0])}
 _STAY = {"stay": sf.Number(0, 1)}
 # The first six have intervals by N; of "mean" the spread between persons is released.
 CASES = {

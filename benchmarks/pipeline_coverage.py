@@ -21,10 +21,10 @@ SCHEMA = sf.Schema(
     {
         "age": sf.Number(18, 90),
         "hours": sf.Number(0, 60),
-        "smoker": sf.Boolean(),
-        "sex": sf.Category(["m", "f"]),
-        "region": sf.Category(["north", "south", "west", "east"]),
-        "ill": sf.Boolean(),
+        "smoker": sf.Boolean(missing=False),
+        "sex": sf.Category(["m", "f"], missing="m"),
+        "region": sf.Category(["north", "south", "west", "east"], missing="north"),
+        "ill": sf.Boolean(missing=False),
     },
     target="ill",
 )

@@ -143,7 +143,9 @@ def widths(quick: bool) -> Iterator[Case]:
             few = {"epsilon": 2 * EPSILON, "draws": None, "delta": DELTA}
             yield label, lambda m=model, k=n, w=0.8 * wanted, o=few: sf.plan_for_width(m, k, w, **o)
     for d in (5, 20, 100):
-        schema = sf.Schema({**{f"x{k}": sf.Number(0, 1) for k in range(d - 1)}, "y": sf.Boolean()}, target="y")
+        schema = sf.Schema(
+            {**{f"x{k}": sf.Number(0, 1) for k in range(d - 1)}, "y": sf.Boolean(missing=False)}, target="y"
+        )
         model = sf.regression(schema, "y", "logistic")
         for n in RECORDS[1:2] if quick else RECORDS:
             wanted = 2.0 * float(

@@ -39,7 +39,9 @@ _LARGEST = 10_000_000
 
 def schema_of(columns: int) -> sf.Schema:
     """Numbers in [-4, 4] and a yes or no."""
-    return sf.Schema({**{f"x{k}": sf.Number(-4, 4) for k in range(columns)}, "y": sf.Boolean()}, target="y")
+    return sf.Schema(
+        {**{f"x{k}": sf.Number(-4, 4) for k in range(columns)}, "y": sf.Boolean(missing=False)}, target="y"
+    )
 
 
 def written(path: Path, rows: int, columns: int = COLUMNS) -> None:
@@ -141,7 +143,7 @@ def totals(folder: Path, records: int) -> None:
     script = f"""
 import resource, time
 import sfumato as sf
-schema = sf.Schema({{"g": sf.Category([f"g{{k}}" for k in range(500)]), "yes": sf.Boolean()}})
+schema = sf.Schema({{"g": sf.Category([f"g{{k}}" for k in range(500)]), "yes": sf.Boolean(missing=False)}})
 data = sf.Dataset.from_table({str(path)!r}, schema=schema, engine="streamed")
 model = sf.grouped(sf.families.BetaBernoulli(1, 1), "g", list(schema.columns["g"].levels))
 plan = sf.plan(model, data.n, 1.0, 1e-10)

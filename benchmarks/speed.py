@@ -92,7 +92,7 @@ def engine(matrix: Any, labels: np.ndarray, classes: int = 2) -> Any:
     import sfumato as sf
     from sfumato.engines.opening import open_engine
 
-    target = sf.Category([-1, 1] if classes == 2 else list(range(classes)))
+    target = sf.Category([-1, 1] if classes == 2 else list(range(classes)), missing=-1 if classes == 2 else 0)
     width = matrix.shape[1]
     data = sf.Dataset.from_arrays(matrix, labels, schema=sf.Schema.vector(width, data_norm=1.0, target=target))
     loss = sf.losses.Logistic(1.0) if classes == 2 else sf.losses.Softmax(1.0, classes=classes)

@@ -71,7 +71,9 @@ def main() -> None:
 
     kind, rows = sys.argv[1], int(sys.argv[2])
     matrix, labels = adult(rows) or generated(rows)
-    estimator = PrivateLogisticRegression(1.0, 1e-5, bounds=(0, 1), classes=[0, 1], rows=kind, allow_weak=True)
+    estimator = PrivateLogisticRegression(
+        1.0, 1e-5, bounds=(0, 1), classes=[0, 1], missing_class=0, rows=kind, allow_weak=True
+    )
     start = time.perf_counter()
     estimator.fit(matrix[:50].copy(), labels[:50])
     first = time.perf_counter() - start

@@ -57,7 +57,9 @@ def main() -> None:
         for epsilon, aim in AIMS.items():
             ratios = []
             for _ in range(runs):
-                fit = sf.PrivateLogisticRegression(epsilon, 1e-6, bounds=bounds, classes=[0, 1]).fit(rows, labels)
+                fit = sf.PrivateLogisticRegression(epsilon, 1e-6, bounds=bounds, classes=[0, 1], missing_class=0).fit(
+                    rows, labels
+                )
                 lower, upper = fit.release_.interval(0.9, scaled=True)
                 ratios.append(float(np.median((upper - lower)[:-1])) / 2 / bare)
             print(

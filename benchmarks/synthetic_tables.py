@@ -131,13 +131,13 @@ def adult15() -> Table:
     """All columns, in the file's order."""
     columns = {
         **adult_network.SCHEMA.columns,
-        "workclass": sf.Category(WORK),
+        "workclass": sf.Category(WORK, missing=WORK[0]),
         "fnlwgt": sf.Number(0, 1_500_000, integer=True),
-        "education-num": sf.Category(list(range(1, 17))),
-        "race": sf.Category(RACES),
+        "education-num": sf.Category(list(range(1, 17)), missing=1),
+        "race": sf.Category(RACES, missing=RACES[0]),
         "capital-gain": sf.Number(0, 99_999, integer=True),
         "capital-loss": sf.Number(0, 5_000, integer=True),
-        "native-country": sf.Category(COUNTRIES),
+        "native-country": sf.Category(COUNTRIES, missing=COUNTRIES[0]),
     }
     ordered = {name: columns[name] for name in adult_network.NAMES}
     return adult_of("adult15", sf.Schema(ordered, name="adult", unit="person"), ADULT_BINS)
@@ -168,7 +168,7 @@ ABALONE_BINS: dict[str, list[Any]] = {
 
 def abalone() -> Table:
     """UCI Abalone, 9 strongly correlated columns; positive are ten rings or more."""
-    columns: dict[str, Any] = {"sex": sf.Category(["M", "F", "I"])}
+    columns: dict[str, Any] = {"sex": sf.Category(["M", "F", "I"], missing="M")}
     for name, edges in ABALONE_BINS.items():
         columns[name] = sf.Number(edges[0], edges[-1], integer=name == "rings")
     rows = dict(zip(columns, map(list, zip(*lines("abalone.data"), strict=True)), strict=True))
@@ -201,7 +201,7 @@ def latent() -> Table:
     columns = {name: [f"l{int(code)}" for code in codes] for name, codes in cells.items()}
     sizes = dict(zip(columns, (*LATENT_SIZES, 2, 2, 2, 2), strict=True))
     schema = sf.Schema(
-        {name: sf.Category([f"l{code}" for code in range(size)]) for name, size in sizes.items()},
+        {name: sf.Category([f"l{code}" for code in range(size)], missing="l0") for name, size in sizes.items()},
         name="latent",
         unit="person",
     )
@@ -234,7 +234,7 @@ def survey() -> Table:
     for j in range(10):
         size = 2 + j
         levels = [f"level{k}" for k in range(size)]
-        columns[f"choice{j}"] = sf.Category(levels)
+        columns[f"choice{j}"] = sf.Category(levels, missing=levels[0])
         rows[f"choice{j}"] = [levels[min(int(size * each), size - 1)] for each in score()]
     optional = tuple(name for place, name in enumerate(columns) if place % 2)
     for name in optional:

@@ -33,7 +33,9 @@ def write_visits(folder: Path) -> None:
 
 def main() -> None:
     """Start two workers, plan, publish, and show the result."""
-    schema = sf.Schema({"age": sf.Number(18, 90), "again": sf.Boolean()}, target="again", name="visits", unit="visit")
+    schema = sf.Schema(
+        {"age": sf.Number(18, 90), "again": sf.Boolean(missing=False)}, target="again", name="visits", unit="visit"
+    )
     plan = sf.plan(sf.regression("logistic", schema, ["age"]), N, epsilon=1.0, delta=1e-6, goal="estimate")
     with (
         tempfile.TemporaryDirectory() as name,

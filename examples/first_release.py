@@ -25,7 +25,7 @@ def generated_patients() -> dict[str, np.ndarray]:
 def main() -> None:
     """Publish two numbers, show the ledger, save and verify, and be refused."""
     # Public facts: what a record may be. Bounds are declared, never read from the data.
-    rates = sf.Schema({"diabetic": sf.Boolean()}, name="patients", unit="patient")
+    rates = sf.Schema({"diabetic": sf.Boolean(missing=False)}, name="patients", unit="patient")
     stays = sf.Schema({"stay": sf.Number(0, 60)}, name="patients", unit="patient")
     table = generated_patients()
 

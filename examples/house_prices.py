@@ -18,7 +18,7 @@ SCHEMA = sf.Schema(
     {
         "square_metres": sf.Number(20, 260),
         "age": sf.Number(0, 120),
-        "garden": sf.Boolean(),
+        "garden": sf.Boolean(missing=False),
         "price": sf.Number(0, 900_000),
     },
     target="price",

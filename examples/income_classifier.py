@@ -41,7 +41,7 @@ def fitted(ledger: sf.Ledger) -> None:
     print(f"always the larger class: {max(public_rich.mean(), 1 - public_rich.mean()):.3f} right\n")
     for epsilon in (0.1, 0.5, 2.0):
         price = {"epsilon": epsilon, "delta": 1e-6, "ledger": ledger, "ledger_name": "people"}
-        model = sf.PrivateLogisticRegression(**price, bounds=(LOWER, UPPER), classes=[0, 1])
+        model = sf.PrivateLogisticRegression(**price, bounds=(LOWER, UPPER), classes=[0, 1], missing_class=0)
         model.fit(rows, rich)
         right = (model.predict(public_rows) == public_rich).mean()
         print(

@@ -34,7 +34,7 @@ def generated_visits(n: int) -> dict[str, list[str]]:
 
 def main() -> None:
     """Publish the table of moves and draw visits from it."""
-    columns = {f"page{k + 1}": sf.Category([*PAGES, "left"]) for k in range(LENGTH)}
+    columns = {f"page{k + 1}": sf.Category([*PAGES, "left"], missing=PAGES[0]) for k in range(LENGTH)}
     schema = sf.Schema(columns, name="visits", unit="visit")
     data = sf.Dataset.from_table(generated_visits(20_000), schema=schema)
     chain = sf.networks.MarkovChain(PAGES, record="trajectory", length=LENGTH, end="left")

@@ -13,7 +13,7 @@ import numpy as np
 import sfumato as sf
 
 N = 800
-SCHEMA = sf.Schema({"vaccinated": sf.Boolean()}, name="clinic", unit="patient")
+SCHEMA = sf.Schema({"vaccinated": sf.Boolean(missing=False)}, name="clinic", unit="patient")
 
 
 def main() -> None:

@@ -27,7 +27,10 @@ def generated_survey() -> dict[str, np.ndarray]:
 def main() -> None:
     """Publish one rate for each region, with intervals that include the privacy noise."""
     schema = sf.Schema(
-        {"region": sf.Category(list(REGIONS)), "smoker": sf.Boolean()}, target="smoker", name="survey", unit="person"
+        {"region": sf.Category(list(REGIONS), missing="coast"), "smoker": sf.Boolean(missing=False)},
+        target="smoker",
+        name="survey",
+        unit="person",
     )
     data = sf.Dataset.from_table(generated_survey(), schema=schema)
 

@@ -35,8 +35,8 @@ def main(picture: str) -> None:
     write_table("visits.csv", 12_000)
     columns = {
         "age": sf.Number(18, 90),
-        "chronic": sf.Boolean(),
-        "insurance": sf.Category(INSURANCE, reference="public"),
+        "chronic": sf.Boolean(missing=False),
+        "insurance": sf.Category(INSURANCE, reference="public", missing=INSURANCE[0]),
         "visits": sf.Number(0, 20, integer=True),
     }
     schema = sf.Schema(columns, target="visits", name="practices", unit="patient")

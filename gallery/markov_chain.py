@@ -41,7 +41,7 @@ def write_table(path: str, n: int) -> None:
 def main(picture: str) -> None:
     """Publish the table of moves, ask two questions, and draw it."""
     write_table("visits.csv", 4_000)
-    columns = {f"page{k + 1}": sf.Category([*PAGES, "left"]) for k in range(LENGTH)}
+    columns = {f"page{k + 1}": sf.Category([*PAGES, "left"], missing=PAGES[0]) for k in range(LENGTH)}
     schema = sf.Schema(columns, name="shop", unit="visit")
     data = sf.Dataset.from_table("visits.csv", schema=schema)
     ledger = sf.Ledger.open("budget.db")

@@ -36,7 +36,7 @@ def main(picture: str) -> None:
     write_table("households.csv")
     # Far too wide on purpose: anything from 0 to a billion. A missing income counts as 0.
     wide = sf.Schema(
-        {"type": sf.Category(list(TYPES)), "income in euros": sf.Number(0, 1e9, missing=0)},
+        {"type": sf.Category(list(TYPES), missing="single"), "income in euros": sf.Number(0, 1e9, missing=0)},
         name="households",
         unit="household",
     )

@@ -33,7 +33,7 @@ def write_tables(folder: str, n: int) -> None:
 def main(picture: str) -> None:
     """Publish one rate a month, ask two questions, and draw the year."""
     write_tables("panel", 6_000)
-    schema = sf.Schema({"unemployed": sf.Boolean()}, name="panel", unit="person")
+    schema = sf.Schema({"unemployed": sf.Boolean(missing=False)}, name="panel", unit="person")
     ledger = sf.Ledger.open("budget.db")
     ledger.register("panel", epsilon=1.0, delta=1e-6, unit="person")
 

@@ -15,11 +15,11 @@ import sfumato as sf
 
 PARENTS = {"quarter": [], "age": ["quarter"], "rents": ["quarter", "age"], "car": ["rents", "age"], "bus": ["car"]}
 COLUMNS = {
-    "quarter": sf.Category(["centre", "suburb", "village"]),
-    "age": sf.Category(["18-39", "40-64", "65+"]),
-    "rents": sf.Boolean(),
-    "car": sf.Boolean(),
-    "bus": sf.Boolean(),
+    "quarter": sf.Category(["centre", "suburb", "village"], missing="centre"),
+    "age": sf.Category(["18-39", "40-64", "65+"], missing="18-39"),
+    "rents": sf.Boolean(missing=False),
+    "car": sf.Boolean(missing=False),
+    "bus": sf.Boolean(missing=False),
 }
 
 

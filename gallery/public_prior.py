@@ -26,7 +26,7 @@ def write_table(path: str) -> None:
 def main(picture: str) -> None:
     """Compare prices under a flat and under a public prior, publish under the second, and draw the comparison."""
     write_table("clinic.csv")
-    schema = sf.Schema({"vaccinated": sf.Boolean()}, name="clinic", unit="patient")
+    schema = sf.Schema({"vaccinated": sf.Boolean(missing=False)}, name="clinic", unit="patient")
     data = sf.Dataset.from_table("clinic.csv", schema=schema)
     ledger = sf.Ledger.open("budget.db")
     ledger.register("clinic", epsilon=1.0, delta=1e-5, unit="patient")

@@ -38,7 +38,11 @@ def write_table(path: str) -> None:
 def main(picture: str) -> None:
     """Publish the eight rates, ask two questions, and draw the rates."""
     write_table("survey.csv")
-    schema = sf.Schema({"region": sf.Category(list(REGIONS)), "smoker": sf.Boolean()}, name="survey", unit="person")
+    schema = sf.Schema(
+        {"region": sf.Category(list(REGIONS), missing="capital"), "smoker": sf.Boolean(missing=False)},
+        name="survey",
+        unit="person",
+    )
     data = sf.Dataset.from_table("survey.csv", schema=schema)
     ledger = sf.Ledger.open("budget.db")
     ledger.register("survey", epsilon=2.0, delta=1e-6, unit="person")

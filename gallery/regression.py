@@ -35,9 +35,9 @@ def main(picture: str) -> None:
     columns = {
         "age": sf.Number(18, 90),
         "bmi": sf.Number(15, 45),
-        "smoker": sf.Boolean(),
-        "region": sf.Category(REGIONS, reference="north"),
-        "hypertension": sf.Boolean(),
+        "smoker": sf.Boolean(missing=False),
+        "region": sf.Category(REGIONS, reference="north", missing=REGIONS[0]),
+        "hypertension": sf.Boolean(missing=False),
     }
     schema = sf.Schema(columns, target="hypertension", name="survey", unit="person")
     data = sf.Dataset.from_table("survey.csv", schema=schema)

@@ -16,12 +16,12 @@ import sfumato as sf
 
 COLUMNS = {
     "age": sf.Number(0, 99, integer=True),
-    "marital": sf.Category(["single", "married", "widowed"]),
+    "marital": sf.Category(["single", "married", "widowed"], missing="single"),
     "income": sf.Number(0, 150_000, integer=True),
     "children": sf.Number(0, 8, integer=True),
-    "smoker": sf.Boolean(),
+    "smoker": sf.Boolean(missing=False),
     "interview": sf.Date("2023-01-01", "2024-12-31"),
-    "ill": sf.Boolean(),
+    "ill": sf.Boolean(missing=False),
 }
 AGES, INCOMES = [0, 18, 30, 45, 65, 99], [0, 1, 10_000, 20_000, 35_000, 60_000, 150_000]
 

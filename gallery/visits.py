@@ -44,7 +44,7 @@ def main(picture: str) -> None:
     columns = {
         "ward": sf.Category([*WARDS, "no visit"], missing="no visit"),  # what patients without a visit count as
         "stay": sf.Number(0, 60, missing=0),
-        "readmitted": sf.Boolean(),
+        "readmitted": sf.Boolean(missing=False),
     }
     schema = sf.Schema(columns, name="hospital", unit="patient", persons=persons)
     data = sf.Dataset.from_table("visits.csv", schema=schema)  # unsorted: rows are gathered by patient

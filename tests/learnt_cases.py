@@ -16,10 +16,10 @@ N = 6000
 SCHEMA = sf.Schema(
     {
         "age": sf.Number(0, 80, integer=True),
-        "sex": sf.Category(["f", "m"]),
-        "region": sf.Category(["n", "e", "s", "w"]),
+        "sex": sf.Category(["f", "m"], missing="f"),
+        "region": sf.Category(["n", "e", "s", "w"], missing="n"),
         "income": sf.Number(0, 100_000),
-        "ill": sf.Boolean(),
+        "ill": sf.Boolean(missing=False),
     },
     name="made-up",
     unit="person",

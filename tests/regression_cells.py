@@ -57,7 +57,7 @@ class Cell:
     def schema(self) -> sf.Schema:
         """Vectors of d - 1 features and a label."""
         targets = {
-            "logistic": sf.Category([-1, 1]),
+            "logistic": sf.Category([-1, 1], missing=-1),
             "linear": sf.Number(-HALF, HALF),
             "poisson": sf.Number(0, self.counts),
         }

@@ -15,15 +15,17 @@ import numpy as np
 import sfumato as sf
 
 N = 60
-BITS = sf.Schema({"x": sf.Boolean()}, name="bits", unit="person")
-COLOURS = sf.Schema({"x": sf.Category(["red", "green", "blue"])}, name="colours")
+BITS = sf.Schema({"x": sf.Boolean(missing=False)}, name="bits", unit="person")
+COLOURS = sf.Schema({"x": sf.Category(["red", "green", "blue"], missing="red")}, name="colours")
 COUNTS = sf.Schema({"x": sf.Number(0, 8, integer=True)}, name="counts")
 NUMBERS = sf.Schema({"x": sf.Number(0, 6)}, name="numbers")
 VECTORS = sf.Schema.vector(2, data_norm=2.0, name="vectors")
-GROUPS = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Boolean()}, name="groups")
-SIZES = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Number(0, 6)}, name="sizes")
-LINES = sf.Schema({"a": sf.Boolean(), "b": sf.Category(["u", "v", "w"])}, name="lines")
-STEPS = sf.Schema({"now": sf.Category(["u", "v"]), "then": sf.Category(["u", "v"])}, name="steps")
+GROUPS = sf.Schema({"g": sf.Category(["a", "b"], missing="a"), "x": sf.Boolean(missing=False)}, name="groups")
+SIZES = sf.Schema({"g": sf.Category(["a", "b"], missing="a"), "x": sf.Number(0, 6)}, name="sizes")
+LINES = sf.Schema({"a": sf.Boolean(missing=False), "b": sf.Category(["u", "v", "w"], missing="u")}, name="lines")
+STEPS = sf.Schema(
+    {"now": sf.Category(["u", "v"], missing="u"), "then": sf.Category(["u", "v"], missing="u")}, name="steps"
+)
 
 
 def rows(schema: sf.Schema) -> sf.Dataset:
@@ -59,7 +61,7 @@ def made(model: Any, schema: sf.Schema, **options: Any) -> sf.Release:
 
 def labelled(dimension: int) -> sf.Schema:
     """Rows of norm 1 with a label of two classes."""
-    return sf.Schema.vector(dimension, data_norm=1.0, target=sf.Category([0, 1]), name="labelled")
+    return sf.Schema.vector(dimension, data_norm=1.0, target=sf.Category([0, 1], missing=0), name="labelled")
 
 
 def logistic(dimension: int, prior: Any = None) -> sf.Gibbs:

@@ -17,7 +17,7 @@ from tests.command_line import typed
 N = 400
 F = sf.families
 SCHEMA = sf.Schema({"income": sf.Number(0, 200_000)}, name="survey")
-GROUPED = sf.Schema({"group": sf.Category(["a", "b"]), "income": sf.Number(0, 200_000)}, name="survey")
+GROUPED = sf.Schema({"group": sf.Category(["a", "b"], missing="a"), "income": sf.Number(0, 200_000)}, name="survey")
 WORDS = "income is first clipped to [0, 200,000]: values beyond the bounds count as the bound."
 MEANS = {
     "mean": (F.BoundedMean(0, 200_000), SCHEMA, "estimate", WORDS),
@@ -95,7 +95,7 @@ def test_a_release_shows_the_narrower_bounds_of_its_schema():
 
 def test_a_regression_lists_the_bounds_of_its_columns():
     columns = {f"x{k}": sf.Number(0, k + 1) for k in range(10)}
-    schema = sf.Schema({**columns, "y": sf.Boolean()}, target="y")
+    schema = sf.Schema({**columns, "y": sf.Boolean(missing=False)}, target="y")
     shown = clipping_of(sf.regression("logistic", schema, list(columns)), schema)
     assert "x0 to [0, 1], x1 to [0, 2]" in shown
     assert "and 2 more columns" in shown
@@ -118,7 +118,7 @@ def test_a_regression_lists_the_bounds_of_its_columns():
     ],
 )
 def test_a_planned_spec_names_the_columns_and_their_bounds(model, words, tmp_path, monkeypatch, capsys):
-    columns = {"income": sf.Number(0, 9), "age": sf.Number(1, 5), "smoker": sf.Boolean()}
+    columns = {"income": sf.Number(0, 9), "age": sf.Number(1, 5), "smoker": sf.Boolean(missing=False)}
     sf.Schema(columns, name="survey", data_norm=1.0).save(tmp_path / "schema.toml")
     price = "[price]\nepsilon = 1.0\ndelta = 1e-6\n"
     spec = tmp_path / "spec.toml"

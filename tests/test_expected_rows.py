@@ -18,8 +18,12 @@ from sfumato.rehearsing.expected_rows import MOST_ROWS, ExpectedRows
 from sfumato.rehearsing.fact_examples import example_of, in_python, in_toml
 
 LEVELS = ["north", "south", "east"]
-FEATURES = {"age": sf.Number(18, 90), "owner": sf.Boolean(), "region": sf.Category(LEVELS)}
-YES = sf.Schema({**FEATURES, "y": sf.Boolean()}, target="y")
+FEATURES = {
+    "age": sf.Number(18, 90),
+    "owner": sf.Boolean(missing=False),
+    "region": sf.Category(LEVELS, missing=LEVELS[0]),
+}
+YES = sf.Schema({**FEATURES, "y": sf.Boolean(missing=False)}, target="y")
 SIZES = sf.Schema({"age": sf.Number(18, 90), "size": sf.Number(0, 10), "y": sf.Number(0, 60)}, target="y")
 AMOUNT = sf.Schema({**FEATURES, "y": sf.Number(0, 60)}, target="y")
 N = 4_000
@@ -80,7 +84,7 @@ def test_declared_shares_are_exact_and_a_rare_level_is_there():
     columns = drawn(YES, {"region": {"north": 0.7, "east": 1e-6}, "owner": 0.2})
     assert np.bincount(columns["region"]).tolist() == [2_799, 1_200, 1]
     assert columns["owner"].sum() == 800
-    whole = sf.Schema({"children": sf.Number(0, 9, integer=True), "y": sf.Boolean()}, target="y")
+    whole = sf.Schema({"children": sf.Number(0, 9, integer=True), "y": sf.Boolean(missing=False)}, target="y")
     assert set(drawn(whole)["children"]) == set(range(10))
 
 
@@ -90,14 +94,14 @@ def test_a_declared_correlation_is_that_of_each_two_columns_and_leaves_each_as_i
     apart, together = drawn(YES, facts), drawn(YES, {**facts, "correlation": correlation})
     for name in ("age", "owner", "region"):
         assert np.array_equal(np.sort(together[name]), np.sort(apart[name]))
-    schema = sf.Schema({"a": sf.Number(0, 1), "b": sf.Number(0, 9), "y": sf.Boolean()}, target="y")
+    schema = sf.Schema({"a": sf.Number(0, 1), "b": sf.Number(0, 9), "y": sf.Boolean(missing=False)}, target="y")
     pair = drawn(schema, {"a": {"mean": 0.5, "sd": 0.1}, "b": {"mean": 4, "sd": 1}, "correlation": correlation})
     assert np.corrcoef(pair["a"], pair["b"])[0, 1] == pytest.approx(correlation, abs=0.05)
     said = ExpectedRows(YES, {"correlation": correlation}).assumptions
     assert f"each two columns have correlation {correlation:g}" in said
-    vector = drawn(sf.Schema.vector(3, data_norm=2.0, target=sf.Category([-1, 1])), {"correlation": correlation})[
-        "matrix"
-    ]
+    vector = drawn(
+        sf.Schema.vector(3, data_norm=2.0, target=sf.Category([-1, 1], missing=-1)), {"correlation": correlation}
+    )["matrix"]
     assert np.linalg.norm(vector, axis=1) == pytest.approx(2.0)
     assert np.linalg.eigvalsh(vector.T @ vector)[-1] > (1 + 0.5 * correlation) * 4 * N / 3
 
@@ -154,14 +158,17 @@ def test_powers_and_products_have_effects_in_any_order_of_factors():
 
 
 def test_names_with_colons_are_read_as_factors():
-    schema = sf.Schema({"a:b": sf.Number(0, 1), "c": sf.Category(["x", "y:z"]), "y": sf.Boolean()}, target="y")
+    schema = sf.Schema(
+        {"a:b": sf.Number(0, 1), "c": sf.Category(["x", "y:z"], missing="x"), "y": sf.Boolean(missing=False)},
+        target="y",
+    )
     assert factors_of(schema, "c=y:z:a:b^3") == (("c", 1, 1), ("a:b", 3, None))
     assert ExpectedRows(schema, {"effects": {"a:b:c=y:z": 1.0}}).assumptions[-1].endswith("a:b:c=y:z 1")
 
 
 def test_levels_that_are_whole_numbers_can_be_declared_as_texts():
     """A spec file has no other keys."""
-    schema = sf.Schema({"ward": sf.Category([1, 2, 3]), "y": sf.Boolean()}, target="y")
+    schema = sf.Schema({"ward": sf.Category([1, 2, 3], missing=1), "y": sf.Boolean(missing=False)}, target="y")
     assert ExpectedRows(schema, {"ward": {"1": 0.5, 2: 0.4}}).assumptions[0] == "ward: 1 50 %, 2 40 %, 3 10 %"
 
 
@@ -222,7 +229,7 @@ def test_public_rows_without_labels_get_labels_of_the_model():
 
 
 def test_a_vector_has_rows_on_its_sphere_or_public_ones():
-    schema = sf.Schema.vector(3, data_norm=2.0, target=sf.Category([-1, 1]))
+    schema = sf.Schema.vector(3, data_norm=2.0, target=sf.Category([-1, 1], missing=-1))
     matrix = drawn(schema)["matrix"]
     assert np.linalg.norm(matrix, axis=1) == pytest.approx(2.0)
     assert np.abs(matrix.mean(axis=0)).max() < 4.5 * 2 / math.sqrt(3 * N)

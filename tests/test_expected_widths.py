@@ -142,7 +142,12 @@ def test_a_rare_level_is_named_with_its_share():
 
 def test_a_rare_reference_level_and_a_rare_yes_are_named():
     schema = sf.Schema(
-        {"region": sf.Category(["r0", "r1", "r2"], reference="r2"), "ill": sf.Boolean(), "y": sf.Boolean()}, target="y"
+        {
+            "region": sf.Category(["r0", "r1", "r2"], reference="r2", missing="r0"),
+            "ill": sf.Boolean(missing=False),
+            "y": sf.Boolean(missing=False),
+        },
+        target="y",
     )
     plan = sf.plan(sf.regression("logistic", schema), 5_000, 0.3, DELTA, goal="estimate")
     facts = {"region": {"r0": 0.5, "r2": 0.002}, "ill": 0.001}
@@ -234,7 +239,7 @@ def test_a_plan_without_intervals_is_refused_as_its_release_would_be():
 
 def test_softmax_and_families_are_refused():
     rows = {"x": [1.0, 2.0, 3.0] * 100, "y": ["a", "b", "c"] * 100}
-    schema = sf.Schema({"x": sf.Number(0, 4), "y": sf.Category(["a", "b", "c"])}, target="y")
+    schema = sf.Schema({"x": sf.Number(0, 4), "y": sf.Category(["a", "b", "c"], missing="a")}, target="y")
     model = sf.Gibbs(sf.losses.Softmax(0.5, classes=3), sf.priors.Gaussian(1 / 25), 3)
     plan = sf.plan(model, 300, 2.0, DELTA, goal="estimate", mechanism="langevin-path", keep=("transcript",))
     with pytest.raises(ArgumentError) as error:

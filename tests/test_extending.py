@@ -34,7 +34,7 @@ from sfumato.theorems.exponential import exponential_mechanism
 
 N = 400
 RATES = (0.2, 0.35, 0.5, 0.65, 0.8)
-BITS = sf.Schema({"x": sf.Boolean()}, name="bits")
+BITS = sf.Schema({"x": sf.Boolean(missing=False)}, name="bits")
 
 
 def bits() -> sf.Dataset:
@@ -269,7 +269,7 @@ class Percent:
 
 def test_a_column_type_from_outside_is_declared_read_encoded_and_published(monkeypatch):
     monkeypatch.setitem(COLUMNS, Percent.kind, Percent)
-    schema = sf.Schema({"discount": Percent(), "bought": sf.Boolean()}, target="bought", name="shop")
+    schema = sf.Schema({"discount": Percent(), "bought": sf.Boolean(missing=False)}, target="bought", name="shop")
     assert sf.Schema.from_json(schema.to_json()) == schema
     table = {"discount": ["40 %", "x", "120 %", "0 %"] * 100, "bought": [True, False, True, False] * 100}
     data = sf.Dataset.from_table(table, schema=schema)

@@ -18,7 +18,9 @@ from sfumato.errors import ArgumentError, FormatError
 from sfumato.randomness import Randomness, seeded
 
 N = 400
-SCHEMA = sf.Schema({"sick": sf.Boolean(), "age": sf.Number(0, 100)}, target="sick", name="survey", unit="patient")
+SCHEMA = sf.Schema(
+    {"sick": sf.Boolean(missing=False), "age": sf.Number(0, 100)}, target="sick", name="survey", unit="patient"
+)
 
 
 def survey() -> sf.Dataset:

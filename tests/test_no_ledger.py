@@ -9,12 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
+from command_line import note_check
 from sfumato.shells.cli import app
 from sfumato.shells.report import page
 from sfumato.wording import NO_LEDGER
 
 N = 100
-SCHEMA = sf.Schema({"x": sf.Number(0, 10), "ill": sf.Boolean()}, name="s", unit="person", target="ill")
+SCHEMA = sf.Schema({"x": sf.Number(0, 10), "ill": sf.Boolean(missing=False)}, name="s", unit="person", target="ill")
 TABLE = {"x": np.arange(N) % 10, "ill": [True, False] * (N // 2)}
 PLANS = {
     "rate": lambda: sf.plan(sf.families.BetaBernoulli(1, 1), N, 1.0, 1e-6, mechanism="noisy-statistics"),
@@ -55,7 +56,7 @@ def test_the_first_line_says_whether_a_ledger_was_charged(kind, tmp_path):
 
 def test_a_fit_without_a_ledger_says_so(tmp_path):
     X, y = np.linspace(-1, 1, N)[:, None], np.arange(N) % 2
-    options = {"delta": 1e-6, "data_norm": 1.0, "classes": [0, 1]}
+    options = {"delta": 1e-6, "data_norm": 1.0, "classes": [0, 1], "missing_class": 0}
     free = sf.PrivateLogisticRegression(**options)
     assert NO_LEDGER not in repr(free)
     free.fit(X, y)
@@ -81,6 +82,7 @@ def test_the_command_release_says_so(tmp_path):
     (tmp_path / "t.csv").write_text("x,ill\n" + "1,yes\n2,no\n" * (N // 2))
     spec = '[data]\nfile = "t.csv"\nschema = "s.toml"\n[model]\nfamily = "BetaBernoulli"\ncolumn = "ill"\n'
     (tmp_path / "r.toml").write_text(spec + "[price]\nepsilon = 1.0\ndelta = 1e-6\n")
+    note_check(tmp_path / "r.toml")
     answer = CliRunner().invoke(app, ["release", str(tmp_path / "r.toml"), "-o", str(tmp_path / "r.sfumato")])
     assert answer.exit_code == 0, answer.output
     assert first(answer.stdout) == NO_LEDGER

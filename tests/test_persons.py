@@ -13,7 +13,11 @@ import sfumato as sf
 from sfumato.errors import ChargeRefused, FormatError, PublishError
 
 N = 60
-COLUMNS = {"stay": sf.Number(0, 60), "icu": sf.Boolean(), "ward": sf.Category(["a", "b", "c"])}
+COLUMNS = {
+    "stay": sf.Number(0, 60),
+    "icu": sf.Boolean(missing=False),
+    "ward": sf.Category(["a", "b", "c"], missing="a"),
+}
 LEVELS = ("a", "b", "c")
 
 
@@ -89,7 +93,7 @@ def test_a_plan_about_rows_is_refused_for_persons_and_the_other_way_round():
     other = sf.plan(rate, N, 1.0, 1e-6, persons=sf.Persons("patient", most=5, count=N, rows="visits"))
     with pytest.raises(PublishError, match="other persons"):
         sf.publish(other, data)
-    rows = sf.Dataset.from_table({"icu": [True] * N}, schema=sf.Schema({"icu": sf.Boolean()}))
+    rows = sf.Dataset.from_table({"icu": [True] * N}, schema=sf.Schema({"icu": sf.Boolean(missing=False)}))
     with pytest.raises(PublishError, match="declares none"):
         sf.publish(sf.plan(rate, N, 1.0, 1e-6, persons=AVERAGE), rows)
 

@@ -13,7 +13,7 @@ N = 400
 LEVELS = ["a", "b", "c"]
 PERSONS = sf.Persons("patient", most=6, count=N, rows="visits")
 SCHEMA = sf.Schema(
-    {"stay": sf.Number(0, 60), "icu": sf.Boolean(), "ward": sf.Category(LEVELS)},
+    {"stay": sf.Number(0, 60), "icu": sf.Boolean(missing=False), "ward": sf.Category(LEVELS, missing=LEVELS[0])},
     name="hospital",
     unit="patient",
     persons=PERSONS,
@@ -116,7 +116,7 @@ def test_a_ledger_says_what_to_register(tmp_path):
         sf.publish(about_persons, data(), ledger, name="rows")
     assert "with --unit 'patient' --persons 'patient' (unit= and id_column= in Python)" in str(refused.value)
     rows = sf.Dataset.from_table(
-        {"icu": np.arange(N) % 2 == 0}, schema=sf.Schema({"icu": sf.Boolean()}, unit="patient")
+        {"icu": np.arange(N) % 2 == 0}, schema=sf.Schema({"icu": sf.Boolean(missing=False)}, unit="patient")
     )
     with pytest.raises(ChargeRefused, match="for every patient with all of their rows") as refused:
         sf.publish(sf.plan(sf.families.BetaBernoulli(), N, 1.0, 1e-6), rows, ledger, name="patients")

@@ -24,9 +24,9 @@ from sfumato.errors import ArgumentError, PublishError
 from sfumato.rehearsing import expected_widths
 from sfumato.rehearsing.expected_rows import ExpectedRows
 
-COLUMNS = {"age": sf.Number(0, 100), "ill": sf.Boolean()}
+COLUMNS = {"age": sf.Number(0, 100), "ill": sf.Boolean(missing=False)}
 SCHEMA = sf.Schema(COLUMNS, name="people", unit="person", target="ill")
-SHARE = sf.Schema({"ill": sf.Boolean()}, name="people", unit="person")
+SHARE = sf.Schema({"ill": sf.Boolean(missing=False)}, name="people", unit="person")
 # Ages beyond the bounds, which a question would count if it read them.
 ROWS = "age,ill\n" + "20,0\n170,1\n" * 40
 SPEC = """\

@@ -172,7 +172,7 @@ def test_bounds_of_dates_are_dates():
 
 
 def test_several_columns_share_one_price():
-    schema = sf.Schema({"a": WIDE, "b": sf.Number(0, 100), "group": sf.Boolean()}, name="two")
+    schema = sf.Schema({"a": WIDE, "b": sf.Number(0, 100), "group": sf.Boolean(missing=False)}, name="two")
     planned = sf.plan_bounds(schema, N, epsilon=0.8)
     assert planned.columns == ("a", "b")
     paid = [each.plan.guarantee.curve.epsilon_value for each in planned.requests]
@@ -212,7 +212,7 @@ def test_too_few_records_are_announced_before_anything_is_paid():
 def test_an_empty_cell_counts_as_something_within_the_new_bounds(declared, bounds, missing):
     from sfumato.bounds_proposal import PrivateBounds
 
-    planned = sf.plan_bounds(sf.Schema({"x": declared, "y": sf.Boolean()}, target="y"), N, epsilon=1.0)
+    planned = sf.plan_bounds(sf.Schema({"x": declared, "y": sf.Boolean(missing=False)}, target="y"), N, epsilon=1.0)
     proposed = PrivateBounds(planned, {"x": bounds}, ())
     column = proposed.schema.columns["x"]
     assert (column.lower, column.upper, column.missing) == (*bounds, missing)
@@ -249,14 +249,14 @@ def test_quantiles_in_the_wrong_order_are_exchanged_with_a_note():
     ],
 )
 def test_wrong_forms_are_refused_in_a_sentence(change, words):
-    schema = sf.Schema({"x": WIDE, "group": sf.Boolean()})
+    schema = sf.Schema({"x": WIDE, "group": sf.Boolean(missing=False)})
     with pytest.raises(ArgumentError, match=words):
         sf.plan_bounds(**{"schema": schema, "n": N, **change})
 
 
 def test_a_schema_without_numbers_and_data_that_are_no_data_set_are_refused():
     with pytest.raises(ArgumentError, match="no Number column"):
-        sf.plan_bounds(sf.Schema({"group": sf.Boolean()}), N)
+        sf.plan_bounds(sf.Schema({"group": sf.Boolean(missing=False)}), N)
     with pytest.raises(ArgumentError, match=r"sf\.Dataset"):
         sf.private_bounds({"x": [1.0]})
 

@@ -27,7 +27,9 @@ from sfumato.procedures import law
 from sfumato.randomness import Randomness
 
 N = 400
-SCHEMA = sf.Schema({"sick": sf.Boolean(), "age": sf.Number(0, 100)}, target="sick", name="survey", unit="patient")
+SCHEMA = sf.Schema(
+    {"sick": sf.Boolean(missing=False), "age": sf.Number(0, 100)}, target="sick", name="survey", unit="patient"
+)
 
 
 def survey(ones: int = 120, seed: int = 1) -> sf.Dataset:
@@ -266,7 +268,7 @@ class TestWithLedger:
             sf.publish(plan, ages(), ledger)
 
     def test_a_unit_that_differs_from_the_registered_one_is_refused(self, ledger, tmp_path):
-        other = sf.Schema({"sick": sf.Boolean()}, name="survey", unit="visit")
+        other = sf.Schema({"sick": sf.Boolean(missing=False)}, name="survey", unit="visit")
         data = sf.Dataset.from_table({"sick": np.ones(N, dtype=bool)}, schema=other)
         with pytest.raises(LedgerError, match="visit"):
             sf.publish(PLANS["diffused"](), data, ledger)

@@ -14,7 +14,7 @@ from sfumato.privacy.codec import curve_from_json
 from sfumato.shells.report import methods
 
 N = 200
-SCHEMA = sf.Schema({"ill": sf.Boolean()}, name="s", unit="person")
+SCHEMA = sf.Schema({"ill": sf.Boolean(missing=False)}, name="s", unit="person")
 BITS = sf.Dataset.from_table({"ill": [True, False] * (N // 2)}, schema=SCHEMA)
 MODEL = sf.families.BetaBernoulli(1, 1, floor=0.1)
 PLAN = sf.plan(MODEL, N, 1.0, 0.0, draws=10)

@@ -34,7 +34,11 @@ def test_pairs_are_all_compared_and_triples_are_the_same_selection_every_time():
 
 
 def mixed(optional: tuple[str, ...]) -> synthetic_tables.Table:
-    columns = {"age": sf.Number(0, 90), "day": sf.Date("2020-01-01", "2020-12-31"), "level": sf.Category(["a", "b"])}
+    columns = {
+        "age": sf.Number(0, 90),
+        "day": sf.Date("2020-01-01", "2020-12-31"),
+        "level": sf.Category(["a", "b"], missing="a"),
+    }
     bins = {"age": [0, 18, 90], "day": ["2020-01-01", "2020-07-01", "2020-12-31"]}
     schema = sf.Schema(columns, name="mixed", unit="person")
     return synthetic_tables.Table("mixed", schema, bins, {}, {}, "level", optional=optional)

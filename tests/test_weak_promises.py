@@ -22,7 +22,7 @@ from sfumato.shells.report import methods, page
 
 N = 100
 RATE = sf.families.BetaBernoulli(1, 1)
-SCHEMA = sf.Schema({"ill": sf.Boolean()}, name="s", unit="person")
+SCHEMA = sf.Schema({"ill": sf.Boolean(missing=False)}, name="s", unit="person")
 BITS = sf.Dataset.from_table({"ill": [True, False] * (N // 2)}, schema=SCHEMA)
 # (epsilon, delta) and whether 100 records may have it.
 POINTS = [
@@ -98,8 +98,8 @@ def test_of_persons_the_sentence_says_what_would_be_published():
 ESTIMATORS = {
     sf.PrivateHuberRegressor: {"bounds_y": (0, 1)},
     sf.PrivateLinearRegression: {"bounds_y": (0, 1)},
-    sf.PrivateLinearSVC: {"classes": [0, 1]},
-    sf.PrivateLogisticRegression: {"classes": [0, 1]},
+    sf.PrivateLinearSVC: {"classes": [0, 1], "missing_class": 0},
+    sf.PrivateLogisticRegression: {"classes": [0, 1], "missing_class": 0},
     sf.PrivatePoissonRegressor: {"bounds_y": (0, 1)},
     sf.PrivateQuantileRegressor: {"bounds_y": (0, 1)},
 }

@@ -8,7 +8,7 @@ from scipy import special
 import sfumato as sf
 from effort import sized
 
-SIGNS = sf.Category([-1, 1])
+SIGNS = sf.Category([-1, 1], missing=-1)
 D = 3
 
 

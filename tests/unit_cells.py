@@ -19,10 +19,10 @@ REGIONS = ("north", "south", "east", "west")
 COLUMNS = {
     "age": sf.Number(18, 90),
     "income": sf.Number(0, 100),
-    "smoker": sf.Boolean(),
-    "region": sf.Category(REGIONS, reference="south"),
+    "smoker": sf.Boolean(missing=False),
+    "region": sf.Category(REGIONS, reference="south", missing=REGIONS[0]),
 }
-TARGETS = {"logistic": sf.Boolean(), "linear": sf.Number(0, 100), "poisson": sf.Number(0, 60)}
+TARGETS = {"logistic": sf.Boolean(missing=False), "linear": sf.Number(0, 100), "poisson": sf.Number(0, 60)}
 # Deviation of a linear label about its mean.
 NOISE = 6.0
 # Rows of which the mean and one answer are predicted in each run.

@@ -15,7 +15,12 @@ import sfumato as sf
 
 N, EPSILON, DELTA, MOST = 20_000, 45.0, 1e-6, 30.0
 REGIONS = ("north", "south", "islands")
-COLUMNS = {"age": sf.Number(20, 80), "income": sf.Number(0, 5), "smoker": sf.Boolean(), "region": sf.Category(REGIONS)}
+COLUMNS = {
+    "age": sf.Number(20, 80),
+    "income": sf.Number(0, 5),
+    "smoker": sf.Boolean(missing=False),
+    "region": sf.Category(REGIONS, missing=REGIONS[0]),
+}
 # Coefficients in the columns' own units: per year, per unit of income, yes against no, each level against the first.
 SLOPES = np.array([0.03, -0.4, 0.6, 0.5, -0.3])
 # Columns are brought to similar sizes for the solvers of the fits; means do not depend on it.
@@ -60,7 +65,7 @@ class Study:
         """The declared target."""
         if self.kind == "poisson":
             return sf.Number(0, MOST)
-        return sf.Category(["no", "yes"]) if self.kind in PROBABILITIES else sf.Number(LOWEST, HIGHEST)
+        return sf.Category(["no", "yes"], missing="no") if self.kind in PROBABILITIES else sf.Number(LOWEST, HIGHEST)
 
     def scores(self, rows: dict[str, np.ndarray]) -> np.ndarray:
         """The true scores."""

@@ -24,10 +24,12 @@ missing = 0
 
 [columns.icu]
 type = "boolean"
+missing = false
 
 [columns.ward]
 type = "category"
 levels = ["north", "south", "the wards of the old building"]
+missing = "north"
 """
 SCHEMA = f"""\
 sfumato = "schema"

@@ -9,7 +9,7 @@ import sfumato as sf
 from sfumato.engines.opening import open_engine
 
 ROWS = np.linspace(-0.5, 0.5, 24).reshape(8, 3)
-SCHEMA = sf.Schema.vector(3, data_norm=1.0, target=sf.Category([0, 1]))
+SCHEMA = sf.Schema.vector(3, data_norm=1.0, target=sf.Category([0, 1], missing=0))
 MODEL = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(1.0), 3)
 
 if __name__ == "__main__":

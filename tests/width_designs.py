@@ -44,10 +44,14 @@ class Design:
     @cached_property
     def schema(self) -> sf.Schema:
         columns: dict[str, Any] = {f"number{i}": sf.Number(LOWER, UPPER) for i in range(self.numbers)}
-        columns |= {f"boolean{i}": sf.Boolean() for i in range(self.booleans)}
+        columns |= {f"boolean{i}": sf.Boolean(missing=False) for i in range(self.booleans)}
         if self.shares:
-            columns["region"] = sf.Category([f"r{i}" for i in range(len(self.shares))])
-        targets = {"logistic": sf.Boolean(), "linear": sf.Number(-HALF, HALF), "poisson": sf.Number(0, COUNTS)}
+            columns["region"] = sf.Category([f"r{i}" for i in range(len(self.shares))], missing="r0")
+        targets = {
+            "logistic": sf.Boolean(missing=False),
+            "linear": sf.Number(-HALF, HALF),
+            "poisson": sf.Number(0, COUNTS),
+        }
         return sf.Schema({**columns, "y": targets[self.kind]}, target="y")
 
     @cached_property

@@ -28,7 +28,7 @@ def intervals() -> tuple[list[str], list[np.ndarray]]:
     scaled = (rows - (lower + upper) / 2) / (upper - lower)
     d = scaled.shape[1] + 1
     norm = np.nextafter(np.sqrt(d - 1) / 2, np.inf)
-    schema = sf.Schema.vector(d - 1, data_norm=norm, target=sf.Category([0, 1]), name="survey")
+    schema = sf.Schema.vector(d - 1, data_norm=norm, target=sf.Category([0, 1], missing=0), name="survey")
     radius = sf.losses.radius_with_intercept(norm, 1.0)
     model = sf.Gibbs(sf.losses.Logistic(radius), sf.priors.Gaussian(0.1), d, intercept=1.0)
     data = sf.Dataset.from_arrays(scaled, labels, schema=schema)

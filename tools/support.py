@@ -23,16 +23,16 @@ from sfumato.queries.statistics.table import reader_of
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "support.md"
-_BITS = sf.Schema({"x": sf.Boolean()})
-_COLOURS = sf.Schema({"x": sf.Category(["red", "green", "blue"])})
+_BITS = sf.Schema({"x": sf.Boolean(missing=False)})
+_COLOURS = sf.Schema({"x": sf.Category(["red", "green", "blue"], missing="red")})
 _COUNTS = sf.Schema({"x": sf.Number(0, 8, integer=True)})
 _NUMBERS = sf.Schema({"x": sf.Number(0, 6)})
 _VECTORS = sf.Schema.vector(2, data_norm=2.0)
-_GROUPS = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Boolean()})
-_SIZES = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Number(0, 6)})
-_LINES = sf.Schema({"a": sf.Boolean(), "b": sf.Category(["u", "v", "w"])})
-_STEPS = sf.Schema({"now": sf.Category(["u", "v"]), "then": sf.Category(["u", "v"])})
-_CLASSES = sf.Category([0, 1])
+_GROUPS = sf.Schema({"g": sf.Category(["a", "b"], missing="a"), "x": sf.Boolean(missing=False)})
+_SIZES = sf.Schema({"g": sf.Category(["a", "b"], missing="a"), "x": sf.Number(0, 6)})
+_LINES = sf.Schema({"a": sf.Boolean(missing=False), "b": sf.Category(["u", "v", "w"], missing="u")})
+_STEPS = sf.Schema({"now": sf.Category(["u", "v"], missing="u"), "then": sf.Category(["u", "v"], missing="u")})
+_CLASSES = sf.Category([0, 1], missing=0)
 # Persons and weights that are asked for.
 PERSONS, WEIGHT = sf.Persons("who", most=12, count=60, rows="visits"), sf.Weight("w", 4.0, fixed=True)
 NO_TRANSCRIPT = (
@@ -88,7 +88,7 @@ MODELS: dict[str, tuple[Any, sf.Schema]] = {
     "logistic regression on a ball, 2 coefficients": (
         _gibbs(_L.Logistic(1.0), 2, sf.priors.Ball(sf.priors.Gaussian(5.0), 1.0)), _labelled(2)
     ),
-    "softmax regression": (_gibbs(_L.Softmax(1.0, 3), 6), _labelled(2, sf.Category([0, 1, 2]))),
+    "softmax regression": (_gibbs(_L.Softmax(1.0, 3), 6), _labelled(2, sf.Category([0, 1, 2], missing=0))),
     "linear regression (Huber)": (_gibbs(_L.Huber(1.0, clip=0.5), 3), _labelled(3, sf.Number(-1, 1))),
     "Poisson regression": (_gibbs(_L.ClippedPoisson(1.0, 2.0, 9.0), 2), _labelled(2, sf.Number(0, 9))),
     "quantile regression": (_gibbs(_L.Quantile(1.0, quantile=0.8), 3), _labelled(3, sf.Number(-1, 1))),

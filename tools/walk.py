@@ -48,7 +48,7 @@ def walk(act: Callable[[], Any]) -> list[str]:
 
 def beta_rate() -> Callable[[], Any]:
     """Publish one exact draw of a rate of 100 bits."""
-    data = sf.Dataset.from_table({"x": np.arange(100) % 2 == 0}, schema=sf.Schema({"x": sf.Boolean()}))
+    data = sf.Dataset.from_table({"x": np.arange(100) % 2 == 0}, schema=sf.Schema({"x": sf.Boolean(missing=False)}))
     plan = sf.plan(sf.families.BetaBernoulli(1, 1), 100, mechanism="exact")
     return lambda: sf.publish(plan, data)
 
@@ -56,7 +56,7 @@ def beta_rate() -> Callable[[], Any]:
 def logistic_path() -> Callable[[], Any]:
     """Publish the path of a logistic regression of 200 rows."""
     rng = np.random.default_rng(1)
-    schema = sf.Schema.vector(3, data_norm=1.0, target=sf.Category([0, 1]))
+    schema = sf.Schema.vector(3, data_norm=1.0, target=sf.Category([0, 1], missing=0))
     data = sf.Dataset.from_arrays(rng.uniform(-0.5, 0.5, (200, 3)), rng.integers(0, 2, 200), schema=schema)
     model = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(5.0), 3)
     plan = sf.plan(model, 200, 1.0, 1e-6, mechanism="langevin-path", goal="estimate")

@@ -28,7 +28,11 @@ def main() -> None:
     region = np.repeat(list(REGIONS), sizes)
     smoker = generator.random(len(region)) < np.repeat([rate for rate, _ in REGIONS.values()], sizes)
 
-    schema = sf.Schema({"region": sf.Category(list(REGIONS)), "smoker": sf.Boolean()}, name="survey", unit="person")
+    schema = sf.Schema(
+        {"region": sf.Category(list(REGIONS), missing="coast"), "smoker": sf.Boolean(missing=False)},
+        name="survey",
+        unit="person",
+    )
     data = sf.Dataset.from_table({"region": region, "smoker": smoker}, schema=schema)
     rates = sf.grouped(sf.families.BetaBernoulli(1, 1), by="region", levels=list(REGIONS))
     releases = {epsilon: sf.publish(sf.plan(rates, data.n, epsilon, DELTA), data) for epsilon in EPSILONS}

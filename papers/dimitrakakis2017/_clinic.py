@@ -14,7 +14,7 @@ RATES = np.arange(1, 20) / 20
 # Theta_L of the restricted prior: rates from 0.1 to 0.9.
 LEVEL = math.log(9) + 1e-9
 KEPT = RATES * (1 - RATES) >= 0.09 - 1e-12
-SCHEMA = sf.Schema({"ill": sf.Boolean()}, name="clinic", unit="patient")
+SCHEMA = sf.Schema({"ill": sf.Boolean(missing=False)}, name="clinic", unit="patient")
 
 
 def table(ones: int, n: int) -> sf.Dataset:

@@ -90,7 +90,7 @@ def _lemma_15(out: Output) -> None:
 
 def _corollary_16(out: Output) -> None:
     """Draws under the prior proportional to exp(-w l), judged under the uniform one."""
-    schema = sf.Schema({"ill": sf.Boolean()}, name="clinic", unit="patient")
+    schema = sf.Schema({"ill": sf.Boolean(missing=False)}, name="clinic", unit="patient")
     rates, n, responses = np.arange(1, 20) / 20, 20, [k / 20 for k in range(21)]
     l = np.abs(np.log(rates / (1 - rates)))
 

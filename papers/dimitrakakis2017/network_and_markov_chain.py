@@ -39,7 +39,7 @@ def _network(out: Output) -> None:
     age = rng.random(PEOPLE) < 0.4
     smoker, ill = rng.random(PEOPLE) < 0.15 + 0.3 * age, rng.random(PEOPLE) < 0.12 + 0.5 * age
     table = {"age": age, "smoker": smoker, "ill": ill, "cough": rng.random(PEOPLE) < 0.2 + 0.6 * smoker}
-    schema = sf.Schema({name: sf.Boolean() for name in table}, name="health", unit="person")
+    schema = sf.Schema({name: sf.Boolean(missing=False) for name in table}, name="health", unit="person")
     release = sf.publish(plan, sf.Dataset.from_table(table, schema=schema), randomness=sf.seeded(24))
     cells = np.asarray(release.draws.values).ravel()
     out.table(["cell", "drawn probability"], list(zip(model.labels, cells.tolist(), strict=True)), part="network")
@@ -69,7 +69,11 @@ def _chain(out: Output) -> tuple[np.ndarray, np.ndarray, float]:
     days = np.zeros((PEOPLE, LENGTH), dtype=int)
     for t in range(1, LENGTH):
         days[:, t] = (rng.random(PEOPLE)[:, None] > MOVES[days[:, t - 1]].cumsum(axis=1)).sum(axis=1)
-    schema = sf.Schema({f"day {t + 1}": sf.Category(WEATHER) for t in range(LENGTH)}, name="weather", unit="trajectory")
+    schema = sf.Schema(
+        {f"day {t + 1}": sf.Category(WEATHER, missing=WEATHER[0]) for t in range(LENGTH)},
+        name="weather",
+        unit="trajectory",
+    )
     table = {f"day {t + 1}": np.array(WEATHER)[days[:, t]] for t in range(LENGTH)}
     model = sf.networks.MarkovChain(WEATHER, record="trajectory", length=LENGTH)
     plan = sf.plan(model, PEOPLE, 1.0, 1e-6, mechanism="diffused")

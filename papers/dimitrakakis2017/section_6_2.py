@@ -81,7 +81,7 @@ def _same_law(out: Output) -> None:
     # So many draws protect nobody: they show the law of one.
     price = {"target": sf.Pure(EPSILON * draws), "allow_weak": True}
     plan = sf.plan(model, RECORDS, mechanism="exponential", draws=draws, **price)
-    schema = sf.Schema({"ill": sf.Boolean()}, name="clinic", unit="patient")
+    schema = sf.Schema({"ill": sf.Boolean(missing=False)}, name="clinic", unit="patient")
     data = sf.Dataset.from_table({"ill": np.arange(RECORDS) < ones}, schema=schema)
     release = sf.publish(plan, data, randomness=sf.seeded(62))
     power = float(plan["power"])

@@ -109,7 +109,7 @@ def default_fit(training: Table, test: Table, mu: float) -> tuple[float, float]:
     loss = sf.losses.Logistic(radius=RADIUS)
     # The prior of PrivateLogisticRegression: as much as a twenty-fifth of one record's largest curvature.
     model = sf.Gibbs(loss, sf.priors.Gaussian(loss.constants(d).smoothness / 25), d)
-    schema = sf.Schema.vector(d, data_norm=RADIUS, target=sf.Category([-1, 1]))
+    schema = sf.Schema.vector(d, data_norm=RADIUS, target=sf.Category([-1, 1], missing=-1))
     plan = sf.plan(model, n, target=sf.Gaussian(mu), goal="estimate")
     release = sf.publish(plan, sf.Dataset.from_arrays(rows, labels.astype(int), schema=schema))
     return scores(release.mean(), test)

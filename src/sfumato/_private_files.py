@@ -1,9 +1,12 @@
-"""Notes of the files that releases were made from, so that none of them is given as public rows afterwards.
+"""Notes of the files that releases were made from, so that none is given as public rows, and of those that were checked before.
 
 A note holds the path of a file, its device and inode, its size, and the SHA-256 of its first and last MiB: a link to the file and
 a copy under another name are known by it. Since a digest of a private table confirms guesses of it, its owner alone can read a
 note, and no error, release, log or report repeats one. Each user has a file of notes beside the witness of a ledger that was
 charged, and another in the user's folder for the state of programs, where commands find it that know of no ledger.
+
+`sfumato schema check` notes the schema and the content of the file that it counted, and nothing of what it counted; `sfumato
+release` asks for such a note.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,7 +28,7 @@ _END = 1 << 20
 # Files of one data set that are noted, and bytes of a file of notes that is full: it holds thousands of them.
 _MOST, _FULL = 4096, 1 << 21
 # How the names of files of notes end, before the number of their user.
-_ENDING = ".private-files-"
+_ENDING, _CHECKED = ".private-files-", ".checked-files-"
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,6 +57,15 @@ class FileNote:
         return self.path == other.path or place == (other.device, other.inode) or content == (other.size, other.digest)
 
 
+@dataclass(frozen=True, repr=False)
+class CheckNote:
+    """A schema, by its digest, and the content of a file that was counted under it."""
+
+    schema: str
+    size: int
+    digest: str
+
+
 def notes_of(*sources: object) -> tuple[FileNote, ...]:
     """Notes of the sources that are files, or paths with wildcards; tables in memory have none."""
     paths = [os.fsdecode(source) for source in sources if isinstance(source, str | os.PathLike)]
@@ -61,21 +73,45 @@ def notes_of(*sources: object) -> tuple[FileNote, ...]:
     return tuple(FileNote.of(file) for file in files[:_MOST] if os.path.isfile(file) and os.access(file, os.R_OK))
 
 
-def remember(notes: tuple[FileNote, ...], witness: Path | None = None) -> None:
+def checks_of(schema: str, files: tuple[FileNote, ...]) -> tuple[CheckNote, ...]:
+    """The notes of a check of these files under a schema, which is given by its digest."""
+    return tuple(CheckNote(schema, file.size, file.digest) for file in files)
+
+
+def remember(notes: Sequence[FileNote | CheckNote], witness: Path | None = None) -> None:
     """Keep the notes beside the witness, or raise, and in the user's folder where that can be written."""
     if not notes:
         return
-    if witness is not None:
+    ending = _CHECKED if isinstance(notes[0], CheckNote) else _ENDING
+    for path in _places(witness, ending):
         try:
-            _write(notes, witness.with_name(f"{witness.name}{_ENDING}{_user()}"))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(notes, path)
         except OSError as error:
-            raise PublishError(
-                f"which file was read must be noted beside the witness {witness}, and cannot be: {error.strerror}. Nothing was "
-                "charged."
-            ) from None
-    with suppress(OSError, RuntimeError):  # a container may have no home
-        state_folder().mkdir(parents=True, exist_ok=True)
-        _write(notes, state_folder() / f"user{_ENDING}{_user()}")
+            if witness is not None and path.parent == witness.parent:
+                raise PublishError(
+                    f"which file was read must be noted beside the witness {witness}, and cannot be: {error.strerror}. Nothing was "
+                    "charged."
+                ) from None
+
+
+def _places(witness: Path | None, ending: str) -> list[Path]:
+    """The files of notes of this user: beside the witness, and in the user's folder; a container may have no home."""
+    name = f"{ending}{_user()}"
+    places = [] if witness is None else [witness.with_name(witness.name + name)]
+    with suppress(RuntimeError):
+        places.append(state_folder() / f"user{name}")
+    return places
+
+
+def refuse_unchecked(schema: str, files: tuple[FileNote, ...], witness: Path | None = None) -> None:
+    """Raise unless every file was counted under this schema as it is now; the error is the same for every table."""
+    lines = {line for path in _places(witness, _CHECKED) for each in (path, _older(path)) for line in _lines(each)}
+    if not lines.issuperset(map(_line, checks_of(schema, files))):
+        raise ArgumentError(
+            "a release needs one check of its table under its schema, as both are now: run sfumato schema check SCHEMA DATA, look "
+            "at what it counts, and release then (where the user's folder is not kept, with --ledger LEDGER). Nothing was charged."
+        )
 
 
 def refuse_private(source: object, witness: Path | None = None) -> None:
@@ -114,7 +150,11 @@ def _user() -> int:
     return os.getuid() if sys.platform != "win32" else 0
 
 
-def _write(notes: tuple[FileNote, ...], path: Path) -> None:
+def _line(note: FileNote | CheckNote) -> bytes:
+    return json.dumps(asdict(note)).encode()
+
+
+def _write(notes: Sequence[FileNote | CheckNote], path: Path) -> None:
     """Append the notes that are not there yet, a line each, to a file that its owner alone can read.
 
     A line is written at once, so that several processes may append. A file that is full becomes the older one of two.
@@ -123,7 +163,7 @@ def _write(notes: tuple[FileNote, ...], path: Path) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
         os.chmod(handle if os.chmod in os.supports_fd else path, 0o600)
-        for line in dict.fromkeys(json.dumps(asdict(note)).encode() for note in notes):
+        for line in dict.fromkeys(map(_line, notes)):
             # A line that was cut short by a crash ends here.
             os.write(handle, b"" if line in known else b"\n%s\n" % line)
         os.fsync(handle)

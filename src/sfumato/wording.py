@@ -231,7 +231,7 @@ def date_of_release(release: Any) -> Any:
 
 
 def missing_in_words(release: Any) -> str:
-    """What empty cells and missing codes count as; "" where the record cannot be read."""
+    """What empty, unreadable and undeclared cells count as; "" where the record cannot be read."""
     from sfumato.models.clipping import missing_of
     from sfumato.models.reading import model_from_json
     from sfumato.schema import Schema

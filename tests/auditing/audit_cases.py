@@ -36,26 +36,28 @@ class AuditCase:
 
 F = sf.families
 LEVELS = ["red", "green", "blue"]
-BITS = sf.Schema({"x": sf.Boolean()}, name="bits")
-COLOURS = sf.Schema({"x": sf.Category(LEVELS)}, name="colours")
+BITS = sf.Schema({"x": sf.Boolean(missing=False)}, name="bits")
+COLOURS = sf.Schema({"x": sf.Category(LEVELS, missing=LEVELS[0])}, name="colours")
 COUNTS = sf.Schema({"x": sf.Number(0, 8, integer=True)}, name="counts")
 TRIALS = sf.Schema({"x": sf.Number(0, 4, integer=True)}, name="trials")
 NUMBERS = sf.Schema({"x": sf.Number(0, 6)}, name="numbers")
 VECTORS = sf.Schema.vector(2, data_norm=2.0, name="vectors")
-LINES = sf.Schema({"a": sf.Boolean(), "b": sf.Category(["u", "v", "w"])}, name="lines")
-TRIPLES = sf.Schema({name: sf.Boolean() for name in "abc"}, name="triples")
-AGES = sf.Schema({"a": sf.Boolean(), "x": sf.Number(0, 6)}, name="ages")
-STEPS = sf.Schema({"now": sf.Category(["u", "v"]), "then": sf.Category(["u", "v"])}, name="steps")
+LINES = sf.Schema({"a": sf.Boolean(missing=False), "b": sf.Category(["u", "v", "w"], missing="u")}, name="lines")
+TRIPLES = sf.Schema({name: sf.Boolean(missing=False) for name in "abc"}, name="triples")
+AGES = sf.Schema({"a": sf.Boolean(missing=False), "x": sf.Number(0, 6)}, name="ages")
+STEPS = sf.Schema(
+    {"now": sf.Category(["u", "v"], missing="u"), "then": sf.Category(["u", "v"], missing="u")}, name="steps"
+)
 
 
 def by_group(schema: sf.Schema) -> sf.Schema:
     """The schema with a column of two groups before its own."""
-    return sf.Schema({"g": sf.Category(["a", "b"]), **schema.columns}, name=f"{schema.name} by group")
+    return sf.Schema({"g": sf.Category(["a", "b"], missing="a"), **schema.columns}, name=f"{schema.name} by group")
 
 
 def walks(*levels: str) -> sf.Schema:
     """Trajectories of four states."""
-    return sf.Schema({f"step {k}": sf.Category(list(levels)) for k in range(4)}, name="walks")
+    return sf.Schema({f"step {k}": sf.Category(list(levels), missing=levels[0]) for k in range(4)}, name="walks")
 
 
 def network(schema: sf.Schema, **options: Any) -> Any:
@@ -85,7 +87,7 @@ OPEN: dict[str, tuple[Any, sf.Schema]] = {
     "rate": (RATE, BITS),
     "rate of trials": (SUCCESSES, TRIALS),
     "shares": (SHARES, COLOURS),
-    "two shares": (F.DirichletCategorical(["u", "v"], 6.0), sf.Schema({"x": sf.Category(["u", "v"])})),
+    "two shares": (F.DirichletCategorical(["u", "v"], 6.0), sf.Schema({"x": sf.Category(["u", "v"], missing="u")})),
     "histogram": (F.Histogram(0, 6, [0, 1, 4, 6], alpha=[6.0, 7.0, 8.0]), NUMBERS),
     "cross table": (F.CrossTable({"g": ["a", "b"], "x": [False, True]}, alpha=[6.0, 7.0, 8.0, 9.0]), by_group(BITS)),
     "events": (EVENTS, COUNTS),
@@ -162,7 +164,7 @@ def family_cases() -> Iterator[AuditCase]:
 
 # --- Gibbs models --------------------------------------------------------------------------------------------------------------
 
-CLASSES, SIGNS = sf.Category([0, 1, 2]), sf.Category([0, 1])
+CLASSES, SIGNS = sf.Category([0, 1, 2], missing=0), sf.Category([0, 1], missing=0)
 FAR = sf.Number(-1e6, 1e6)
 L = sf.losses
 # Loss of rows within a radius, and the target; None for rows alone.

@@ -79,10 +79,10 @@ def every_two(procedure: str, task: Task, runs: list[Record]) -> Iterator[Any]:
 # --- regressions -----------------------------------------------------------------------------------------------------
 
 LOSSES: dict[str, tuple[Callable[[float], Any], list[Any], Any]] = {
-    "logistic": (sf.losses.Logistic, [0, 1], sf.Category([0, 1])),
+    "logistic": (sf.losses.Logistic, [0, 1], sf.Category([0, 1], missing=0)),
     "huber": (lambda radius: sf.losses.Huber(radius, 2.0, *BOUNDS), [-4.0, 0.3, 6.0], sf.Number(*BOUNDS)),
     "poisson": (lambda radius: sf.losses.ClippedPoisson(radius, 3.0, 8.0), [0, 1, 8], sf.Number(0, 8)),
-    "hinge": (sf.losses.Hinge, [0, 1], sf.Category([0, 1])),
+    "hinge": (sf.losses.Hinge, [0, 1], sf.Category([0, 1], missing=0)),
 }
 
 
@@ -196,17 +196,19 @@ GIBBS: dict[str, Case] = {
 
 # --- families --------------------------------------------------------------------------------------------------------
 
-BITS = sf.Schema({"x": sf.Boolean()})
-COLOURS = sf.Schema({"x": sf.Category(["red", "green", "blue"])})
+BITS = sf.Schema({"x": sf.Boolean(missing=False)})
+COLOURS = sf.Schema({"x": sf.Category(["red", "green", "blue"], missing="red")})
 COUNTS = sf.Schema({"x": sf.Number(0, 8, integer=True)})
 NUMBERS = sf.Schema({"x": sf.Number(0, 6)})
 WIDE = sf.Schema({"x": sf.Number(-5, 11)})
 VECTORS = sf.Schema.vector(2, data_norm=NORM)
-GROUPS = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Boolean()})
-SIZES = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Number(0, 6)})
-TRIPLES = sf.Schema({"a": sf.Boolean(), "b": sf.Category(["u", "v", "w"]), "x": sf.Number(0, 6)})
-LINES = sf.Schema({"a": sf.Boolean(), "b": sf.Category(["u", "v", "w"])})
-STEPS = sf.Schema({"now": sf.Category(["u", "v"]), "then": sf.Category(["u", "v"])})
+GROUPS = sf.Schema({"g": sf.Category(["a", "b"], missing="a"), "x": sf.Boolean(missing=False)})
+SIZES = sf.Schema({"g": sf.Category(["a", "b"], missing="a"), "x": sf.Number(0, 6)})
+TRIPLES = sf.Schema(
+    {"a": sf.Boolean(missing=False), "b": sf.Category(["u", "v", "w"], missing="u"), "x": sf.Number(0, 6)}
+)
+LINES = sf.Schema({"a": sf.Boolean(missing=False), "b": sf.Category(["u", "v", "w"], missing="u")})
+STEPS = sf.Schema({"now": sf.Category(["u", "v"], missing="u"), "then": sf.Category(["u", "v"], missing="u")})
 RATE = sf.families.BetaBernoulli(12, 8)
 MEAN = sf.families.NormalMean(4.0, 0, 6, mean=3.0, precision=2.0)
 FAMILIES: dict[str, tuple[Any, sf.Schema]] = {
@@ -228,7 +230,7 @@ FAMILIES: dict[str, tuple[Any, sf.Schema]] = {
     "means by group": (sf.grouped(MEAN, "g", ["a", "b"]), SIZES),
     "events by group": (
         sf.grouped(sf.families.GammaPoisson(60, 20, 8), "g", ["a", "b"]),
-        sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Number(0, 8, integer=True)}),
+        sf.Schema({"g": sf.Category(["a", "b"], missing="a"), "x": sf.Number(0, 8, integer=True)}),
     ),
     "bounded means by group": (sf.grouped(sf.families.BoundedMean(0, 6), "g", ["a", "b"]), SIZES),
     "network": (sf.networks.BayesianNetwork.from_schema(LINES, {"a": [], "b": ["a"]}, alpha=20.0), LINES),

@@ -18,9 +18,9 @@ from sfumato.procedures.protocol import Task
 from sfumato.shapes import symmetric
 
 N = 12
-LABELLED = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1]))
+LABELLED = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1], missing=0))
 LOGISTIC = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(5.0), 2)
-GROUPS = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Boolean()})
+GROUPS = sf.Schema({"g": sf.Category(["a", "b"], missing="a"), "x": sf.Boolean(missing=False)})
 GROUPED = sf.grouped(sf.families.BetaBernoulli(12, 8), "g", ["a", "b"])
 
 

@@ -185,8 +185,8 @@ MADE = result.Audit(
 )
 SCHEMA = sf.Schema(
     {
-        "a": sf.Boolean(),
-        "b": sf.Category(["u", "v", "w"]),
+        "a": sf.Boolean(missing=False),
+        "b": sf.Category(["u", "v", "w"], missing="u"),
         "x": sf.Number(-1, 6),
         "k": sf.Number(0, 9, integer=True),
         "d": sf.Date("2020-01-01", "2020-03-01"),

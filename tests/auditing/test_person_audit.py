@@ -90,7 +90,9 @@ def test_the_command_audits_a_spec_whose_schema_declares_persons(tmp_path, monke
     """Their declared number is that of the records; no file is read."""
     monkeypatch.chdir(tmp_path)
     persons = sf.Persons("who", most=MOST, count=30, rows="visits")
-    sf.Schema({"cured": sf.Boolean()}, name="clinic", unit="patient", persons=persons).save(tmp_path / "schema.toml")
+    sf.Schema({"cured": sf.Boolean(missing=False)}, name="clinic", unit="patient", persons=persons).save(
+        tmp_path / "schema.toml"
+    )
     (tmp_path / "spec.toml").write_text(SPEC)
     code, out, err = typed(monkeypatch, capsys, "audit", "spec.toml", "--runs", 60)
     assert code == 0

@@ -87,7 +87,7 @@ def test_a_plan_about_persons_is_replayed_on_random_pairs(name, rule):
 
 
 def test_a_schema_of_other_persons_than_the_plans_is_refused():
-    schema, rate = sf.Schema({"x": sf.Boolean()}), sf.families.BetaBernoulli(3, 2)
+    schema, rate = sf.Schema({"x": sf.Boolean(missing=False)}), sf.families.BetaBernoulli(3, 2)
     persons = sf.Persons("who", most=MOST, count=N)
     plan, of_rows = (
         sf.plan(rate, N, 1.0, 1e-3, persons=each, mechanism="diffused", allow_weak=True) for each in (persons, None)
@@ -97,7 +97,7 @@ def test_a_schema_of_other_persons_than_the_plans_is_refused():
         random_pairs(plan, schema.with_persons(sf.Persons("who", most=MOST + 1, count=N)), 1)
     with pytest.raises(ArgumentError, match="about single rows"):
         random_pairs(of_rows, schema.with_persons(persons), 1)
-    weighted = sf.Schema({"x": sf.Boolean()}, weight=sf.Weight("w", upper=2.0, fixed=True))
+    weighted = sf.Schema({"x": sf.Boolean(missing=False)}, weight=sf.Weight("w", upper=2.0, fixed=True))
     with pytest.raises(ArgumentError, match="no survey weights"):
         random_pairs(of_rows, weighted, 1)
 
@@ -153,7 +153,7 @@ def part_sums(name: str, data: sf.Dataset, monkeypatch) -> list[bytes]:
 def test_a_replaced_person_changes_the_sum_of_one_part_and_no_other(name, monkeypatch):
     """With a roster: parts hold the same persons in every table, whoever has how many rows, and however the table is sorted."""
     persons = sf.Persons("who", most=MOST, count=PEOPLE)
-    schema = sf.Schema.vector(2, data_norm=NORM, target=sf.Category([0, 1]), persons=persons)
+    schema = sf.Schema.vector(2, data_norm=NORM, target=sf.Category([0, 1], missing=0), persons=persons)
     rng, changed = np.random.default_rng(9), set()
     for _ in range(sized(12, 100)):
         table = random_people(schema, "uniform", rng)
@@ -175,7 +175,7 @@ def test_a_persons_value_is_rounded_once():
     """Sums of values are those of one rounded average a person; rounded row by row they would be up to `most` halves off."""
     rng = np.random.default_rng(2)
     model = model_of("logistic", 2, sf.priors.Ball(sf.priors.Gaussian(0.5), 1.0))
-    schema = sf.Schema.vector(2, data_norm=NORM, target=sf.Category([0, 1]), persons=PERSONS)
+    schema = sf.Schema.vector(2, data_norm=NORM, target=sf.Category([0, 1], missing=0), persons=PERSONS)
     theta, unit = np.array([[0.6, -0.3]]), 0.25
     for _ in range(sized(20, 200)):
         table = random_people(schema, "uniform", rng)

@@ -64,7 +64,7 @@ def test_every_engine_is_replayed():
 
 def test_a_plan_is_replayed_on_a_pair_of_data_sets():
     """The parts of a plan, their sum beside its price, and a pair that attains it: opposite longest rows of a linear loss."""
-    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1]))
+    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1], missing=0))
     model = sf.Gibbs(sf.losses.Hinge(1.0), sf.priors.Ball(sf.priors.Gaussian(5.0), 0.5), 2)
     plan = sf.plan(model, 40, 1.0, 1e-6, mechanism="langevin-path", goal="estimate", steps=4)
     rows, labels = np.full((40, 2), 0.1), [0, 1] * 20
@@ -90,7 +90,7 @@ def test_a_procedure_reaches_its_records_through_sums_alone():
 
 
 def open_regression(rows, labels=None, model=None):
-    schema = sf.Schema.vector(rows.shape[1], data_norm=NORM, target=sf.Category([0, 1]))
+    schema = sf.Schema.vector(rows.shape[1], data_norm=NORM, target=sf.Category([0, 1], missing=0))
     data = sf.Dataset.from_arrays(rows, [0, 1] * (N // 2) + [1] if labels is None else labels, schema=schema)
     return open_engine(data, model or model_of("logistic", rows.shape[1]), ("gradients",))
 

@@ -12,7 +12,7 @@ from sfumato.auditing.pairs import Neighbours
 N, UPPER, PAIRS = 24, 8.0, 200
 LEVELS = ("a", "b", "c")
 WEIGHT = sf.Weight("w", UPPER, fixed=True)
-COLUMNS = {"x": sf.Number(0, 10), "level": sf.Category(list(LEVELS)), "y": sf.Boolean()}
+COLUMNS = {"x": sf.Number(0, 10), "level": sf.Category(list(LEVELS), missing=LEVELS[0]), "y": sf.Boolean(missing=False)}
 SCHEMA = sf.Schema(COLUMNS, target="y", weight=WEIGHT)
 REGRESSION = sf.regression("logistic", SCHEMA, ["x", "level"])
 PLANS = {

@@ -27,7 +27,7 @@ from sfumato.schema.identity import Identity
 from sfumato.schema.missing_cells import missing_key
 
 MOST = 2
-COLUMNS = {"x": sf.Number(0, 10), "level": sf.Category(["a", "b", "c"]), "yes": sf.Boolean()}
+COLUMNS = {"x": sf.Number(0, 10), "level": sf.Category(["a", "b", "c"], missing="a"), "yes": sf.Boolean(missing=False)}
 SCHEMA = sf.Schema(
     COLUMNS, name="visits", persons=sf.Persons("who", most=MOST, count=7), weight=sf.Weight("w", upper=4.0, fixed=True)
 )

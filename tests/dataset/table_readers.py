@@ -26,25 +26,26 @@ TABLE = Schema(
     {
         "age": Number(0, 100),
         "visits": Number(0, 10, missing=1, integer=True),
-        "sex": Category(["f", "m", "other"], missing="other"),
-        "code": Category([3, 1, 2]),
-        "smoker": Boolean(),
+        # Other spellings are read alike by every reader: "M" and "Frau" as texts, 2 and "ja" where numbers may stand.
+        "sex": Category(["f", "m", "other"], missing="other", alias={"Frau": "f"}, fold_case=True),
+        "code": Category([3, 1, 2], missing=3, alias={"drei": 3, "7": 1}),
+        "smoker": Boolean(missing=False, alias={"ja": True, "2": True}),
         "y": Number(-1, 1, missing=0.25),
     },
     target="y",
     name="survey",
     unit="person",
 )
-VECTOR = Schema.vector(3, data_norm=1.5, target=Boolean())
+VECTOR = Schema.vector(3, data_norm=1.5, target=Boolean(missing=False))
 
 TABLE_ROWS = [
     (31.5, 2, "f", 1, 1, 0.5),
-    (47.0, 0, "m", 3, 0, -0.25),
-    (0.1, 9, "other", 2, 1, 0.0),
-    (99.9, 10, "f", 2, 0, 1.0),
-    (18.0, 4, "m", 1, 0, -1.0),
+    (47.0, 0, "M", 3, 0, -0.25),
+    (0.1, 9, "Other", 2, 2, 0.0),
+    (99.9, 10, "FRAU", 2, 0, 1.0),
+    (18.0, 4, "m", 7, 0, -1.0),
     (64.25, 7, "m", 3, 1, 0.125),
-    (77.0, 1, "f", 1, 1, -0.5),
+    (77.0, 1, "Frau", 1, 2, -0.5),
 ]
 VECTOR_ROWS = [
     (0.5, 0.25, -0.125, 1),

@@ -65,7 +65,7 @@ def test_a_line_of_another_length_is_a_row_of_missing_cells(tmp_path):
 
 
 def test_quotes_protect_commas_within_a_line(tmp_path):
-    schema = Schema({"place": Category(["Paris, Texas", 'the "Hub"']), "x": Number(0, 9)})
+    schema = Schema({"place": Category(["Paris, Texas", 'the "Hub"'], missing="Paris, Texas"), "x": Number(0, 9)})
     found = content(read(tmp_path, [b'"the ""Hub""",1', b'"Paris, Texas",2'], schema))
     assert found["place"].tolist() == [1, 0]
     assert found["x"].tolist() == [1.0, 2.0]
@@ -73,7 +73,7 @@ def test_quotes_protect_commas_within_a_line(tmp_path):
 
 def test_a_line_break_in_quotes_makes_two_rows(tmp_path):
     """One with all cells missing, one of what the second line spells; the lines around them are left alone."""
-    schema = Schema({"place": Category(["a", "b"]), "x": Number(0, 9, missing=9)})
+    schema = Schema({"place": Category(["a", "b"], missing="a"), "x": Number(0, 9, missing=9)})
     found = content(read(tmp_path, [b"b,1", b'"b\nb",2', b"b,3"], schema))
     assert found["place"].tolist() == [1, 0, 0, 1]
     assert found["x"].tolist() == [1.0, 9.0, 2.0, 3.0]
@@ -133,7 +133,7 @@ def test_a_row_of_a_list_is_one_row_whatever_it_is(schema, rows, bad, small_bloc
 
 
 def test_one_column_may_be_flat():
-    schema = Schema({"x": Boolean()})
+    schema = Schema({"x": Boolean(missing=False)})
     for X in ([1, 0, "yes"], np.array([1, 0, 1]), [[1], [0], ["y"]], np.array([["t"], ["n"], ["y"]])):
         assert content(Dataset.from_arrays(X, schema=schema))["x"].tolist() == [1, 0, 1]
 

@@ -130,7 +130,11 @@ def test_a_line_beyond_the_limit_moves_no_other(tmp_path, limits, end, monkeypat
 def test_long_cells_count_as_they_would_if_they_were_short(tmp_path):
     """A level, a number or a word behind many spaces is that level, number or word; a long level is itself."""
     schema = Schema(
-        {"k": Category(["a", "b", "x" * 300], missing="b"), "n": Category([4, 5]), "x": Number(0, 9, missing=7)}
+        {
+            "k": Category(["a", "b", "x" * 300], missing="b"),
+            "n": Category([4, 5], missing=4),
+            "x": Number(0, 9, missing=7),
+        }
     )
     pad = b" " * 5_000
     text = b"k,n,x\n" + pad + b"a" + pad + b"," + pad + b"5," + b"0" * 5_000 + b"8\n"

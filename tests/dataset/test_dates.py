@@ -352,7 +352,9 @@ def test_a_written_date_is_read_back(format):
 
 
 def test_synthetic_dates_are_read_by_the_same_schema():
-    schema = Schema({"d": Date("2020-01-01", "2020-12-31", format="%d.%m.%Y"), "b": sf.Boolean()}, name="visits")
+    schema = Schema(
+        {"d": Date("2020-01-01", "2020-12-31", format="%d.%m.%Y"), "b": sf.Boolean(missing=False)}, name="visits"
+    )
     data = Dataset.from_table({"d": ["15.02.2020", "01.12.2020"] * 50, "b": [0, 1] * 50}, schema=schema)
     network = sf.networks.BayesianNetwork.from_schema(schema, {"d": [], "b": ["d"]}, bins={"d": 4})
     release = sf.publish(sf.plan(network, n=100, epsilon=1.0, delta=1e-6), data, randomness=sf.seeded(2))

@@ -75,7 +75,7 @@ def test_whatever_python_writes_for_a_number_or_a_date_is_data(value):
     assert looks_like_data([str(value).replace(".", ","), "age"])
 
 
-COLUMNS = {"age": Number(0, 99), "name": Category(["?", "Anna", "Bob"]), "ill": Boolean()}
+COLUMNS = {"age": Number(0, 99), "name": Category(["?", "Anna", "Bob"], missing="?"), "ill": Boolean(missing=False)}
 LINES = "34;Anna;1\n1;Bob;0\n"
 
 
@@ -93,7 +93,7 @@ def test_columns_are_read_by_position_under_names_that_follow_the_file(table):
     assert [rows[name].tolist() for name in COLUMNS] == [[34.0, 1.0], [1, 2], [1, 0]]
     few = schema.only(["ill", "age"])
     assert content(sf.Dataset.from_table(table, schema=few))["ill"].tolist() == [1, 0]
-    others = Schema({"ill": Boolean()}, header=False, separator=";", names=["c1", "c2", "ill"])
+    others = Schema({"ill": Boolean(missing=False)}, header=False, separator=";", names=["c1", "c2", "ill"])
     assert content(sf.Dataset.from_table(table, schema=others))["ill"].tolist() == [1, 0]
     assert sf.Dataset.from_table(table, schema=schema).n == schema.check(table, counts=True).rows == 2
 
@@ -164,7 +164,7 @@ def test_ids_and_weights_need_their_place_and_a_roster_keeps_its_header(table, t
     (tmp_path / "visits.csv").write_text("34,Anna,1\n36,Anna,1\n1,Bob,2\n")
     data = sf.Dataset.from_table(tmp_path / "visits.csv", schema=schema, roster=tmp_path / "ids.csv")
     assert data.n == 3
-    absent = Schema({"age": COLUMNS["age"], "b": Boolean()}, header=False, names=["age", "c2"])
+    absent = Schema({"age": COLUMNS["age"], "b": Boolean(missing=False)}, header=False, names=["age", "c2"])
     with pytest.raises(ArgumentError, match=r"lacks column 'b'.*names = \[\.\.\.\]"):
         sf.Dataset.from_table(table, schema=absent)
 
@@ -193,7 +193,7 @@ def test_a_draft_without_a_header_opens_no_file_and_is_filled_in(table, tmp_path
     assert (tmp_path / "s.toml").read_text() == draft
     filled = draft.replace('[columns.c1]\ntype = "REQUIRED"', '[columns.c1]\ntype = "number"\nlower = 0\nupper = 99')
     filled = filled.replace('"c3"]', '"ill"]').replace(
-        '[columns.c3]\ntype = "REQUIRED"', '[columns.ill]\ntype = "boolean"'
+        '[columns.c3]\ntype = "REQUIRED"', '[columns.ill]\ntype = "boolean"\nmissing = false'
     )
     schema = Schema.from_toml(filled.replace('[columns.c2]\ntype = "REQUIRED"', ""))
     rows = content(sf.Dataset.from_table(table, schema=schema))

@@ -97,7 +97,7 @@ def test_a_cell_is_missing_where_no_value_was_read_and_not_where_it_holds_the_va
 
 def test_a_row_of_another_length_is_one_of_missing_cells(tmp_path):
     (tmp_path / "t.csv").write_text("x,k\n1,a\n\n1,a,2\n2,b\n")
-    schema = Schema({"x": Number(0, 2), "k": Category(["a", "b"])})
+    schema = Schema({"x": Number(0, 2), "k": Category(["a", "b"], missing="a")})
     expected = {"x": [False, True, True, False], "k": [False, True, True, False]}
     assert masks(Dataset.from_table(tmp_path / "t.csv", schema=schema)) == expected
     assert masks(Dataset.from_arrays([[1, "a"], [], [1, "a", 2], [2, "b"]], schema=schema)) == expected
@@ -189,7 +189,14 @@ def test_vectors_have_no_masks(reader, tmp_path):
 # --- who sees them ---------------------------------------------------------------------------------------------------
 
 SMALL = Schema(
-    {"g": Category(["a", "b"]), "b": Boolean(), "x": Number(0, 6), "y": Boolean()}, target="y", data_norm=1.0
+    {
+        "g": Category(["a", "b"], missing="a"),
+        "b": Boolean(missing=False),
+        "x": Number(0, 6),
+        "y": Boolean(missing=False),
+    },
+    target="y",
+    data_norm=1.0,
 )
 REGRESSION = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(5.0), 4)
 MODELS = {
@@ -275,6 +282,6 @@ def test_chunks_of_every_table_hold_a_mask_for_each_column(monkeypatch):
 
 def test_public_rows_are_columns_without_masks():
     public = {"x": [1.0, None], "k": ["a", None]}
-    schema = Schema({"x": Number(0, 2), "k": Category(["a", "b"])})
+    schema = Schema({"x": Number(0, 2), "k": Category(["a", "b"], missing="a")})
     assert list(public_rows._table(schema, public).columns) == ["x", "k"]
     assert list(expected_rows._read(schema, public)) == ["x", "k"]

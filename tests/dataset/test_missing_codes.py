@@ -108,13 +108,15 @@ def test_with_decimal_commas_a_code_is_what_the_cell_spells(tmp_path):
 
 
 REFUSED = {
-    "a level": (lambda: Category(["a", "NA"], missing_codes=["NA"]), "'NA' is the level 'NA'"),
-    "a whole level": (lambda: Category([1, 9], missing_codes=[9]), "9 is the level 9"),
-    "the text of a whole level": (lambda: Category([1, 9], missing_codes=["9"]), "'9' is the level 9"),
-    "the number of a text": (lambda: Category(["1", "9"], missing_codes=[9]), "9 is the level '9'"),
-    "no": (lambda: Boolean(missing_codes=[0]), "0 means no"),
-    "yes": (lambda: Boolean(missing_codes=["Y"]), "'Y' means yes"),
-    "a level of one column": (lambda: Schema({"k": Category(["NA", "EU"])}, missing_codes=["NA"]), "column 'k': the missing code"),
+    "a level": (lambda: Category(["a", "NA"], missing_codes=["NA"], missing="a"), "'NA' is the level 'NA'"),
+    "a whole level": (lambda: Category([1, 9], missing_codes=[9], missing=1), "9 is the level 9"),
+    "the text of a whole level": (lambda: Category([1, 9], missing_codes=["9"], missing=1), "'9' is the level 9"),
+    "the number of a text": (lambda: Category(["1", "9"], missing_codes=[9], missing="1"), "9 is the level '9'"),
+    "no": (lambda: Boolean(missing_codes=[0], missing=False), "0 means no"),
+    "yes": (lambda: Boolean(missing_codes=["Y"], missing=False), "'Y' means yes"),
+    "a level of one column": (
+        lambda: Schema({"k": Category(["NA", "EU"], missing="NA")}, missing_codes=["NA"]), "column 'k': the missing code"
+    ),
     "no list": (lambda: Number(0, 1, missing_codes=-9), "must be a list of texts and numbers"),
 }  # fmt: skip
 
@@ -128,13 +130,13 @@ def test_a_code_that_is_a_value_too_is_refused(wrong):
 
 def test_a_contradiction_in_a_document_names_the_column():
     document = {"sfumato": "schema", "version": 2, "table": {"missing_codes": ["NA"]}}
-    document["columns"] = {"region": {"type": "category", "levels": ["NA", "EU"]}}
+    document["columns"] = {"region": {"type": "category", "levels": ["NA", "EU"], "missing": "NA"}}
     with pytest.raises(FormatError, match="column 'region': the missing code 'NA' is the level 'NA'"):
         Schema.from_json(document)
 
 
 def test_own_codes_are_written_with_the_column_and_those_of_the_table_once():
-    schema = Schema({"a": Number(0, 1, missing_codes=["NA", 9]), "b": Boolean()}, missing_codes=["NA", -9])
+    schema = Schema({"a": Number(0, 1, missing_codes=["NA", 9]), "b": Boolean(missing=False)}, missing_codes=["NA", -9])
     document = schema.to_json()
     assert document["columns"]["a"]["missing_codes"] == [9]
     assert "missing_codes" not in document["columns"]["b"]
@@ -147,7 +149,7 @@ def test_own_codes_are_written_with_the_column_and_those_of_the_table_once():
 
 
 def test_public_rows_count_codes_as_empty_cells():
-    schema = Schema({"x": NUMBER, "k": Category(["a", "b"], missing_codes=["?"])})
+    schema = Schema({"x": NUMBER, "k": Category(["a", "b"], missing_codes=["?"], missing="a")})
     read = _table(schema, {"x": [1, 999, "NA"], "k": ["a", "?", "b"]})
     assert read.columns["x"].tolist() == [1.0, 7.0, 7.0]
     assert read.note == "2 empty cells of x count as 7; 1 empty cell of k counts as 'a'"

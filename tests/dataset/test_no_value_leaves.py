@@ -22,7 +22,9 @@ from sfumato.schema import Boolean, Category, Number, Schema
 # Put together here, so that no line of this file that a traceback shows holds it.
 WORD = "-".join(["se", "cr", "et"])
 FIGURE = float("".join(["31", "33.7"]))
-SCHEMA = Schema({"x": Number(0, 10_000), "k": Category(["a", "b"]), "b": Boolean()}, target="b")
+SCHEMA = Schema(
+    {"x": Number(0, 10_000), "k": Category(["a", "b"], missing="a"), "b": Boolean(missing=False)}, target="b"
+)
 VECTOR = Schema.vector(2, data_norm=1e5, target=Number(0, 10_000))
 
 

@@ -97,13 +97,13 @@ SAME = [
 def test_one_is_one_in_every_type(cell):
     """A column becomes one of objects, texts or floats by what other cells are: the value may not depend on it."""
     as_text = isinstance(cell, str | bytes)
-    for column, expected in ((Number(0, 9), 1.0), (Category([0, 1]), 1), (Boolean(), 1)):
+    for column, expected in ((Number(0, 9), 1.0), (Category([0, 1], missing=0), 1), (Boolean(missing=False), 1)):
         assert encode(column, [cell]).values.tolist() == [expected]
         assert encode(column, np.array([float(cell)])).values.tolist() == [expected]
         assert encode(column, objects([cell]).tolist()).values.tolist() == [expected]
     if not as_text:
-        assert encode(Category(["0", "1"]), [cell]).values.tolist() == [1]
-        assert encode(Category(["0", "1"]), np.array([float(cell)])).values.tolist() == [1]
+        assert encode(Category(["0", "1"], missing="0"), [cell]).values.tolist() == [1]
+        assert encode(Category(["0", "1"], missing="0"), np.array([float(cell)])).values.tolist() == [1]
 
 
 def test_a_row_is_a_row_by_its_type_alone():
@@ -199,7 +199,9 @@ NULLABLE = {
 @pytest.mark.parametrize("source", NULLABLE)
 def test_an_empty_cell_changes_the_type_of_no_other(source):
     """pandas gives integers with an empty cell out as objects or floats; what they are stored as is the same."""
-    schema = Schema({"n": Number(0, 9, missing=7), "k": Category(["1", "2", "3"], missing="3"), "b": Boolean()})
+    schema = Schema(
+        {"n": Number(0, 9, missing=7), "k": Category(["1", "2", "3"], missing="3"), "b": Boolean(missing=False)}
+    )
     for place in range(4):
         cells = [None if at == place else cell for at, cell in enumerate([1, 2, 1, 0])]
         made = [
@@ -240,7 +242,7 @@ ENDLESS = np.broadcast_to(np.float64(0), (3_000_000,))
     [
         lambda: Dataset.from_arrays([[0.1, 0.2]] * 5 + [ENDLESS], schema=Schema.vector(2, data_norm=1.0)),
         lambda: Dataset.from_arrays(
-            [[0.1, 0.2]] * 2, [1, ENDLESS], schema=Schema.vector(2, data_norm=1.0, target=Category([0, 1]))
+            [[0.1, 0.2]] * 2, [1, ENDLESS], schema=Schema.vector(2, data_norm=1.0, target=Category([0, 1], missing=0))
         ),
         lambda: common_width([[0.1, 0.2]] * 5 + [ENDLESS]),
         lambda: row_cells(np.broadcast_to(np.float64(0), (2, 3_000_000)), 2),

@@ -20,7 +20,7 @@ VALUE = 0.123456
 
 def dataset(rows: int = ROWS) -> sf.Dataset:
     """23 persons with one row each, but for the last, who has all others, more than count."""
-    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1]), name="visits",
+    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1], missing=0), name="visits",
                               persons=sf.Persons("who", most=MANY, count=PEOPLE))  # fmt: skip
     who = [*range(PEOPLE - 1), *[PEOPLE - 1] * (rows - PEOPLE + 1)]
     return sf.Dataset.from_arrays(np.full((rows, 2), VALUE), [1] * rows, schema=schema, groups=who)

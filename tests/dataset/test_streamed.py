@@ -25,7 +25,11 @@ from sfumato.errors import ArgumentError, PublishError
 from sfumato.schema.missing_cells import missing_key
 from sfumato.schema.structure import BLOCK_ROWS
 
-SCHEMA = sf.Schema({"x": sf.Number(0, 1), "k": sf.Category(["a", "b"]), "y": sf.Boolean()}, target="y", name="survey")
+SCHEMA = sf.Schema(
+    {"x": sf.Number(0, 1), "k": sf.Category(["a", "b"], missing="a"), "y": sf.Boolean(missing=False)},
+    target="y",
+    name="survey",
+)
 
 
 def table(rows: int = 1_000, seed: int = 0) -> pa.Table:
@@ -212,7 +216,7 @@ import pyarrow.parquet
 import sfumato as sf
 from sfumato.engines import dense
 columns = {f"x{k}": sf.Number(-4, 4) for k in range(20)}
-schema = sf.Schema({**columns, "y": sf.Boolean()}, target="y")
+schema = sf.Schema({**columns, "y": sf.Boolean(missing=False)}, target="y")
 model = sf.regression("logistic", schema, list(columns))
 plan = sf.plan(model, int(sys.argv[2]), 1.0, 1e-9, mechanism="shaped-path", goal="estimate", steps=2)
 # The same on a small file first: the code of all libraries is loaded, and what is measured are rows.

@@ -13,7 +13,7 @@ from sfumato.dataset import Dataset
 from sfumato.errors import ArgumentError
 from sfumato.schema import Boolean, Category, Number, Schema
 
-SCHEMA = Schema({"x": Number(0, 1), "k": Category(["a", "b"]), "b": Boolean()})
+SCHEMA = Schema({"x": Number(0, 1), "k": Category(["a", "b"], missing="a"), "b": Boolean(missing=False)})
 LISTS = pa.list_(pa.float64())
 STRUCT = pa.struct([("a", pa.int8())])
 
@@ -178,7 +178,7 @@ def test_a_mapping_of_wrong_structure_is_refused_before_a_row_is_read(wrong):
         Dataset.from_table(columns, schema=SCHEMA)
 
 
-VECTOR = Schema.vector(2, data_norm=1.0, target=Boolean())
+VECTOR = Schema.vector(2, data_norm=1.0, target=Boolean(missing=False))
 PLAIN = Schema.vector(2, data_norm=1.0)
 X = tripping(np.ones((3, 2)))
 

@@ -15,7 +15,7 @@ COLUMNS = {
     "n": Number(0, 2000, missing=3, integer=True, missing_codes=[999]),
     "k": Category(["a", "é", "no; answer"], missing="é"),
     "d": Date("1990-01-01", "2029-12-31", format="%d.%m.%Y", missing="2011-11-11"),
-    "b": Boolean(),
+    "b": Boolean(missing=False),
 }
 FORMS = {
     "semicolons and decimal commas": {"separator": ";", "decimal": ",", "encoding": "cp1252"},

@@ -79,7 +79,7 @@ def data_of(case: Case) -> tuple[sf.Dataset, Any, np.ndarray]:
     X = few_digits(rng, (case.rows, case.width), 1 / 64)
     norm = math.sqrt(case.width) * 1.01
     numbers = case.loss in NUMBERS
-    target = sf.Number(0, 6) if numbers else sf.Boolean()
+    target = sf.Number(0, 6) if numbers else sf.Boolean(missing=False)
     y = rng.integers(0, 13, case.rows) / 2 if numbers else rng.random(case.rows) < 0.4
     weight = sf.Weight("w", 2.0, fixed=True) if case.weighted else None
     schema = sf.Schema.vector(case.width, data_norm=norm, target=target, weight=weight)

@@ -11,7 +11,7 @@ import sfumato as sf
 from sfumato.engines.reference import ReferenceEngine
 from sfumato.engines.values import ValuesEngine
 
-SIGNS = sf.Category([-1, 1])
+SIGNS = sf.Category([-1, 1], missing=-1)
 
 
 def steep_far_away() -> sf.losses.ScalarLink:
@@ -57,7 +57,7 @@ def test_a_softmax_residual_is_no_longer_than_the_root_of_two():
             return self.times * super().residual(scores, labels)
 
     loss = Long(radius=1.0, classes=3)
-    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1, 2]))
+    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1, 2], missing=0))
     data = sf.Dataset.from_arrays(np.array([[1.0, 0.0]]), np.array([2]), schema=schema)
     engine = ReferenceEngine(data, sf.Gibbs(loss, sf.priors.Gaussian(1.0), 6))
     Long.times = 9.0  # after the model has attacked it
@@ -106,7 +106,7 @@ def test_values_with_an_intercept_of_labels_and_of_rows_are_clipped_too():
     )
     assert mean.values(points[:, :2], unit, bound) == by_hand(-rows @ points[:, :2].T, unit, bound)
     rate = ValuesEngine(
-        sf.Dataset.from_table({"y": labels > 0}, schema=sf.Schema({"y": sf.Boolean()}, target="y")),
+        sf.Dataset.from_table({"y": labels > 0}, schema=sf.Schema({"y": sf.Boolean(missing=False)}, target="y")),
         sf.Gibbs(sf.losses.LogitBernoulli(), sf.priors.Gaussian(1.0), 1),
     )
     t, y = points[:, :1].T, (labels > 0).astype(float)[:, None]

@@ -21,7 +21,7 @@ from sfumato.engines.protocol import PART_ROWS, gradient_error, most_additions
 from sfumato.errors import ArgumentError
 
 N, WIDTH = 20_000, 3
-SIGNS = sf.Category([-1, 1])
+SIGNS = sf.Category([-1, 1], missing=-1)
 HINGE = sf.Gibbs(sf.losses.Hinge(1.0), sf.priors.Gaussian(1.0), WIDTH)
 RATE = sf.families.BetaBernoulli()
 # Name of each engine -> how its rows are stored; a table has labels alone.
@@ -97,7 +97,7 @@ def test_a_gradient_sum_of_several_scores_is_no_further_off_than_is_charged():
     n = 2_000
     rows, labels = cancelling()[0][:n], np.arange(n) % 4
     model = sf.Gibbs(sf.losses.Softmax(1.0, classes=4), sf.priors.Gaussian(1.0), 4 * WIDTH)
-    engine = open_engine(matrix(np.asarray, rows, labels, sf.Category([0, 1, 2, 3])), model, ("gradients",))
+    engine = open_engine(matrix(np.asarray, rows, labels, sf.Category([0, 1, 2, 3], missing=0)), model, ("gradients",))
     found = engine.gradient(np.zeros((1, 4 * WIDTH)))[0].reshape(4, WIDTH)
     wanted = [exact((0.25 - (labels == k)).tolist(), rows) for k in range(4)]
     assert math.hypot(*(off(found[k], wanted[k]) for k in range(4))) <= gradient_error(n, math.sqrt(2))
@@ -135,7 +135,7 @@ def test_sums_of_values_are_those_of_single_records_in_whole_numbers(name):
 @pytest.mark.parametrize("name", [offer.name for offer in ENGINES if "totals" in offer.answers])
 def test_totals_are_exact(name):
     ill = np.random.default_rng(3).random(70_000) < 0.3
-    data = sf.Dataset.from_table({"ill": ill}, schema=sf.Schema({"ill": sf.Boolean()}))
+    data = sf.Dataset.from_table({"ill": ill}, schema=sf.Schema({"ill": sf.Boolean(missing=False)}))
     engine = open_engine(data, RATE, ("totals",), name)
     assert engine.totals(RATE.tally) == [int(ill.sum())]
     large = 2**60 + 1  # not a float

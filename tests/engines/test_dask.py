@@ -28,7 +28,7 @@ from sfumato.errors import ArgumentError, PublishError
 from sfumato.schema.as_read import identity_of
 
 N, PARTS = 6_000, 5
-COLUMNS = {"x": sf.Number(-2, 2), "z": sf.Number(-2, 2), "y": sf.Boolean()}
+COLUMNS = {"x": sf.Number(-2, 2), "z": sf.Number(-2, 2), "y": sf.Boolean(missing=False)}
 SCHEMA = sf.Schema(COLUMNS, target="y", name="survey")
 MODEL = sf.regression("logistic", SCHEMA, ["x", "z"])
 SETUPS = sized([(2, True), (4, False)], [(2, False), (4, False), (1, True), (2, True), (4, True)])

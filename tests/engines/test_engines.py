@@ -25,7 +25,7 @@ from sfumato.engines.reference import ReferenceEngine
 from sfumato.engines.sparse import SparseEngine
 from sfumato.procedures import chains as gibbs_chains
 
-SIGNS, BITS = sf.Category([-1, 1]), sf.Category([0, 1])
+SIGNS, BITS = sf.Category([-1, 1], missing=-1), sf.Category([0, 1], missing=0)
 LOSSES = {
     "logistic": (sf.losses.Logistic(1.5), SIGNS),
     "huber": (sf.losses.Huber(1.5, clip=0.7), sf.Number(-3, 3)),
@@ -270,7 +270,7 @@ def test_softmax_runs_through_the_reference_engine():
     rng = np.random.default_rng(1)
     rows = rng.uniform(-0.5, 0.5, (300, 3))
     labels = rng.integers(0, 4, 300)
-    schema = sf.Schema.vector(3, data_norm=1.0, target=sf.Category([0, 1, 2, 3]))
+    schema = sf.Schema.vector(3, data_norm=1.0, target=sf.Category([0, 1, 2, 3], missing=0))
     model = sf.Gibbs(sf.losses.Softmax(1.5, classes=4), sf.priors.Gaussian(1.0), 16, 0.5)
     whole = np.column_stack([rows, np.full(300, 0.5)])
     theta = rng.normal(size=(2, 16))
@@ -296,7 +296,7 @@ def test_a_record_may_be_a_row_alone_or_a_label_alone():
         )
         np.testing.assert_allclose(engine.gradient(theta), 3000 * theta - rows.sum(axis=0), rtol=1e-10)
     ill = rng.random(3000) < 0.2
-    table = sf.Dataset.from_table({"y": ill}, schema=sf.Schema({"y": sf.Boolean()}, target="y"))
+    table = sf.Dataset.from_table({"y": ill}, schema=sf.Schema({"y": sf.Boolean(missing=False)}, target="y"))
     odds = sf.Gibbs(sf.losses.LogitBernoulli(), sf.priors.Gaussian(1.0))
     engine = open_engine(table, odds, ("gradients",))
     points = np.array([[0.0], [1.5], [-800.0]])

@@ -24,7 +24,12 @@ from sfumato.engines.protocol import gradient_error, most_additions
 from sfumato.schema.design import Design
 
 LEVELS = ("a", "b", "c")
-COLUMNS = {"x": sf.Number(-2, 2), "z": sf.Number(0, 10), "level": sf.Category(list(LEVELS)), "y": sf.Boolean()}
+COLUMNS = {
+    "x": sf.Number(-2, 2),
+    "z": sf.Number(0, 10),
+    "level": sf.Category(list(LEVELS), missing=LEVELS[0], alias={"gamma": "c"}, fold_case=True),
+    "y": sf.Boolean(missing=False),
+}
 PLACES = ("memory", "reference", "sparse", "streamed", "dask")
 # Two parts of a dense engine, and more than one block of a file.
 ROWS = sized(9_000, 70_000)
@@ -53,7 +58,12 @@ class Case:
             odd = [np.nan, np.inf, -np.inf, 1e308, -0.0, 5e-324]
             x[:: max(1, self.rows // 40)] = np.resize(odd, len(x[:: max(1, self.rows // 40)]))
             z[1 :: max(1, self.rows // 30)] = np.resize(odd, len(z[1 :: max(1, self.rows // 30)]))
-        made = {"x": x, "z": z, "level": rng.choice([*LEVELS, "nobody"], self.rows), "y": rng.random(self.rows) < 0.4}
+        made = {
+            "x": x,
+            "z": z,
+            "level": rng.choice([*LEVELS, "B", "Gamma", "nobody"], self.rows),
+            "y": rng.random(self.rows) < 0.4,
+        }
         if self.persons is not None:
             # In the order of the persons, so that partitions can be cut between them.
             made["who"] = np.sort(rng.integers(0, max(1, self.rows // 3), self.rows))
@@ -120,7 +130,7 @@ def coded(data: sf.Dataset, case: Case) -> sf.Dataset:
     width = design.dimension
     matrix = np.concatenate([np.empty((0, width)), *(design.encode(block) for block in blocks)])
     labels = np.concatenate([np.empty(0), *(block["y"] for block in blocks)]) > 0
-    schema = sf.Schema.vector(width, data_norm=design.radius, target=sf.Boolean())
+    schema = sf.Schema.vector(width, data_norm=design.radius, target=sf.Boolean(missing=False))
     return sf.Dataset.from_arrays(csr_array(matrix), labels, schema=schema)
 
 

@@ -165,7 +165,7 @@ def test_a_replaced_record_changes_the_sum_of_its_own_run_alone(monkeypatch):
     monkeypatch.setattr(GpuEngine, "_folded", lambda self, given: lines.append(given.copy()) or folded(self, given))
     X = np.random.default_rng(0).normal(size=(7_000, 5)) / 4
     y = np.arange(7_000) % 2 == 0
-    schema = sf.Schema.vector(5, data_norm=1.0, target=sf.Boolean())
+    schema = sf.Schema.vector(5, data_norm=1.0, target=sf.Boolean(missing=False))
     model = sf.Gibbs(sf.losses.Logistic(1.2), sf.priors.Gaussian(1.0), 6, 0.5)
     for row in (None, 0, 2_047, 2_048, 6_999):
         other = X.copy()
@@ -186,7 +186,7 @@ def test_no_rounding_makes_a_weighted_row_longer_than_is_charged(bend):
     matrix = turned @ np.diag(10.0 ** np.linspace(-3, 3, d)) @ turned.T
     X = rng.normal(size=(200, d)) * 10.0 ** rng.uniform(-3, 1, (200, 1))
     X[::2] = X[::2] @ np.linalg.inv(matrix)
-    schema = sf.Schema.vector(d, data_norm=1e4, target=sf.Boolean())
+    schema = sf.Schema.vector(d, data_norm=1e4, target=sf.Boolean(missing=False))
     data = sf.Dataset.from_arrays(X, np.arange(200) % 2 == 0, schema=schema)
     engine = GpuEngine(data, sf.Gibbs(sf.losses.Logistic(1e4), sf.priors.Gaussian(1.0), d), EmulatedCard())
     weights = engine.weighed(matrix, bend)._weights
@@ -263,7 +263,7 @@ def test_a_release_on_the_card_is_that_in_memory_but_for_float32(card):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6_000, 3)) / 2
     y = rng.random(6_000) < 1 / (1 + np.exp(-2 * X[:, 0]))
-    schema = sf.Schema.vector(3, data_norm=1.5, target=sf.Boolean())
+    schema = sf.Schema.vector(3, data_norm=1.5, target=sf.Boolean(missing=False))
     model = sf.Gibbs(sf.losses.Logistic(1.6), sf.priors.Gaussian(0.05), 4, 0.5)
     plan = sf.plan(model, 6_000, 1.0, 1e-6, goal="estimate", steps=8)
     rows = X.astype(np.float32).view(_OnCard)
@@ -284,7 +284,7 @@ def test_a_release_on_the_card_is_that_in_memory_but_for_float32(card):
 def test_a_plan_is_replayed_on_pairs_of_data_sets_on_the_card(card):
     """Every part of a shaped path is within its price for neighbours: opposite longest rows, and rows at random."""
     rng = np.random.default_rng(1)
-    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Boolean())
+    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Boolean(missing=False))
     model = sf.Gibbs(sf.losses.Logistic(1.25), sf.priors.Gaussian(0.05), 3, 0.5)
     plan = sf.plan(model, 4_000, 1.0, 1e-6, goal="estimate", steps=3)
     rows, labels = rng.normal(size=(4_000, 2)) / 2, rng.random(4_000) < 0.5
@@ -306,7 +306,7 @@ class _OnCard(np.ndarray):
 
 @pytest.mark.planted
 def test_what_a_card_does_not_serve_is_refused(card, tmp_path):
-    vector = sf.Schema.vector(2, data_norm=1.0, target=sf.Boolean())
+    vector = sf.Schema.vector(2, data_norm=1.0, target=sf.Boolean(missing=False))
     with pytest.raises(ArgumentError, match="sparse"):
         sf.Dataset.from_arrays(csr_array(np.eye(2)), [True, False], schema=vector, engine="gpu")
     with pytest.raises(ArgumentError, match="float32"):
@@ -314,7 +314,7 @@ def test_what_a_card_does_not_serve_is_refused(card, tmp_path):
     with pytest.raises(ArgumentError, match="give both or neither"):
         sf.Dataset.from_arrays(np.eye(2, dtype=np.float32).view(_OnCard), schema=vector)
     persons = sf.Schema(
-        {"x": sf.Number(0, 1), "y": sf.Boolean()}, target="y", persons=sf.Persons("who", most=3, count=2)
+        {"x": sf.Number(0, 1), "y": sf.Boolean(missing=False)}, target="y", persons=sf.Persons("who", most=3, count=2)
     )
     table = {"who": [1, 1, 2], "x": [0.1, 0.2, 0.3], "y": [True, False, True]}
     with pytest.raises(ArgumentError, match="without persons"):
@@ -341,7 +341,7 @@ def test_scores_are_float64_where_the_price_counts_the_roundings_of_all_records(
     rng = np.random.default_rng(0)
     n, d = 3_000, 1 if goal == "estimate" else 6
     X = np.ones((n, d)) / math.sqrt(d) + 1e-3 * rng.normal(size=(n, d))
-    schema = sf.Schema.vector(d, data_norm=1.1, target=sf.Boolean())
+    schema = sf.Schema.vector(d, data_norm=1.1, target=sf.Boolean(missing=False))
     model = sf.Gibbs(sf.losses.Logistic(1.1), sf.priors.Gaussian(5.0), d)
     data = sf.Dataset.from_arrays(X, np.arange(n) % 3 == 0, schema=schema, engine="gpu")
     plan = sf.plan(model, n, 1.0, 1e-6, goal=goal, mechanism="langevin" if goal == "draws" else "langevin-path")
@@ -441,7 +441,7 @@ from sfumato.engines import gpu
 made = EmulatedCard()
 card.open_card = gpu.open_card = lambda: made
 rng = np.random.default_rng(0)
-schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Boolean())
+schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Boolean(missing=False))
 data = sf.Dataset.from_arrays(rng.normal(size=(3_000, 2)) / 3, rng.random(3_000) < 0.5, schema=schema, engine="gpu")
 model = sf.Gibbs(sf.losses.Logistic(1.2), sf.priors.Gaussian(0.05), 3, 0.5)
 print(sf.publish(sf.plan(model, 3_000, 1.0, 1e-6, goal="estimate", steps=2), data).draws)

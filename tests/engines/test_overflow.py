@@ -12,16 +12,16 @@ from sfumato.engines.opening import open_engine
 
 NUMBERS = sf.Number(-5, 5)
 LOSSES = {
-    "logistic": (sf.losses.Logistic(1.0), sf.Category([-1, 1])),
+    "logistic": (sf.losses.Logistic(1.0), sf.Category([-1, 1], missing=-1)),
     "huber": (sf.losses.Huber(1.0, clip=1.0), NUMBERS),
-    "smoothed hinge": (sf.losses.SmoothedHinge(1.0, width=0.5), sf.Category([-1, 1])),
-    "hinge": (sf.losses.Hinge(1.0), sf.Category([-1, 1])),
+    "smoothed hinge": (sf.losses.SmoothedHinge(1.0, width=0.5), sf.Category([-1, 1], missing=-1)),
+    "hinge": (sf.losses.Hinge(1.0), sf.Category([-1, 1], missing=-1)),
     "quantile": (sf.losses.Quantile(1.0, quantile=0.3), NUMBERS),
     "smoothed quantile": (sf.losses.SmoothedQuantile(1.0, quantile=0.3, width=0.2), NUMBERS),
     "poisson": (sf.losses.ClippedPoisson(1.0, clip=3.0, label_bound=5.0), sf.Number(0, 5)),
-    "cloglog": (sf.losses.ClippedCloglog(1.0, clip=3.0), sf.Category([0, 1])),
-    "probit": (sf.losses.ClippedProbit(1.0, clip=3.0), sf.Category([-1, 1])),
-    "softmax": (sf.losses.Softmax(1.0, classes=3), sf.Category([0, 1, 2])),
+    "cloglog": (sf.losses.ClippedCloglog(1.0, clip=3.0), sf.Category([0, 1], missing=0)),
+    "probit": (sf.losses.ClippedProbit(1.0, clip=3.0), sf.Category([-1, 1], missing=-1)),
+    "softmax": (sf.losses.Softmax(1.0, classes=3), sf.Category([0, 1, 2], missing=0)),
 }
 FAR = (0.0, 1.5e308, -1.5e308, math.inf, -math.inf, math.nan)
 

@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.engines import codes, design, reference, threads, values
 from sfumato.engines.opening import open_engine
 
-SIGNS = sf.Category([-1, 1])
+SIGNS = sf.Category([-1, 1], missing=-1)
 N, WIDTH, INTERCEPT = 61, 3, 0.5
 
 
@@ -49,7 +49,7 @@ def signed(rng):
 
 def classed(rng, classes=4):
     rows, labels = rng.uniform(-0.5, 0.5, (N, WIDTH)), rng.integers(0, classes, N)
-    schema = sf.Schema.vector(WIDTH, data_norm=1.0, target=sf.Category(list(range(classes))))
+    schema = sf.Schema.vector(WIDTH, data_norm=1.0, target=sf.Category(list(range(classes)), missing=0))
     loss = sf.losses.Softmax(sf.losses.radius_with_intercept(1.0, INTERCEPT), classes=classes)
     return rows, labels, schema, sf.Gibbs(loss, sf.priors.Gaussian(1.0), classes * (WIDTH + 1), INTERCEPT)
 
@@ -115,7 +115,7 @@ def test_softmax_gradients_in_parts_are_those_of_all_records(rng, small_parts):
 def test_the_label_is_no_feature_and_every_label_is_its_records_own(rng):
     """The target stands between the features: with all labels turned round the rows stay as they are."""
     x, y, z = rng.uniform(0, 2, N), rng.random(N) < 0.3, rng.uniform(-1, 1, N)
-    schema = sf.Schema({"x": sf.Number(0, 2), "y": sf.Boolean(), "z": sf.Number(-1, 1)}, target="y")
+    schema = sf.Schema({"x": sf.Number(0, 2), "y": sf.Boolean(missing=False), "z": sf.Number(-1, 1)}, target="y")
     model = sf.Gibbs(sf.losses.Logistic(2.0), sf.priors.Gaussian(1.0), 2)
     blocks = {}
     for turned in (False, True):
@@ -132,7 +132,7 @@ def test_the_label_is_no_feature_and_every_label_is_its_records_own(rng):
 
 
 def test_whole_totals_are_added_over_all_blocks_and_never_overflow(rng):
-    data = sf.Dataset.from_table({"y": rng.random(N) < 0.3}, schema=sf.Schema({"y": sf.Boolean()}))
+    data = sf.Dataset.from_table({"y": rng.random(N) < 0.3}, schema=sf.Schema({"y": sf.Boolean(missing=False)}))
     engine = codes.CodesEngine(data, ("y",))
 
     class Counted(dict):

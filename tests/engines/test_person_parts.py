@@ -57,7 +57,7 @@ def test_a_hundred_thousand_persons_are_served_by_every_engine():
     people = 100_000
     for most in (2, 5):
         persons = sf.Persons("who", most=most, count=people)
-        schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1]), persons=persons)
+        schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1], missing=0), persons=persons)
         data = sf.Dataset.from_arrays(np.full((1, 2), 0.5), [1], schema=schema, groups=[7])
         model = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Ball(sf.priors.Gaussian(1.0), 1.0), 2)
         for name in ("dense", "reference", "values"):

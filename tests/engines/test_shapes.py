@@ -14,7 +14,7 @@ from sfumato.engines.opening import ENGINES, open_engine
 from sfumato.engines.protocol import LabelScale
 from sfumato.errors import ArgumentError
 
-SIGNS = sf.Category([-1, 1])
+SIGNS = sf.Category([-1, 1], missing=-1)
 INTERCEPT, LABEL = 0.5, LabelScale(centre=0.3, half=1.1, scale=0.7)
 # Each engine that sums shapes -> how its rows are stored. The reference engine takes both kinds.
 STORED = {
@@ -203,7 +203,7 @@ def pseudo_huber() -> sf.losses.ScalarLink:
         (sf.losses.SmoothedHinge(1.5, width=0.3), SIGNS),
         (sf.losses.SmoothedQuantile(1.5, quantile=0.8, width=0.3), sf.Number(-3, 3)),
         (sf.losses.ClippedPoisson(1.5, clip=2.0, label_bound=9.0), sf.Number(0, 9)),
-        (sf.losses.ClippedCloglog(1.5, clip=0.9), sf.Category([0, 1])),
+        (sf.losses.ClippedCloglog(1.5, clip=0.9), sf.Category([0, 1], missing=0)),
         (sf.losses.ClippedProbit(1.5, clip=2.0), SIGNS),
         (pseudo_huber(), SIGNS),
     ],
@@ -248,7 +248,7 @@ def test_no_number_of_processors_changes_a_bit_of_weighted_sums(kind, monkeypatc
 def test_shapes_are_for_smooth_losses_of_one_score_with_labelled_rows():
     rows, bits = np.full((6, 2), 0.3), np.arange(6) % 2
     for loss, target, labels, d in (
-        (sf.losses.Softmax(1.0, classes=3), sf.Category([0, 1, 2]), np.arange(6) % 3, 6),
+        (sf.losses.Softmax(1.0, classes=3), sf.Category([0, 1, 2], missing=0), np.arange(6) % 3, 6),
         (sf.losses.Hinge(1.0), SIGNS, 2 * bits - 1, 2),
         (sf.losses.Quantile(1.0, 0.5), sf.Number(-50, 50), bits, 2),
         (sf.losses.ClippedPoisson(1.0, 2.0), sf.Number(0, 9), bits, 2),
@@ -259,6 +259,6 @@ def test_shapes_are_for_smooth_losses_of_one_score_with_labelled_rows():
         assert open_engine(data, model, ("gradients",)).n == 6
         with pytest.raises(ArgumentError, match="no engine answers shapes"):
             open_engine(data, model, ("shapes",))
-    rate = sf.Dataset.from_table({"y": bits > 0}, schema=sf.Schema({"y": sf.Boolean()}, target="y"))
+    rate = sf.Dataset.from_table({"y": bits > 0}, schema=sf.Schema({"y": sf.Boolean(missing=False)}, target="y"))
     with pytest.raises(ArgumentError, match="no engine answers shapes"):
         open_engine(rate, sf.Gibbs(sf.losses.LogitBernoulli(), sf.priors.Gaussian(1.0)), ("shapes",))

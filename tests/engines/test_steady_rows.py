@@ -62,7 +62,7 @@ def test_losses_of_several_scores_and_of_a_mean_are_as_steady(name, loss):
     """All of their sums: of gradients, and of values in a fine unit."""
     rng, classes = np.random.default_rng(8), 3
     ball = sf.priors.Ball(sf.priors.Gaussian(0.5), 3.0)
-    target = sf.Category(list(range(classes))) if loss == "softmax" else None
+    target = sf.Category(list(range(classes)), missing=0) if loss == "softmax" else None
     schema = sf.Schema.vector(WIDTH, data_norm=NORM, target=target, persons=PERSONS)
     size = WIDTH * (classes if loss == "softmax" else 1)
     made = sf.losses.Softmax(radius=NORM, classes=classes) if loss == "softmax" else sf.losses.GaussianMean(NORM)
@@ -89,7 +89,7 @@ def test_a_row_at_a_kink_stays_on_its_side(name):
     theta = rng.normal(size=WIDTH)
     theta /= np.linalg.norm(theta)
     model = sf.Gibbs(sf.losses.Hinge(NORM), sf.priors.Ball(sf.priors.Gaussian(0.5), 3.0), WIDTH)
-    schema = sf.Schema.vector(WIDTH, data_norm=NORM, target=sf.Category([0, 1]), persons=PERSONS)
+    schema = sf.Schema.vector(WIDTH, data_norm=NORM, target=sf.Category([0, 1], missing=0), persons=PERSONS)
     for _ in range(sized(150, 2000)):
         x = rng.normal(size=WIDTH) / 10
         x += theta * (1 - theta @ x)

@@ -10,8 +10,8 @@ import sfumato as sf
 DECLARED = {"epsilon": 300.0, "delta": 1e-5, "data_norm": 2.0, "allow_weak": True}
 
 CLASSIFIERS = [
-    sf.PrivateLogisticRegression(**DECLARED, classes=[0, 1]),
-    sf.PrivateLinearSVC(**DECLARED, classes=[0, 1]),
+    sf.PrivateLogisticRegression(**DECLARED, classes=[0, 1], missing_class=0),
+    sf.PrivateLinearSVC(**DECLARED, classes=[0, 1], missing_class=0),
 ]
 REGRESSORS = [
     sf.PrivateLinearRegression(**DECLARED, bounds_y=(-3, 3)),

@@ -19,20 +19,22 @@ ROWS = 6
 X = np.linspace(-0.9, 0.8, ROWS * 3).reshape(ROWS, 3)
 X[:, 1] = [1, -1, -1, 1, 1, -1]  # levels of the schema
 Y = [1, 0, 1, 1, 0, 1]
-ANY = sf.PrivateLogisticRegression(1.0, 1e-6, data_norm=2.0, classes=[0, 1])
+ANY = sf.PrivateLogisticRegression(1.0, 1e-6, data_norm=2.0, classes=[0, 1], missing_class=0)
 ALONE = [
     *map(clone, ESTIMATORS),
     clone(ANY).set_params(rows="normalise"),
     clone(ANY).set_params(data_norm=None, bounds=([-1, -1, -1], [1, 1, 1])),
-    clone(ANY).set_params(classes=["0", "1", "2"], fit_intercept=False),
+    clone(ANY).set_params(classes=["0", "1", "2"], missing_class="0", fit_intercept=False),
 ]
-SCHEMA = sf.Schema({"x0": sf.Number(-1, 1, missing=0.25), "x1": sf.Category([-1, 1]), "x2": sf.Number(-1, 1)})
+SCHEMA = sf.Schema(
+    {"x0": sf.Number(-1, 1, missing=0.25), "x1": sf.Category([-1, 1], missing=-1), "x2": sf.Number(-1, 1)}
+)
 SCALER, ENCODER = sf.PublicScaler(bounds=(-1, 1)), sf.PublicEncoder(SCHEMA)
 ONE_HOT = OneHotEncoder(categories=[[-0.5, 0.5]] * 3, handle_unknown="ignore", sparse_output=False)
 UNION = FeatureUnion([("a", SCALER), ("b", bare_pipeline(ENCODER, Normalizer())), ("c", "drop")])
 COLUMNS = ColumnTransformer(
     [("a", bare_pipeline(sf.PublicScaler(bounds=(-1, 1)), PolynomialFeatures(2)), [0]), ("b", sf.make_pipeline(SCALER), [2])],
-    remainder=sf.PublicEncoder(levels=[-1, 1], drop=None),
+    remainder=sf.PublicEncoder(levels=[-1, 1], missing=-1, drop=None),
 )  # fmt: skip
 AS_FRAMES = bare_pipeline(COLUMNS, Normalizer()).set_output(transform="pandas")
 

@@ -65,15 +65,18 @@ def passed_with_array_api(names: tuple[str, ...]) -> list[str]:
 
 
 VARIANTS = [
-    (sf.PrivateLogisticRegression(**DECLARED, classes=[0, 1], rows="normalise"), set(CLASSES_ARE_DECLARED)),
     (
-        sf.PrivateLogisticRegression(**DECLARED, classes=[0, 1], fit_intercept=False),
+        sf.PrivateLogisticRegression(**DECLARED, classes=[0, 1], missing_class=0, rows="normalise"),
+        set(CLASSES_ARE_DECLARED),
+    ),
+    (
+        sf.PrivateLogisticRegression(**DECLARED, classes=[0, 1], missing_class=0, fit_intercept=False),
         set(CLASSES_ARE_DECLARED),
     ),
     (sf.PrivateLinearRegression(**DECLARED, bounds_y=(-3, 3), rows="normalise"), set()),
     # These two fit one instance to data of two labels and of more: what is declared is four classes.
     (
-        sf.PrivateLogisticRegression(**DECLARED, classes=[0, 1, 2, 3]),
+        sf.PrivateLogisticRegression(**DECLARED, classes=[0, 1, 2, 3], missing_class=0),
         {*CLASSES_ARE_DECLARED, "check_classifiers_train", "check_decision_proba_consistency"},
     ),
 ]
@@ -104,11 +107,12 @@ def test_the_checks_can_fail():
     class Peeking(sf.PrivateLogisticRegression):
         def fit(self, X, y):
             self.classes = sorted(set(y.tolist()))
+            self.missing_class = self.classes[0]
             return super().fit(X, y)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         checks = {name_of(check): (made, check) for made, check in estimator_checks_generator(Peeking(**DECLARED))}
         estimator, check = checks["check_dont_overwrite_parameters"]
-        with pytest.raises(AssertionError, match="classes changed"):
+        with pytest.raises(AssertionError, match="classes, missing_class changed"):
             check(estimator)

@@ -72,7 +72,9 @@ WRONG = [
 @pytest.mark.parametrize(("change", "said"), WRONG)
 def test_a_wrong_declaration_is_refused_by_name(change, said):
     X, y = rows()
-    estimator = sf.PrivateLogisticRegression(1.0, 1e-6, data_norm=1.0, classes=[0, 1]).set_params(**change)
+    estimator = sf.PrivateLogisticRegression(1.0, 1e-6, data_norm=1.0, classes=[0, 1], missing_class=0).set_params(
+        **change
+    )
     with pytest.raises(ArgumentError, match=said):
         estimator.fit(X, y)
     assert not hasattr(estimator, "release_")
@@ -90,7 +92,7 @@ def test_counts_below_zero_and_more_classes_than_a_machine_has_are_refused():
     with pytest.raises(ArgumentError, match="below 0"):
         sf.PrivatePoissonRegressor(1.0, 1e-6, data_norm=1.0, bounds_y=(-1, 5)).fit(X, y)
     with pytest.raises(ArgumentError, match="PrivateLogisticRegression"):
-        sf.PrivateLinearSVC(1.0, 1e-6, data_norm=1.0, classes=[0, 1, 2]).fit(X, y)
+        sf.PrivateLinearSVC(1.0, 1e-6, data_norm=1.0, classes=[0, 1, 2], missing_class=0).fit(X, y)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=name)
@@ -129,12 +131,12 @@ def test_a_seed_is_stamped_not_private_and_says_so(estimator):
 def test_only_a_seeded_fit_speaks_of_labels_that_were_not_declared():
     X, _ = rows()
     y = np.arange(len(X)) % 3
-    private = sf.PrivateLogisticRegression(1.0, 1e-6, data_norm=1.0, classes=[0, 1])
+    private = sf.PrivateLogisticRegression(1.0, 1e-6, data_norm=1.0, classes=[0, 1], missing_class=0)
     assert private.fit(X, y).release_.private
     with pytest.raises(ArgumentError, match="Only binary"):
         clone(private).set_params(random_state=0).fit(X, y)
     with pytest.raises(ArgumentError, match="different labels and classes declares 3"):
-        sf.PrivateLogisticRegression(1.0, 1e-6, data_norm=1.0, classes=[0, 1, 2], random_state=0).fit(
+        sf.PrivateLogisticRegression(1.0, 1e-6, data_norm=1.0, classes=[0, 1, 2], missing_class=0, random_state=0).fit(
             X, y + (y == 2) * np.arange(len(y))
         )
 

@@ -147,7 +147,7 @@ def test_ids_in_every_form():
 
 
 def test_labels_are_counted_by_what_they_spell():
-    column = sf.Category([0, 1])
+    column = sf.Category([0, 1], missing=0)
     for labels, count in (
         ([1, "1", 1.0, "x", None, " 1 "], 2),
         (["a", "b", "a", b"b"], 2),
@@ -232,10 +232,10 @@ def test_bounds_of_a_target_are_the_estimators_own_or_those_of_a_pipeline():
     with handed_to(model, ROWS):
         assert label_bounds(model) == sf.Number(1, 4, missing=2)
         assert label_bounds(model.set_params(bounds_y=(0, 9))) == sf.Number(0, 9)
-    with handed_to(regressor(), EncodedRows(2.0, None, sf.Boolean(), "")):
+    with handed_to(regressor(), EncodedRows(2.0, None, sf.Boolean(missing=False), "")):
         assert "bounds_y" in refusal(label_bounds, regressor())
     levels = regressor()
-    with handed_to(levels, EncodedRows(2.0, None, sf.Boolean(), "")):
+    with handed_to(levels, EncodedRows(2.0, None, sf.Boolean(missing=False), "")):
         assert "bounds_y" in refusal(label_bounds, levels)
 
 
@@ -360,12 +360,12 @@ def test_a_recipe_by_hand():
 
 def test_the_schema_of_a_recipe_says_how_to_come_back():
     bounds = {"data_norm": None, "bounds": ([0, -1], [4, 3])}
-    made = recipe(**bounds).schema(sf.Boolean(), "d", ["a", "b"], 5.0, 2.0, PERSONS, "patient")
+    made = recipe(**bounds).schema(sf.Boolean(missing=False), "d", ["a", "b"], 5.0, 2.0, PERSONS, "patient")
     assert (made.name, made.unit, made.rows, made.persons) == ("d", "patient", "clip", PERSONS)
     assert (made.units.centre, made.units.span) == ((2, 1), (4, 4))
     assert made.vector_names == ("a", "b")
-    assert recipe().schema(sf.Boolean(), "d").unit == "row"
-    wide = recipe(**bounds, rows="normalise").schema(sf.Boolean(), "d")
+    assert recipe().schema(sf.Boolean(missing=False), "d").unit == "row"
+    wide = recipe(**bounds, rows="normalise").schema(sf.Boolean(missing=False), "d")
     assert (wide.units.centre, wide.units.span) == ((2, 1, 0), (4, 4, 1))
     assert (wide.dimension, wide.rows, wide.vector_names[-1]) == (3, "normalise", "constant")
 

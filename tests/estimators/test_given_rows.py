@@ -22,9 +22,10 @@ from sfumato.shells.report import page
 AS_GIVEN = "X as given; what was done to it before is not known"
 X, Y = rows(30)
 SCALER = sf.PublicScaler(bounds=(-1, 1))
-ANY = sf.PrivateLogisticRegression(1.0, 1e-5, data_norm=2.0, classes=[0, 1])
+ANY = sf.PrivateLogisticRegression(1.0, 1e-5, data_norm=2.0, classes=[0, 1], missing_class=0)
 COLUMNS = ColumnTransformer(
-    [("a", bare_pipeline(SCALER, PolynomialFeatures(2)), [0]), ("b", "drop", [1])], remainder=sf.PublicEncoder(levels=[0, 1])
+    [("a", bare_pipeline(SCALER, PolynomialFeatures(2)), [0]), ("b", "drop", [1])],
+    remainder=sf.PublicEncoder(levels=[0, 1], missing=0),
 )  # fmt: skip
 UNION = FeatureUnion([("same", "passthrough"), ("too", FunctionTransformer()), ("again", SCALER)])
 
@@ -54,7 +55,7 @@ CODED = {
     "scaler": ([SCALER], ["PublicScaler"]),
     "twice": (["passthrough", SCALER, bare_pipeline(PolynomialFeatures(2), SCALER)], ["PublicScaler", "PolynomialFeatures"]),
     "columns": ([COLUMNS], ["PublicScaler", "PolynomialFeatures", "PublicEncoder"]),
-    "union": ([sf.PublicEncoder(levels=[0, 1]), UNION], ["PublicEncoder", "PublicScaler"]),
+    "union": ([sf.PublicEncoder(levels=[0, 1], missing=0), UNION], ["PublicEncoder", "PublicScaler"]),
 }  # fmt: skip
 
 

@@ -26,8 +26,8 @@ SCHEMA = sf.Schema(
     {
         "age": sf.Number(18, 90),
         "hours": sf.Number(0, 60),
-        "sex": sf.Category(["m", "f"]),
-        "ill": sf.Boolean(),
+        "sex": sf.Category(["m", "f"], missing="m"),
+        "ill": sf.Boolean(missing=False),
     },
     target="ill",
     persons=AVERAGE,
@@ -79,7 +79,7 @@ def test_a_fold_with_the_declared_count_has_absent_persons_and_one_with_its_own_
 def test_a_pipeline_passes_groups_to_its_estimator():
     bounds = {"data_norm": None, "bounds": (-1, 1)}
     own = logistic(**bounds).fit(X, Y, groups=IDS)
-    pipe = sf.make_pipeline(sf.PublicScaler(bounds=(-1, 1)), private(classes=[0, 1], persons=AVERAGE))
+    pipe = sf.make_pipeline(sf.PublicScaler(bounds=(-1, 1)), private(classes=[0, 1], missing_class=0, persons=AVERAGE))
     fitted = clone(pipe).fit(X, Y, **{NAMED: IDS})
     assert fitted[-1].plan_.n == N
     np.testing.assert_allclose(fitted.predict_proba(X), own.predict_proba(X), rtol=1e-6)
@@ -128,7 +128,7 @@ def test_the_estimator_takes_persons_from_the_schema_of_the_steps():
     np.testing.assert_array_equal(same[-1].coef_, fitted[-1].coef_)
     own = sf.make_pipeline(sf.PublicEncoder(SCHEMA), private(persons=sf.Persons("patient", rule="first", count=N + 5)))
     assert own.fit(FRAME, Y, **{NAMED: IDS})[-1].plan_.n == N + 5
-    bare = bare_pipeline(sf.PublicEncoder(SCHEMA), private(data_norm=1.0, classes=[0, 1]))
+    bare = bare_pipeline(sf.PublicEncoder(SCHEMA), private(data_norm=1.0, classes=[0, 1], missing_class=0))
     with pytest.raises(ArgumentError, match="a bare Pipeline does not hand them on"):
         sf.check_pipeline(bare)
     sf.check_pipeline(bare.set_params(**{f"{STEP}__persons": AVERAGE}))
@@ -137,7 +137,9 @@ def test_the_estimator_takes_persons_from_the_schema_of_the_steps():
 @pytest.mark.planted
 def test_schemas_of_different_persons_are_refused():
     other = sf.Schema({"age": sf.Number(18, 90)}, persons=sf.Persons("household", most=MOST, count=N))
-    pipe = sf.make_pipeline(sf.PublicEncoder(SCHEMA), bare_pipeline(sf.PublicScaler(other)), private(classes=[0, 1]))
+    pipe = sf.make_pipeline(
+        sf.PublicEncoder(SCHEMA), bare_pipeline(sf.PublicScaler(other)), private(classes=[0, 1], missing_class=0)
+    )
     with pytest.raises(ArgumentError, match="different persons"):
         pipe.fit(FRAME, Y, **{NAMED: IDS})
     reduced = replace(AVERAGE, rule="reduce", most=None, reduce=dict.fromkeys(SCHEMA.columns, "first"))
@@ -148,7 +150,7 @@ def test_schemas_of_different_persons_are_refused():
 
 @pytest.mark.planted
 def test_no_message_of_a_pipeline_shows_the_number_of_rows_and_no_rows_are_no_error():
-    pipe = sf.make_pipeline(sf.PublicScaler(bounds=(-1, 1)), private(classes=[0, 1], persons=AVERAGE))
+    pipe = sf.make_pipeline(sf.PublicScaler(bounds=(-1, 1)), private(classes=[0, 1], missing_class=0, persons=AVERAGE))
     schema = sf.make_pipeline(sf.PublicEncoder(SCHEMA), private())
     wrong = {
         "list": lambda: pipe.fit(X.tolist(), Y, **{NAMED: IDS}),

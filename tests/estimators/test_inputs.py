@@ -39,7 +39,9 @@ LABELS = [Y, Y.tolist(), Y.astype(float), Y.astype(bool), Y.astype(str), pd.Seri
 
 
 def declared(**changes) -> sf.PrivateLogisticRegression:
-    return sf.PrivateLogisticRegression(1.0, 1e-6, data_norm=1.0, classes=[0, 1], random_state=1).set_params(**changes)
+    return sf.PrivateLogisticRegression(
+        1.0, 1e-6, data_norm=1.0, classes=[0, 1], missing_class=0, random_state=1
+    ).set_params(**changes)
 
 
 CHANGES = [{}, {"rows": "normalise"}, {"data_norm": None, "bounds": (-1, 1)}]
@@ -107,9 +109,9 @@ def test_a_replaced_record_changes_how_no_other_is_read(changes, bad):
     from sfumato.estimators._tables import read_features, read_labels
 
     def stored(cells, labels):
-        estimator = declared(**changes).set_params(classes=["0", "1"])
+        estimator = declared(**changes).set_params(classes=["0", "1"], missing_class="0")
         made = Recipe.of(estimator, 3)
-        column = sf.Category(["0", "1"])
+        column = sf.Category(["0", "1"], missing="0")
         data = sf.Dataset.from_arrays(
             made.prepare(read_features(estimator, cells, reset=True)),
             read_labels(labels),
@@ -162,9 +164,13 @@ def test_what_is_wrong_with_the_structure_is_said_without_a_cell(table, labels):
 
 def test_a_label_that_is_no_class_counts_as_the_first_one_declared():
     strange = np.where(Y == 1, 1, 7)
-    first_is_zero = sf.PrivateLogisticRegression(50.0, 1e-6, data_norm=1.0, classes=[0, 1]).fit(X, strange)
+    first_is_zero = sf.PrivateLogisticRegression(50.0, 1e-6, data_norm=1.0, classes=[0, 1], missing_class=0).fit(
+        X, strange
+    )
     assert first_is_zero.score(X, Y) > 0.7
-    first_is_one = sf.PrivateLogisticRegression(50.0, 1e-6, data_norm=1.0, classes=[1, 0]).fit(X, strange)
+    first_is_one = sf.PrivateLogisticRegression(50.0, 1e-6, data_norm=1.0, classes=[1, 0], missing_class=1).fit(
+        X, strange
+    )
     assert first_is_one.classes_.tolist() == [0, 1]
     assert (first_is_one.predict(X) == 1).mean() > 0.9
 

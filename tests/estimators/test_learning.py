@@ -119,7 +119,7 @@ def test_two_classes_are_found_whatever_they_are_called(made, estimator, loss, c
     y = np.where(second, ordered[1], ordered[0])
     sign = np.where(second, 1.0, -1.0)
     best = affine(X, least(lambda t: loss(sign * affine(X, t)).mean(), np.zeros(D + 1)))
-    fitted = estimator(**RICH, bounds=(LOWER, UPPER), classes=classes).fit(X, y)
+    fitted = estimator(**RICH, bounds=(LOWER, UPPER), classes=classes, missing_class=classes[0]).fit(X, y)
     assert fitted.classes_.tolist() == ordered
     assert close(fitted.decision_function(X), best, 0.1)
     assert np.allclose(fitted.decision_function(X), X @ fitted.coef_[0] + fitted.intercept_[0])
@@ -138,7 +138,9 @@ def test_more_classes_are_found_by_one_softmax(made):
         return np.column_stack([affine(X, part) for part in t.reshape(3, D + 1)])
 
     best = least(lambda t: -log_softmax(scores(t), axis=1)[np.arange(N), y].mean(), np.zeros(3 * (D + 1)))
-    fitted = sf.PrivateLogisticRegression(**RICH, bounds=(LOWER, UPPER), classes=list(names)).fit(X, names[y])
+    fitted = sf.PrivateLogisticRegression(**RICH, bounds=(LOWER, UPPER), classes=list(names), missing_class="low").fit(
+        X, names[y]
+    )
     assert fitted.classes_.tolist() == ["high", "low", "middle"]
     proba, oracle = fitted.predict_proba(X), np.exp(log_softmax(scores(best), axis=1))[:, [2, 0, 1]]
     assert np.abs(proba - oracle).mean() < 0.02
@@ -156,7 +158,9 @@ def test_without_an_intercept_the_model_goes_through_the_origin(made):
     assert fitted.intercept_ == 0
     assert close(fitted.predict(X), y)
     sign = np.where(y > 0, 1, 0)
-    flat = sf.PrivateLogisticRegression(**RICH, bounds=(LOWER, UPPER), classes=[0, 1], fit_intercept=False).fit(X, sign)
+    flat = sf.PrivateLogisticRegression(
+        **RICH, bounds=(LOWER, UPPER), classes=[0, 1], missing_class=0, fit_intercept=False
+    ).fit(X, sign)
     assert flat.intercept_.tolist() == [0.0]
     counts = np.random.default_rng(10).poisson(np.exp(0.3 * y))
     poisson = sf.PrivatePoissonRegressor(**RICH, bounds=(LOWER, UPPER), bounds_y=(0, 10), fit_intercept=False)
@@ -175,12 +179,16 @@ def test_a_public_guess_is_the_mean_of_the_prior_in_the_models_coordinates(made)
     assert np.allclose(50 + 10 * (scaled @ mean[:D] + constant * mean[D]), y)
     assert np.allclose(fitted.predict(X), y, atol=0.05)
     classes = [0, 1, 2]
-    many = sf.PrivateLogisticRegression(1.0, 1e-6, data_norm=1.0, classes=classes, prior=np.ones((3, D + 1)))
+    many = sf.PrivateLogisticRegression(
+        1.0, 1e-6, data_norm=1.0, classes=classes, missing_class=classes[0], prior=np.ones((3, D + 1))
+    )
     assert many.fit(X, np.zeros(N)).plan_.model.prior.mean == (1.0, 1.0, 1.0, 2.0) * 3
 
 
 def test_a_prior_of_the_models_own_coordinates_is_used_as_it_is(made):
     X, signal, _ = made
     prior = sf.priors.Gaussian(precision=3.0)
-    fitted = sf.PrivateLogisticRegression(1.0, 1e-6, data_norm=1.0, classes=[0, 1], prior=prior).fit(X, signal > 0)
+    fitted = sf.PrivateLogisticRegression(1.0, 1e-6, data_norm=1.0, classes=[0, 1], missing_class=0, prior=prior).fit(
+        X, signal > 0
+    )
     assert fitted.plan_.model.prior == prior

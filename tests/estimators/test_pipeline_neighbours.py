@@ -36,9 +36,9 @@ SCHEMA = sf.Schema(
     {
         "age": sf.Number(18, 90),
         "hours": sf.Number(0, 60, missing=40),
-        "sex": sf.Category(["m", "f"]),
-        "region": sf.Category(["north", "south", "west"], reference="west"),
-        "ill": sf.Boolean(),
+        "sex": sf.Category(["m", "f"], missing="m"),
+        "region": sf.Category(["north", "south", "west"], reference="west", missing="north"),
+        "ill": sf.Boolean(missing=False),
     },
     target="ill",
 )

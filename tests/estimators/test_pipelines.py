@@ -32,9 +32,9 @@ SCHEMA = sf.Schema(
     {
         "age": sf.Number(18, 90),
         "hours": sf.Number(0, 60),
-        "sex": sf.Category(["m", "f"]),
-        "region": sf.Category(["north", "south", "west"]),
-        "ill": sf.Boolean(),
+        "sex": sf.Category(["m", "f"], missing="m"),
+        "region": sf.Category(["north", "south", "west"], missing="north"),
+        "ill": sf.Boolean(missing=False),
     },
     target="ill",
 )
@@ -90,7 +90,7 @@ def test_steps_that_learn_nothing_are_fitted_and_no_row_passes_the_norm(case):
     frame = FRAME[["age", "hours"]].copy()
     frame.iloc[0] = [18.0, 60.0]
     frame.iloc[1] = [90.0, np.inf]
-    pipe = sf.make_pipeline(*map(clone_step, ACCEPTED[case]), private(classes=[0, 1])).fit(frame, ILL)
+    pipe = sf.make_pipeline(*map(clone_step, ACCEPTED[case]), private(classes=[0, 1], missing_class=0)).fit(frame, ILL)
     norm = pipe[-1]._recipe.data_norm
     rows = pipe[:-1].transform(frame)
     longest = np.linalg.norm(np.asarray(rows, dtype=float), axis=1).max()
@@ -149,16 +149,18 @@ def test_texts_as_labels_and_more_classes():
 
 
 def test_what_the_estimator_declares_goes_first():
-    own = sf.make_pipeline(SCALER, private(data_norm=0.25, classes=[0, 1])).fit(FRAME[["age", "hours"]], ILL)
+    own = sf.make_pipeline(SCALER, private(data_norm=0.25, classes=[0, 1], missing_class=0)).fit(
+        FRAME[["age", "hours"]], ILL
+    )
     assert own[-1]._recipe.data_norm == 0.25
     assert own[-1].classes_.tolist() == [0, 1]
     with pytest.raises(ArgumentError, match=r"data_norm=1.0,"):
-        sf.make_pipeline("passthrough", private(classes=[0, 1])).fit(FRAME[["age", "hours"]], ILL)
+        sf.make_pipeline("passthrough", private(classes=[0, 1], missing_class=0)).fit(FRAME[["age", "hours"]], ILL)
 
 
 @pytest.mark.planted
 def test_the_steps_are_checked_again_at_every_fit():
-    pipe = sf.make_pipeline(sf.PublicScaler(NUMBERS), private(classes=[0, 1]))
+    pipe = sf.make_pipeline(sf.PublicScaler(NUMBERS), private(classes=[0, 1], missing_class=0))
     pipe.set_params(publicscaler=StandardScaler())
     with pytest.raises(ArgumentError, match=r"'publicscaler' .StandardScaler."):
         pipe.fit(FRAME[["age", "hours"]], ILL)
@@ -183,7 +185,9 @@ def test_a_union_that_passes_columns_through_is_fitted_again_and_has_a_norm():
 
 def test_a_list_is_read_by_a_public_step_alone_and_a_fit_has_no_parameters():
     rows = FRAME[["age", "hours"]].to_numpy().tolist()
-    assert sf.make_pipeline(SCALER, private(classes=[0, 1])).fit([*rows[:-1], "odd"], ILL).predict(rows).shape == (400,)
+    assert sf.make_pipeline(SCALER, private(classes=[0, 1], missing_class=0)).fit([*rows[:-1], "odd"], ILL).predict(
+        rows
+    ).shape == (400,)
     with pytest.raises(ArgumentError, match=r"persons are declared, .*__groups; got .*__sample_weight"):
         sf.make_pipeline(SCALER, private()).fit(FRAME, ILL, privatelogisticregression__sample_weight=1)
 
@@ -196,7 +200,7 @@ def test_what_scikit_learn_would_make_an_array_is_refused_alike_whatever_one_row
     rows = [*FRAME[["age", "hours"]].to_numpy().tolist()[:9], odd]
     coder = sf.make_pipeline(clone(first))
     fitted = clone(coder).fit(FRAME[["age", "hours"]])
-    whole = sf.make_pipeline(clone(first), private(classes=[0, 1]))
+    whole = sf.make_pipeline(clone(first), private(classes=[0, 1], missing_class=0))
     made = np.empty(10, dtype=object)
     made[:] = rows
     for X in (rows, tuple(rows), made, deque(rows), csr_array(np.ones((10, 2)))):
@@ -209,8 +213,11 @@ def test_what_scikit_learn_would_make_an_array_is_refused_alike_whatever_one_row
 
 def test_an_error_keeps_no_rows_in_its_traceback():
     X, y = FRAME[["age", "hours"]], ILL
-    good, coder = sf.make_pipeline(SCALER, private(classes=[0, 1])), sf.make_pipeline(SCALER, PolynomialFeatures())
-    columns = sf.make_pipeline(ColumnTransformer([("a", SCALER, ["age"])]), private(classes=[0, 1]))
+    good, coder = (
+        sf.make_pipeline(SCALER, private(classes=[0, 1], missing_class=0)),
+        sf.make_pipeline(SCALER, PolynomialFeatures()),
+    )
+    columns = sf.make_pipeline(ColumnTransformer([("a", SCALER, ["age"])]), private(classes=[0, 1], missing_class=0))
     failing = [
         lambda: clone(good).set_params(publicscaler=StandardScaler()).fit(X, y),
         lambda: good.fit(X, y, privatelogisticregression__sample_weight=y),
@@ -271,7 +278,7 @@ def test_a_repeated_request_under_another_coding_is_refused(tmp_path):
     """The digest of the declarations is part of the schema's name, so that the ledger compares them."""
     book = sf.Ledger.open(tmp_path / "budget.db")
     book.register("survey", epsilon=3.0, delta=1e-5)
-    named = {"ledger": book, "ledger_name": "survey", "request_id": "one", "classes": [0, 1]}
+    named = {"ledger": book, "ledger_name": "survey", "request_id": "one", "classes": [0, 1], "missing_class": 0}
     X = FRAME[["age", "hours"]]
     first = sf.make_pipeline(sf.PublicScaler(bounds=(0, 90)), private(**named)).fit(X, ILL)
     again = sf.make_pipeline(sf.PublicScaler(bounds=(0, 90)), private(**named)).fit(X, ILL)
@@ -284,8 +291,8 @@ def test_a_pipeline_learns_what_the_estimators_own_bounds_learn():
     """Behind PublicScaler the rows are those of the estimator's own bounds, so a fit with the same seed is the same."""
     X = FRAME[["age", "hours"]]
     bounds = ([18, 0], [90, 60])
-    own = private(classes=[0, 1], bounds=bounds, random_state=3).fit(X, ILL)
-    pipe = sf.make_pipeline(SCALER, private(classes=[0, 1], random_state=3)).fit(X, ILL)
+    own = private(classes=[0, 1], missing_class=0, bounds=bounds, random_state=3).fit(X, ILL)
+    pipe = sf.make_pipeline(SCALER, private(classes=[0, 1], missing_class=0, random_state=3)).fit(X, ILL)
     scale = np.array([72.0, 60.0])
     assert pipe[-1]._recipe.radius == pytest.approx(own._recipe.radius, rel=1e-11)
     assert pipe[-1].coef_[0] == pytest.approx(own.coef_[0] * scale, rel=1e-6)

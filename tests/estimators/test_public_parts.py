@@ -23,9 +23,9 @@ from sfumato.models import losses
 SCHEMA = sf.Schema(
     {
         "age": sf.Number(0, 100),
-        "smoker": sf.Boolean(),
-        "region": sf.Category(["a", "b", "c"]),
-        "ill": sf.Boolean(),
+        "smoker": sf.Boolean(missing=False),
+        "region": sf.Category(["a", "b", "c"], missing="a"),
+        "ill": sf.Boolean(missing=False),
     },
     target="ill",
 )
@@ -52,7 +52,7 @@ def test_cells_of_every_form_of_a_table():
         assert [float(cell) for cell in table.cells(1, column)] == [2, 4]
     assert public.open_cells([[1], [2, 3], [4, 5]], None).shape == (3, 2)
     short = public.open_cells([[1], [2, 3]], 2)
-    assert [short.shape, list(short.cells(0, column))] == [(2, 2), [None, 2]]
+    assert [short.shape, *map(repr, short.cells(0, column))] == [(2, 2), "None", "2"]
     assert public.open_cells([], 3).shape == (0, 3)
     assert public.open_cells([], None).shape == (0, 0)
     assert list(public.open_cells([], 3).cells(2, column)) == []
@@ -118,19 +118,21 @@ def test_an_encoder_by_hand():
     assert coded.data_norm_ == pytest.approx(math.sqrt(0.25 + 0.25 + 1), rel=1e-9)
     whole = sf.PublicEncoder(SCHEMA, drop=None).fit(FRAME)
     assert whole.transform(FRAME)[:, 2:].tolist() == [[1, 0, 0], [0, 0, 1]]
-    two = sf.PublicEncoder(levels=["m", "f"]).fit([["m", "f"]])
+    two = sf.PublicEncoder(levels=["m", "f"], missing="m").fit([["m", "f"]])
     assert two.transform([["m", "f"], ["x", "m"]]).tolist() == [[-0.5, 0.5], [-0.5, -0.5]]
     assert two.data_norm_ == pytest.approx(math.sqrt(0.5), rel=1e-9)
-    both = sf.PublicEncoder(levels=["m", "f"], drop=None).fit([["m"]])
+    both = sf.PublicEncoder(levels=["m", "f"], missing="m", drop=None).fit([["m"]])
     assert (both.transform([["f"]]).tolist(), both.data_norm_) == ([[0, 1]], pytest.approx(1, rel=1e-9))
     for levels, width in (
         ([["a", "b"], ["c", "d", "e"]], 2), ((("a", "b"),), 1), ([np.array(["a", "b"])], 1), (["a", "b"], None),
         (np.array(["a", "b"]), None), ([], None),
     ):  # fmt: skip
         assert sf.PublicEncoder(levels=levels)._width() == width
-    nested = sf.PublicEncoder(levels=[np.array(["a", "b"]), ["c", "d", "e"]]).fit([["b", "e"]])
+    nested = sf.PublicEncoder(levels=[np.array(["a", "b"]), ["c", "d", "e"]], missing=["a", "c"]).fit([["b", "e"]])
     assert nested.transform([["b", "d"]]).tolist() == [[0.5, 1, 0]]
-    assert sf.PublicEncoder(levels=np.array(["a", "b"])).fit([["b"]]).transform([["b"]]).tolist() == [[0.5]]
+    assert sf.PublicEncoder(levels=np.array(["a", "b"]), missing="b").fit([["b"]]).transform([["b"]]).tolist() == [
+        [0.5]
+    ]
     assert "one list for each of the 1 columns of X; got 2 lists" in refusal(
         sf.PublicEncoder(levels=[["a", "b"], ["c", "d"]]).fit, np.array([["a"]])
     )
@@ -235,8 +237,8 @@ def test_a_digest_changes_with_every_declaration():
         sf.PublicScaler(bounds=(0, 1)),
         sf.PublicScaler(bounds=([0, 0], [1, 1])),
         sf.PublicScaler(bounds=(np.array([0, 0]), np.array([1, 2]))),
-        sf.PublicEncoder(levels=["a", "b"]),
-        sf.PublicEncoder(levels=["b", "a"]),
+        sf.PublicEncoder(levels=["a", "b"], missing="a"),
+        sf.PublicEncoder(levels=["b", "a"], missing="b"),
         Normalizer(),
         Normalizer("l1"),
         Pipeline([("a", SCALER)]),
@@ -252,12 +254,12 @@ def test_a_digest_changes_with_every_declaration():
 # --- classes --------------------------------------------------------------------------------------------------------------
 
 
-def classes_of(classes, **options):
-    column, made = declared_classes(sf.PrivateLogisticRegression(1.0, 1e-6, classes=classes, **options))
+def classes_of(classes, missing):
+    column, made = declared_classes(sf.PrivateLogisticRegression(1.0, 1e-6, classes=classes, missing_class=missing))
     return column.levels, column.missing, made.tolist()
 
 
-def test_classes_are_sorted_and_the_first_declared_one_is_the_missing_one():
+def test_classes_are_sorted_and_the_missing_one_is_declared():
     for classes, levels, missing, made in (
         ([1, 0], (0, 1), 1, [0, 1]),
         ([0.0, 2.0], (0, 2), 0, [0.0, 2.0]),
@@ -268,28 +270,31 @@ def test_classes_are_sorted_and_the_first_declared_one_is_the_missing_one():
         (np.array([3, 1]), (1, 3), 3, [1, 3]),
         (np.array(["y", "x"]), ("x", "y"), "y", ["x", "y"]),
     ):
-        assert classes_of(classes) == (levels, missing, made)
+        assert classes_of(classes, classes[0]) == (levels, missing, made)
     for wrong in ([0], 5, "ab", {0, 1}, np.array([1])):
-        assert "classes must be a list of two or more labels" in refusal(classes_of, wrong)
-    assert "levels" in refusal(classes_of, [0, "a"])
-    assert "classes=[0, 1]," in refusal(classes_of, None)
+        assert "classes must be a list of two or more labels" in refusal(classes_of, wrong, 0)
+    assert "levels" in refusal(classes_of, [0, "a"], 0)
+    assert "classes=[0, 1], missing_class=0," in refusal(classes_of, None, 0)
+    assert "missing_class=3," in refusal(classes_of, [3, 1], None)
+    assert "missing must be one of the levels (1, 3)" in refusal(classes_of, [3, 1], 2)
+    assert "missing_class must be one of the classes [3, 1]" in refusal(classes_of, [3, 1], "own level")
 
 
 def test_classes_of_a_pipeline():
     for target, levels, missing in (
         (sf.Category(["b", "a", "c"], missing="b"), ["a", "b", "c"], "b"),
-        (sf.Boolean(), [False, True], False),
-        (sf.Category([3, 1]), [1, 3], 3),
+        (sf.Boolean(missing=False), [False, True], False),
+        (sf.Category([3, 1], missing=3), [1, 3], 3),
     ):
         model = sf.PrivateLogisticRegression(1.0, 1e-6)
         with handed_to(model, EncodedRows(1.0, None, target, "")):
             column, made = declared_classes(model)
             assert (made.tolist(), column.missing) == (levels, missing)
-            assert declared_classes(model.set_params(classes=[0, 1]))[1].tolist() == [0, 1]
+            assert declared_classes(model.set_params(classes=[0, 1], missing_class=0))[1].tolist() == [0, 1]
     model = sf.PrivateLogisticRegression(1.0, 1e-6)
     for target in (None, sf.Number(0, 1)):
         with handed_to(model, EncodedRows(1.0, None, target, "")):
-            assert "classes=[0, 1]," in refusal(declared_classes, model)
+            assert "classes=[0, 1], missing_class=0," in refusal(declared_classes, model)
 
 
 def test_losses_of_the_estimators():
@@ -338,12 +343,16 @@ def test_counts_are_scaled_by_a_quarter_of_their_bound():
 
 def test_scikit_learn_is_told_what_the_estimators_take():
     two, many = (
-        sf.PrivateLogisticRegression(1.0, 1e-6, classes=[0, 1]),
-        sf.PrivateLogisticRegression(1.0, 1e-6, classes=[0, 1, 2]),
+        sf.PrivateLogisticRegression(1.0, 1e-6, classes=[0, 1], missing_class=0),
+        sf.PrivateLogisticRegression(1.0, 1e-6, classes=[0, 1, 2], missing_class=0),
     )
     assert [each.__sklearn_tags__().classifier_tags.multi_class for each in (two, many)] == [False, True]
     assert sf.PrivateLogisticRegression(1.0, 1e-6).__sklearn_tags__().classifier_tags.multi_class
-    assert not sf.PrivateLinearSVC(1.0, 1e-6, classes=[0, 1]).__sklearn_tags__().classifier_tags.multi_class
+    assert (
+        not sf.PrivateLinearSVC(1.0, 1e-6, classes=[0, 1], missing_class=0)
+        .__sklearn_tags__()
+        .classifier_tags.multi_class
+    )
     assert two.__sklearn_tags__().classifier_tags.poor_score
     assert sf.PrivateHuberRegressor(1.0, 1e-6).__sklearn_tags__().regressor_tags.poor_score
     for model, takes in ((two, True), (sf.PrivateLogisticRegression(1.0, 1e-6, bounds=(0, 1)), False)):

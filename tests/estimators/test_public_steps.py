@@ -26,10 +26,10 @@ SCHEMA = sf.Schema(
     {
         "age": sf.Number(18, 90),
         "hours": sf.Number(0, 60, missing=40),
-        "smoker": sf.Boolean(),
-        "sex": sf.Category(["m", "f"]),
-        "region": sf.Category(["north", "south", "west"], reference="south"),
-        "ill": sf.Boolean(),
+        "smoker": sf.Boolean(missing=False),
+        "sex": sf.Category(["m", "f"], missing="m"),
+        "region": sf.Category(["north", "south", "west"], reference="south", missing="north"),
+        "ill": sf.Boolean(missing=False),
     },
     target="ill",
 )
@@ -44,7 +44,7 @@ NUMBERS = SCHEMA.only(["age", "hours", "smoker"])
 ARRAY_API = "check_array_api_input"
 
 
-@parametrize_with_checks([sf.PublicScaler(bounds=(-3, 3)), sf.PublicEncoder(levels=[0, 1, 2])])
+@parametrize_with_checks([sf.PublicScaler(bounds=(-3, 3)), sf.PublicEncoder(levels=[0, 1, 2], missing=0)])
 def test_scikit_learn_checks(estimator, check):
     """No check is expected to fail; that of array namespaces needs a switch that is set before SciPy is imported."""
     if getattr(check, "func", check).__name__ != ARRAY_API:
@@ -88,7 +88,7 @@ def test_levels_are_indicators_beside_the_reference():
     assert whole.get_feature_names_out()[3:].tolist() == [
         "sex=m", "sex=f", "region=north", "region=south", "region=west",
     ]  # fmt: skip
-    centred = sf.Schema({"region": sf.Category(["a", "b", "c"], reference="sum-to-zero")})
+    centred = sf.Schema({"region": sf.Category(["a", "b", "c"], reference="sum-to-zero", missing="a")})
     assert sf.PublicEncoder(centred).fit([["a"]]).get_feature_names_out().tolist() == [
         "region=a",
         "region=b",

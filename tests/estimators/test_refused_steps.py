@@ -120,10 +120,10 @@ REFUSED = {
 def test_a_step_that_learns_from_rows_is_refused_with_its_reason(case):
     steps, words = REFUSED[case]
     with pytest.raises(ArgumentError, match=words):
-        sf.make_pipeline(*steps, private(data_norm=1.0, classes=[0, 1]))
+        sf.make_pipeline(*steps, private(data_norm=1.0, classes=[0, 1], missing_class=0))
     # The check of a pipeline that somebody else has made.
     with pytest.raises(ArgumentError, match=words):
-        sf.check_pipeline(bare_pipeline(*steps, private(data_norm=1.0, classes=[0, 1])))
+        sf.check_pipeline(bare_pipeline(*steps, private(data_norm=1.0, classes=[0, 1], missing_class=0)))
 
 
 LAST = {
@@ -168,14 +168,14 @@ READ_BY_SCIKIT_LEARN = {
 def test_a_bare_pipeline_begins_with_a_step_of_our_own(case):
     steps, words = READ_BY_SCIKIT_LEARN[case]
     with pytest.raises(ArgumentError, match=words):
-        sf.check_pipeline(bare_pipeline(*steps, private(data_norm=1.0, classes=[0, 1])))
+        sf.check_pipeline(bare_pipeline(*steps, private(data_norm=1.0, classes=[0, 1], missing_class=0)))
     # The line that the refusal names; and our own pipeline, as a step of another one, looks at X itself.
-    ours = sf.make_pipeline(*steps, private(data_norm=1.0, classes=[0, 1]))
+    ours = sf.make_pipeline(*steps, private(data_norm=1.0, classes=[0, 1], missing_class=0))
     sf.check_pipeline(bare_pipeline(ours[:-1], ours[-1]))
 
 
 def test_steps_of_our_own_come_first_in_what_a_bare_pipeline_may_be():
-    last = private(data_norm=1.0, classes=[0, 1])
+    last = private(data_norm=1.0, classes=[0, 1], missing_class=0)
     for steps in ([], [SCALER], ["passthrough", bare_pipeline(None, SCALER), UNION], [sf.make_pipeline(COLUMNS)]):
         sf.check_pipeline(bare_pipeline(*steps, last))
 
@@ -185,7 +185,7 @@ def test_steps_of_our_own_come_first_in_what_a_bare_pipeline_may_be():
 )
 def test_what_is_wrapped_around_a_private_estimator_is_refused(around):
     """A wrapper draws, splits or codes the rows and labels before the estimator sees them."""
-    wrapped = around(private(data_norm=1.0, classes=[0, 1]))
+    wrapped = around(private(data_norm=1.0, classes=[0, 1], missing_class=0))
     with pytest.raises(ArgumentError, match="wrapped around a private estimator reads the rows before it"):
         sf.check_pipeline(wrapped)
     for make in (sf.make_pipeline, lambda *steps: sf.check_pipeline(bare_pipeline(*steps))):

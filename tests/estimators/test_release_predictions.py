@@ -60,7 +60,7 @@ def test_means_are_those_of_the_estimator(kind, labels, more):
 @pytest.mark.parametrize("labels", [YES.astype(int), np.where(YES, "well", "ill")])
 def test_probabilities_are_those_of_the_estimator(labels):
     classes = sorted(set(labels.tolist()))
-    made = fitted(PrivateLogisticRegression, labels, classes=classes)
+    made = fitted(PrivateLogisticRegression, labels, classes=classes, missing_class=classes[0])
     for rows in (NEW, NEW.to_numpy()):
         assert np.allclose(made.release_.predict_proba(public_rows=rows), made.predict_proba(NEW), rtol=1e-9)
         assert list(made.release_.predict(public_rows=rows)) == list(made.predict(NEW))
@@ -71,9 +71,9 @@ def test_probabilities_are_those_of_the_estimator(labels):
 
 def test_several_classes_and_votes_are_those_of_the_estimator():
     three = np.digitize(SCORE, [-0.7, 0.7])
-    many = fitted(PrivateLogisticRegression, three, classes=[0, 1, 2])
+    many = fitted(PrivateLogisticRegression, three, classes=[0, 1, 2], missing_class=0)
     assert np.allclose(many.release_.predict_proba(public_rows=NEW), many.predict_proba(NEW), rtol=1e-9)
-    votes = fitted(PrivateLinearSVC, YES.astype(int), classes=[0, 1])
+    votes = fitted(PrivateLinearSVC, YES.astype(int), classes=[0, 1], missing_class=0)
     assert list(votes.release_.predict(public_rows=NEW)) == list(votes.predict(NEW))
 
 
@@ -127,8 +127,12 @@ def test_numbers_outside_the_bounds_are_clipped_and_counted_and_texts_refused():
 def test_normalised_rows_with_an_appended_constant_are_refused_and_others_agree():
     labels = YES.astype(int)
     with pytest.raises(ArgumentError, match="use the estimator's own predict"):
-        fitted(PrivateLogisticRegression, labels, classes=[0, 1], rows="normalise").release_.predict(public_rows=NEW)
-    made = fitted(PrivateLogisticRegression, labels, classes=[0, 1], rows="normalise", fit_intercept=False)
+        fitted(PrivateLogisticRegression, labels, classes=[0, 1], missing_class=0, rows="normalise").release_.predict(
+            public_rows=NEW
+        )
+    made = fitted(
+        PrivateLogisticRegression, labels, classes=[0, 1], missing_class=0, rows="normalise", fit_intercept=False
+    )
     assert np.allclose(made.release_.predict_proba(public_rows=NEW), made.predict_proba(NEW), rtol=1e-9)
 
 

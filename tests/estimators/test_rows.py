@@ -33,7 +33,7 @@ DECLARATIONS = [
 
 
 def recipe(width: int = 3, **declared) -> Recipe:
-    return Recipe.of(sf.PrivateLogisticRegression(1.0, 1e-6, classes=[0, 1], **declared), width)
+    return Recipe.of(sf.PrivateLogisticRegression(1.0, 1e-6, classes=[0, 1], missing_class=0, **declared), width)
 
 
 def opened(X):
@@ -44,7 +44,7 @@ def opened(X):
 def seen(made: Recipe, X) -> np.ndarray:
     """The rows that the engine reads, the constant of the model appended."""
     data = sf.Dataset.from_arrays(
-        made.prepare(opened(X)), np.zeros(X.shape[0]), schema=made.schema(sf.Boolean(), "data")
+        made.prepare(opened(X)), np.zeros(X.shape[0]), schema=made.schema(sf.Boolean(missing=False), "data")
     )
     matrix = np.vstack(
         [
@@ -86,7 +86,7 @@ def test_a_constant_that_is_not_paid_for_would_be_seen():
 def test_the_price_rests_on_the_radius_with_the_intercept(declared, radius):
     """The moments' share of mu^2 is a tenth: sqrt(2) radius^2/(n noise) squared, and a little for roundings."""
     X, y = rows()
-    estimator = sf.PrivateLogisticRegression(1.0, 1e-6, classes=[0, 1], **declared).fit(X, y)
+    estimator = sf.PrivateLogisticRegression(1.0, 1e-6, classes=[0, 1], missing_class=0, **declared).fit(X, y)
     plan = estimator.plan_
     mu = math.sqrt(2) * radius**2 / (len(X) * plan["moments_noise"]) / math.sqrt(0.1)
     assert plan.model.loss.radius == pytest.approx(radius, rel=1e-12)
@@ -125,7 +125,9 @@ def test_public_rows_are_scored_as_private_ones_were_seen(declared):
 
 def test_under_normalise_the_sign_is_that_of_the_affine_rule():
     X, y = rows(300)
-    estimator = sf.PrivateLogisticRegression(30.0, 1e-6, data_norm=1.0, classes=[0, 1], rows="normalise").fit(X, y)
+    estimator = sf.PrivateLogisticRegression(
+        30.0, 1e-6, data_norm=1.0, classes=[0, 1], missing_class=0, rows="normalise"
+    ).fit(X, y)
     affine = X @ estimator.coef_[0] + estimator.intercept_[0]
     assert np.array_equal(estimator.predict(X), (affine > 0).astype(int))
     assert not np.allclose(estimator.decision_function(X), affine)
@@ -148,7 +150,9 @@ def test_sparse_rows_are_seen_and_scored_like_dense_ones(declared):
 def test_bounds_and_sparse_rows_do_not_go_together():
     X, y = rows()
     with pytest.raises(ArgumentError, match="sparse"):
-        sf.PrivateLogisticRegression(1.0, 1e-6, bounds=(-1, 1), classes=[0, 1]).fit(sparse.csr_array(X), y)
+        sf.PrivateLogisticRegression(1.0, 1e-6, bounds=(-1, 1), classes=[0, 1], missing_class=0).fit(
+            sparse.csr_array(X), y
+        )
 
 
 @pytest.mark.parametrize(
@@ -185,7 +189,7 @@ def test_scaling_does_not_hold_the_matrix_twice(monkeypatch):
 def test_columns_with_the_names_of_the_models_own_are_told_apart(rows_):
     """A table's column "constant" stood in the way of the constant that is appended before rows are normalised."""
     made = recipe(bounds=([-1, 0, 5], [1, 2, 9]), rows=rows_)
-    names = made.schema(sf.Boolean(), "data", ["intercept", "constant", "intercept (column)"]).vector_names
+    names = made.schema(sf.Boolean(missing=False), "data", ["intercept", "constant", "intercept (column)"]).vector_names
     assert names[0] == "intercept (column) (column)"
     assert names[1] == ("constant" if rows_ == "clip" else "constant (column)")
     assert len({*names, "intercept"}) == len(names) + 1

@@ -62,7 +62,7 @@ def ledger(tmp_path):
 
 def on(ledger, **changes) -> sf.PrivateLogisticRegression:
     return sf.PrivateLogisticRegression(
-        1.0, 1e-6, data_norm=1.0, classes=[0, 1], ledger=ledger, ledger_name="survey"
+        1.0, 1e-6, data_norm=1.0, classes=[0, 1], missing_class=0, ledger=ledger, ledger_name="survey"
     ).set_params(**changes)
 
 
@@ -110,7 +110,7 @@ X = rng.uniform(-1, 1, size=(20_000, 3))
 y = (X[:, 0] > 0).astype(int)
 
 def coefficients():
-    return sf.PrivateLogisticRegression(0.3, 1e-6, data_norm=2.0, classes=[0, 1]).fit(X, y).coef_
+    return sf.PrivateLogisticRegression(0.3, 1e-6, data_norm=2.0, classes=[0, 1], missing_class=0).fit(X, y).coef_
 
 print(coefficients().tobytes().hex(), flush=True)
 children = []
@@ -141,7 +141,7 @@ def test_a_fit_and_four_forked_children_that_fit_differ():
 
 def test_four_threads_that_fit_at_once_differ():
     many, labels = rows(20_000)
-    estimator = sf.PrivateLogisticRegression(0.3, 1e-6, data_norm=2.0, classes=[0, 1])
+    estimator = sf.PrivateLogisticRegression(0.3, 1e-6, data_norm=2.0, classes=[0, 1], missing_class=0)
     with ThreadPoolExecutor(4) as pool:
         fitted = list(pool.map(lambda _: clone(estimator).fit(many, labels), range(4)))
     assert len({one.coef_.tobytes() for one in fitted}) == 4

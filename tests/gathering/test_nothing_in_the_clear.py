@@ -19,7 +19,7 @@ from sfumato.gathering.secret_file import SecretFile
 # A text and a number that nothing else holds.
 WHO, VALUE = "zyxwv-4711-secret", 0.123456789012345
 PEOPLE = 30
-SCHEMA = sf.Schema({"x": sf.Number(0, 1), "yes": sf.Boolean()}, name="visits", unit="patient",
+SCHEMA = sf.Schema({"x": sf.Number(0, 1), "yes": sf.Boolean(missing=False)}, name="visits", unit="patient",
                    persons=sf.Persons("who", most=3, count=PEOPLE))  # fmt: skip
 
 

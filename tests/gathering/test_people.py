@@ -22,7 +22,7 @@ from sfumato.schema.identity import Identity
 from sfumato.schema.missing_cells import missing_key
 
 UUID = uuid5(NAMESPACE_DNS, "somebody")
-COLUMNS = {"x": sf.Number(0, 10), "level": sf.Category(["a", "b", "c"]), "yes": sf.Boolean()}
+COLUMNS = {"x": sf.Number(0, 10), "level": sf.Category(["a", "b", "c"], missing="a"), "yes": sf.Boolean(missing=False)}
 LEVELS = ("a", "b", "c")
 
 

@@ -22,7 +22,7 @@ from sfumato.engines.opening import check_engine, open_engine
 from sfumato.schema.missing_cells import missing_key
 
 PEOPLE, MOST = 9, 3
-COLUMNS = {"x": sf.Number(0, 10), "yes": sf.Boolean()}
+COLUMNS = {"x": sf.Number(0, 10), "yes": sf.Boolean(missing=False)}
 RULES = {
     "average": {"most": MOST},
     "first": {"rule": "first"},
@@ -121,7 +121,11 @@ LOGISTIC = sf.Gibbs(sf.losses.Logistic(2.0), sf.priors.Gaussian(1.0), 3, 1.0)
 def test_neighbours_are_summed_by_one_engine_with_one_bound(kind, rule):
     """The engine, the additions that it states, and what is refused before a charge."""
     persons = sf.Persons("who", count=PEOPLE, **RULES[rule])
-    schema = schema_of(rule) if kind == "table" else sf.Schema.vector(2, 1.0, target=sf.Boolean(), persons=persons)
+    schema = (
+        schema_of(rule)
+        if kind == "table"
+        else sf.Schema.vector(2, 1.0, target=sf.Boolean(missing=False), persons=persons)
+    )
     model = sf.regression("logistic", schema, ["x"]) if kind == "table" else LOGISTIC
     found = set()
     for size in SIZES:

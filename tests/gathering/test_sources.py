@@ -17,7 +17,11 @@ from sfumato.engines.opening import open_engine
 
 PEOPLE, MOST = 40, 4
 LEVELS = ("a", "b", "c")
-COLUMNS = {"x": sf.Number(0, 10), "level": sf.Category(list(LEVELS)), "yes": sf.Boolean()}
+COLUMNS = {
+    "x": sf.Number(0, 10),
+    "level": sf.Category(list(LEVELS), missing=LEVELS[0]),
+    "yes": sf.Boolean(missing=False),
+}
 SCHEMA = sf.Schema(COLUMNS, persons=sf.Persons("who", most=MOST, count=PEOPLE))
 # Models of every kind of sum: counts of cells, counts by group, and means of a person's own values.
 MODELS = {

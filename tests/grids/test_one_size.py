@@ -102,17 +102,17 @@ def test_a_law_without_such_a_size_has_none():
 
 
 PUBLISHED = {
-    "rate": (F.BetaBernoulli(12, 8), {"x": np.arange(N) % 3 == 0}, sf.Schema({"x": sf.Boolean()})),
+    "rate": (F.BetaBernoulli(12, 8), {"x": np.arange(N) % 3 == 0}, sf.Schema({"x": sf.Boolean(missing=False)})),
     "shares": (
         F.DirichletCategorical(["a", "b", "c"], 6.0),
         {"x": np.array(["a", "b", "c"], dtype=object)[np.arange(N) % 3]},
-        sf.Schema({"x": sf.Category(["a", "b", "c"])}),
+        sf.Schema({"x": sf.Category(["a", "b", "c"], missing="a")}),
     ),
     "events": (F.GammaPoisson(60, 20, 8), {"x": np.arange(N) % 5}, sf.Schema({"x": sf.Number(0, 8, integer=True)})),
     "bits by group": (
         sf.grouped(F.BetaBernoulli(12, 8), "g", (False, True)),
         {"g": np.arange(N) % 2 == 0, "x": np.arange(N) % 3 == 0},
-        sf.Schema({"g": sf.Boolean(), "x": sf.Boolean()}),
+        sf.Schema({"g": sf.Boolean(missing=False), "x": sf.Boolean(missing=False)}),
     ),
 }
 

@@ -14,7 +14,7 @@ from sfumato.draws import Draws
 from sfumato.errors import FormatError, SfumatoError
 from sfumato.mechanisms import repriced
 
-BITS = sf.Schema({"x": sf.Boolean()}, name="s")
+BITS = sf.Schema({"x": sf.Boolean(missing=False)}, name="s")
 
 
 def bits(n: int) -> sf.Dataset:
@@ -55,7 +55,7 @@ def test_a_forged_plan_is_not_published(name):
         sf.publish(FORGERIES[name](), bits(10))
 
 
-ROWS = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1]))
+ROWS = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1], missing=0))
 REGRESSION = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(5.0), dimension=2)
 CHAINS = {
     "a longer step": lambda: forged(sf.plan(REGRESSION, 40, 1.0, 1e-6), step=0.3),
@@ -165,7 +165,7 @@ def test_a_strength_that_is_no_number_is_refused(strength):
 
 def test_a_proof_that_was_not_given_is_no_proof():
     """A stripped assumption or another theorem changes no number, and is still a forgery."""
-    schema = sf.Schema({"x": sf.Number(-1, 1), "y": sf.Boolean()}, target="y", name="points")
+    schema = sf.Schema({"x": sf.Number(-1, 1), "y": sf.Boolean(missing=False)}, target="y", name="points")
     rng = np.random.default_rng(1)
     data = sf.Dataset.from_table({"x": rng.uniform(-1, 1, 200), "y": rng.random(200) < 0.5}, schema=schema)
     model = sf.Gibbs(sf.losses.Logistic(schema.design().radius), sf.priors.Gaussian(10.0), 1)
@@ -183,7 +183,9 @@ def test_a_proof_that_was_not_given_is_no_proof():
     "schema", [{}, {"document": "x", "digest": "", "unit": "row"}, {"document": "{}", "unit": "row"}, None]
 )
 def test_a_record_that_lacks_a_part_is_refused_in_a_sentence(schema):
-    data = sf.Dataset.from_table({"x": np.arange(50) < 20}, schema=sf.Schema({"x": sf.Boolean()}, name="bits"))
+    data = sf.Dataset.from_table(
+        {"x": np.arange(50) < 20}, schema=sf.Schema({"x": sf.Boolean(missing=False)}, name="bits")
+    )
     release = sf.publish(sf.plan(sf.families.BetaBernoulli(1, 1), 50, 1.0, 1e-6), data)
     with pytest.raises(FormatError):
         dataclasses.replace(release, schema=schema).verify()

@@ -86,6 +86,6 @@ def test_a_joint_plan_is_drawn_and_verifies():
     rng = np.random.default_rng(2)
     rows = rng.normal(size=(n, 2))
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1)
-    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1]))
+    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1], missing=0))
     release = sf.publish(plan, sf.Dataset.from_arrays(rows, rng.integers(0, 2, n), schema=schema))
     assert release.verify().draws.shape == (1, 1, 2)

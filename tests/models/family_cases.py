@@ -42,9 +42,9 @@ def _within(draw: Callable[[], float], lower: float, upper: float) -> float:
     return next(value for value in iter(draw, None) if lower <= value <= upper)
 
 
-BITS = sf.Schema({"x": sf.Boolean()})
-COLOURS = sf.Schema({"x": sf.Category(["red", "green", "blue", "grey"])})
-GROUPS = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Boolean()})
+BITS = sf.Schema({"x": sf.Boolean(missing=False)})
+COLOURS = sf.Schema({"x": sf.Category(["red", "green", "blue", "grey"], missing="red")})
+GROUPS = sf.Schema({"g": sf.Category(["a", "b"], missing="a"), "x": sf.Boolean(missing=False)})
 
 CASES: dict[str, Case] = {
     "BetaBernoulli": Case(

@@ -10,8 +10,12 @@ from sfumato.models.reading import model_from_json
 from sfumato.schema.design import Design
 from sfumato.schema.units import units_of
 
-COLUMNS = {"age": sf.Number(18, 90), "smoker": sf.Boolean(), "region": sf.Category(["north", "south", "west"])}
-SCHEMA = sf.Schema({**COLUMNS, "ill": sf.Boolean()}, target="ill")
+COLUMNS = {
+    "age": sf.Number(18, 90),
+    "smoker": sf.Boolean(missing=False),
+    "region": sf.Category(["north", "south", "west"], missing="north"),
+}
+SCHEMA = sf.Schema({**COLUMNS, "ill": sf.Boolean(missing=False)}, target="ill")
 LINEAR = sf.Schema({**COLUMNS, "pay": sf.Number(10, 50)}, target="pay")
 
 
@@ -43,7 +47,7 @@ def test_scores_in_the_units_of_the_target_have_its_range_and_its_middle(kind):
 
 
 def test_other_units_of_a_column_give_the_same_model():
-    months = sf.Schema({**COLUMNS, "age": sf.Number(18 * 12, 90 * 12), "ill": sf.Boolean()}, target="ill")
+    months = sf.Schema({**COLUMNS, "age": sf.Number(18 * 12, 90 * 12), "ill": sf.Boolean(missing=False)}, target="ill")
     assert sf.regression("logistic", months) == sf.regression("logistic", SCHEMA)
 
 
@@ -55,7 +59,7 @@ def test_deviations_can_be_declared_by_term_and_per_unit():
 
 
 def test_classes_share_the_prior():
-    schema = sf.Schema({**COLUMNS, "kind": sf.Category(["a", "b", "c"])}, target="kind")
+    schema = sf.Schema({**COLUMNS, "kind": sf.Category(["a", "b", "c"], missing="a")}, target="kind")
     model = sf.regression("multinomial", schema, prior={"sd": 2, "region": 1})
     assert model.dimension == 15
     assert np.allclose(np.asarray(model.prior.precision).reshape(3, 5)[1:], np.asarray(model.prior.precision)[:5])
@@ -115,7 +119,10 @@ def test_wrong_arguments_are_refused_with_what_to_write(arguments, said):
 def test_kinds_of_two_classes_say_what_numbers_and_more_classes_need(kind):
     for target, said in (
         (sf.Number(0, 9), "declares a number. For numbers there are linear, poisson and quantile regressions."),
-        (sf.Category(["a", "b", "c"]), "declares 3. For more classes there is the multinomial regression."),
+        (
+            sf.Category(["a", "b", "c"], missing="a"),
+            "declares 3. For more classes there is the multinomial regression.",
+        ),
     ):
         schema = sf.Schema({"age": sf.Number(0, 1), "y": target}, target="y")
         with pytest.raises(sf.errors.ArgumentError) as refusal:
@@ -141,10 +148,19 @@ def test_schemas_without_a_target_or_columns_are_refused():
 @pytest.mark.parametrize(
     ("columns", "features", "name"),
     [
-        ({"a": sf.Category(["q", "b=c"]), "a=b": sf.Category(["r", "c"])}, ["a", "a=b"], "a=b=c"),
+        (
+            {"a": sf.Category(["q", "b=c"], missing="q"), "a=b": sf.Category(["r", "c"], missing="r")},
+            ["a", "a=b"],
+            "a=b=c",
+        ),
         ({"intercept": sf.Number(0, 1)}, ["intercept"], "intercept"),
         (
-            {"a": sf.Category(["b", "c:d"]), "c": sf.Number(0, 1), "d": sf.Number(0, 1), "a=c:d": sf.Number(0, 1)},
+            {
+                "a": sf.Category(["b", "c:d"], missing="b"),
+                "c": sf.Number(0, 1),
+                "d": sf.Number(0, 1),
+                "a=c:d": sf.Number(0, 1),
+            },
             None,
             "a=c:d",
         ),
@@ -152,13 +168,13 @@ def test_schemas_without_a_target_or_columns_are_refused():
     ids=["levels", "intercept", "product"],
 )
 def test_coefficients_that_would_be_called_alike_are_refused(columns, features, name):
-    schema = sf.Schema({**columns, "y": sf.Boolean()}, target="y")
+    schema = sf.Schema({**columns, "y": sf.Boolean(missing=False)}, target="y")
     with pytest.raises(sf.errors.ArgumentError, match=f"two coefficients would be called '{name}': rename a column"):
         sf.regression("logistic", schema, features)
 
 
 def test_a_schema_without_target_is_refused_with_how_to_choose_one():
-    schema = sf.Schema({"age": sf.Number(0, 99), "ill": sf.Boolean()})
+    schema = sf.Schema({"age": sf.Number(0, 99), "ill": sf.Boolean(missing=False)})
     model = sf.regression("logistic", schema.with_target("ill"))
     assert model.terms == ("age",)
     for refused in (lambda: sf.regression("logistic", schema), lambda: model.columns(schema)):

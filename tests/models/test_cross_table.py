@@ -15,8 +15,8 @@ from sfumato.schema import Schema
 C = sf.families.CrossTable
 SCHEMA = Schema(
     {
-        "region": sf.Category(["north", "south", "west"]),
-        "smoker": sf.Boolean(),
+        "region": sf.Category(["north", "south", "west"], missing="north"),
+        "smoker": sf.Boolean(missing=False),
         "age": sf.Number(0, 90, integer=True),
         "height": sf.Number(1.0, 2.2),
     },
@@ -126,14 +126,14 @@ def test_wrong_levels_are_refused_in_a_sentence(levels, more, sentence):
 @pytest.mark.parametrize(
     ("column", "sentence"),
     [
-        (sf.Category(["south", "north", "west"]), "not the cross table's, in the same order"),
+        (sf.Category(["south", "north", "west"], missing="south"), "not the cross table's, in the same order"),
         (sf.Number(0, 3), "not the cross table's"),
         (None, "which schema 'survey' does not have"),
     ],
 )
 def test_a_schema_that_does_not_fit_is_refused(column, sentence):
     model = C.from_schema(SCHEMA, ["region", "smoker"])
-    columns = {"smoker": sf.Boolean(), **({} if column is None else {"region": column})}
+    columns = {"smoker": sf.Boolean(missing=False), **({} if column is None else {"region": column})}
     with pytest.raises(ArgumentError, match=sentence):
         model.columns(Schema(columns, name="survey"))
 
@@ -141,9 +141,9 @@ def test_a_schema_that_does_not_fit_is_refused(column, sentence):
 def test_binned_columns_must_be_numbers_within_the_bins():
     model = C.from_schema(SCHEMA, ["age", "smoker"], {"age": 3})
     with pytest.raises(ArgumentError, match="the bins must contain them"):
-        model.columns(Schema({"age": sf.Number(0, 95, integer=True), "smoker": sf.Boolean()}))
+        model.columns(Schema({"age": sf.Number(0, 95, integer=True), "smoker": sf.Boolean(missing=False)}))
     with pytest.raises(ArgumentError, match="no Number"):
-        model.columns(Schema({"age": sf.Category(["a", "b"]), "smoker": sf.Boolean()}))
+        model.columns(Schema({"age": sf.Category(["a", "b"], missing="a"), "smoker": sf.Boolean(missing=False)}))
 
 
 def test_a_cross_table_is_not_grouped():

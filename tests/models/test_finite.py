@@ -28,12 +28,12 @@ def category_table():
 
 
 def bits(ones: int, n: int) -> sf.Dataset:
-    schema = sf.Schema({"x": sf.Boolean()}, name="bits")
+    schema = sf.Schema({"x": sf.Boolean(missing=False)}, name="bits")
     return sf.Dataset.from_table({"x": np.random.default_rng(ones).permutation(np.arange(n) < ones)}, schema=schema)
 
 
 def letters(counts, seed=1) -> sf.Dataset:
-    schema = sf.Schema({"x": sf.Category(LEVELS)}, name="letters")
+    schema = sf.Schema({"x": sf.Category(LEVELS, missing=LEVELS[0])}, name="letters")
     cells = np.random.default_rng(seed).permutation(np.repeat(LEVELS, counts))
     return sf.Dataset.from_table({"x": cells}, schema=schema)
 
@@ -173,7 +173,7 @@ def test_schemas_that_do_not_fit_are_refused():
     plan = sf.plan(sf.families.Finite(category_table(), VECTORS, levels=LEVELS), 6, mechanism="exact")
     with pytest.raises(ArgumentError, match="Category column"):
         sf.publish(plan, bits(1, 6))
-    other = sf.Schema({"x": sf.Category(["b", "a", "c"])}, name="letters")
+    other = sf.Schema({"x": sf.Category(["b", "a", "c"], missing="b")}, name="letters")
     with pytest.raises(ArgumentError, match="same order"):
         sf.publish(plan, sf.Dataset.from_table({"x": ["a"] * 6}, schema=other))
     for mechanism in ("diffused", "concentrated"):
@@ -276,7 +276,7 @@ def test_the_order_of_rows_changes_nothing():
 
 
 def test_public_records_become_the_prior():
-    schema = sf.Schema({"x": sf.Boolean()}, name="bits")
+    schema = sf.Schema({"x": sf.Boolean(missing=False)}, name="bits")
     model = sf.families.Finite.bernoulli(0.1, weighted=0.5)
     seen = model.with_public({"x": [True] * 3 + [False] * 5}, schema=schema)
     np.testing.assert_allclose(seen.prior, posterior(sf.families.Finite.bernoulli(0.1), (5, 3), 1.0), rtol=1e-12)

@@ -19,7 +19,8 @@ from sfumato.models import families
 
 REGIONS = ["north", "south", "west"]
 SCHEMA = sf.Schema(
-    {"region": sf.Category(REGIONS), "sick": sf.Boolean(), "size": sf.Category(["s", "m", "l"]), "age": sf.Number(0, 80)},
+    {"region": sf.Category(REGIONS, missing=REGIONS[0]), "sick": sf.Boolean(missing=False),
+     "size": sf.Category(["s", "m", "l"], missing="s"), "age": sf.Number(0, 80)},
     name="survey",
     unit="patient",
 )  # fmt: skip

@@ -22,7 +22,7 @@ from sfumato.models.families import from_json
 from sfumato.samplers import grid, logit_grid
 
 LogitNormal = sf.families.LogitNormal
-SCHEMA = sf.Schema({"sick": sf.Boolean()})
+SCHEMA = sf.Schema({"sick": sf.Boolean(missing=False)})
 N = 200
 
 

@@ -47,7 +47,7 @@ def test_chains_plan_publish_and_verify(chain):
         release = sf.publish(sf.plan(chain, 300, 4.0, 1e-4, mechanism=mechanism), data).verify()
         assert release.guarantee.delta(4.0) <= 1e-3
     with pytest.raises(ArgumentError, match="Category"):
-        chain.columns(sf.Schema({"b": sf.Boolean()}))
+        chain.columns(sf.Schema({"b": sf.Boolean(missing=False)}))
 
 
 def test_what_a_chain_is_expected_to_give_is_what_simulated_releases_give():
@@ -87,6 +87,6 @@ def test_what_a_chain_is_expected_to_give_is_what_simulated_releases_give():
     ],
 )
 def test_columns_whose_levels_are_not_the_states_are_refused(chain, levels):
-    columns = {f"s{k}": sf.Category(levels) for k in range(chain._steps + 1)}
+    columns = {f"s{k}": sf.Category(levels, missing=levels[0]) for k in range(chain._steps + 1)}
     with pytest.raises(ArgumentError, match="levels are the chain's states"):
         chain.columns(sf.Schema(columns, name="walks", unit="person"))

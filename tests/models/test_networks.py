@@ -26,7 +26,12 @@ from sfumato.samplers import beta_grid
 from sfumato.theorems import conjugate
 
 SCHEMA = sf.Schema(
-    {"a": sf.Category(["x", "y", "z"]), "b": sf.Boolean(), "age": sf.Number(0, 80, integer=True)}, name="s"
+    {
+        "a": sf.Category(["x", "y", "z"], missing="x"),
+        "b": sf.Boolean(missing=False),
+        "age": sf.Number(0, 80, integer=True),
+    },
+    name="s",
 )
 PARENTS = {"b": ["a"], "age": ["a", "b"]}
 
@@ -85,11 +90,19 @@ def test_bad_structures_are_refused(make, said):
 def test_a_schema_that_is_not_the_networks_is_refused():
     assert network().columns(SCHEMA) == ("a", "b", "age")
     for columns in (
-        {"a": sf.Category(["x", "z", "y"]), "b": sf.Boolean(), "age": sf.Number(0, 80)},
-        {"a": sf.Category(["x", "y", "z"]), "b": sf.Category(["no", "yes"]), "age": sf.Number(0, 80)},
-        {"a": sf.Category(["x", "y", "z"]), "b": sf.Boolean(), "age": sf.Number(0, 90)},
-        {"a": sf.Category(["x", "y", "z"]), "b": sf.Boolean(), "age": sf.Category(["1", "2", "3"])},
-        {"a": sf.Category(["x", "y", "z"]), "b": sf.Boolean()},
+        {"a": sf.Category(["x", "z", "y"], missing="x"), "b": sf.Boolean(missing=False), "age": sf.Number(0, 80)},
+        {
+            "a": sf.Category(["x", "y", "z"], missing="x"),
+            "b": sf.Category(["no", "yes"], missing="no"),
+            "age": sf.Number(0, 80),
+        },
+        {"a": sf.Category(["x", "y", "z"], missing="x"), "b": sf.Boolean(missing=False), "age": sf.Number(0, 90)},
+        {
+            "a": sf.Category(["x", "y", "z"], missing="x"),
+            "b": sf.Boolean(missing=False),
+            "age": sf.Category(["1", "2", "3"], missing="1"),
+        },
+        {"a": sf.Category(["x", "y", "z"], missing="x"), "b": sf.Boolean(missing=False)},
     ):
         with pytest.raises(ArgumentError):
             network().columns(sf.Schema(columns))
@@ -448,7 +461,8 @@ def test_what_is_expected_is_what_simulated_releases_give(model, mechanism):
     plan = sf.plan(model, n, target=TARGET, mechanism=mechanism)
     truths = model.sketch(rng, np.tile(model.prior, (200, 1)))
     columns = {
-        name: sf.Boolean() if size == 2 else sf.Category(list(range(size))) for name, size in model.sizes.items()
+        name: sf.Boolean(missing=False) if size == 2 else sf.Category(list(range(size)), missing=0)
+        for name, size in model.sizes.items()
     }
     schema = sf.Schema(columns)
     found = []

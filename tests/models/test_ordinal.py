@@ -11,7 +11,8 @@ from sfumato.shells.regression_template import regression_text
 from sfumato.shells.spec import Spec
 
 SCHEMA = sf.Schema(
-    {"age": sf.Number(18, 90), "health": sf.Category(["bad", "fair", "good", "very good"])}, target="health"
+    {"age": sf.Number(18, 90), "health": sf.Category(["bad", "fair", "good", "very good"], missing="bad")},
+    target="health",
 )
 # Half the distance of a difference quotient; its error is of the order of the square.
 STEP = 1e-5

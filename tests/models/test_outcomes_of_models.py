@@ -50,9 +50,9 @@ SCHEMAS = {
     "bits": known.BITS, "colours": known.COLOURS, "counts": known.COUNTS, "numbers": known.NUMBERS, "vectors": known.VECTORS,
     "lines": known.LINES, "steps": known.STEPS, "groups": known.by_group(known.BITS), "wide": sf.Schema({"x": sf.Number(-9, 60)}),
     "narrow": sf.Schema({"x": sf.Number(1, 2)}), "wide counts": sf.Schema({"x": sf.Number(-1, 90, integer=True)}),
-    "other levels": sf.Schema({"x": sf.Category(["red", "green", "grey"])}), "fewer levels": sf.Schema({"x": sf.Category(["red", "green"])}),
+    "other levels": sf.Schema({"x": sf.Category(["red", "green", "grey"], missing="red")}), "fewer levels": sf.Schema({"x": sf.Category(["red", "green"], missing="red")}),
     "two numbers": sf.Schema({"x": sf.Number(0, 6), "z": sf.Number(0, 6)}), "long vectors": sf.Schema.vector(2, data_norm=2.5),
-    "three numbers": sf.Schema.vector(3, data_norm=1.0), "other groups": sf.Schema({"g": sf.Category(["a", "c"]), "x": sf.Boolean()}),
+    "three numbers": sf.Schema.vector(3, data_norm=1.0), "other groups": sf.Schema({"g": sf.Category(["a", "c"], missing="a"), "x": sf.Boolean(missing=False)}),
     "dates": sf.Schema({"x": sf.Date("2020-01-01", "2020-03-01")}),
 }  # fmt: skip
 
@@ -191,11 +191,11 @@ def of_prior(name: str) -> dict[str, Any]:
 TABLE = sf.Schema(
     {
         "age": sf.Number(18, 90, integer=True),
-        "sex": sf.Category(["f", "m"]),
+        "sex": sf.Category(["f", "m"], missing="f"),
         "income": sf.Number(0, 80_000),
-        "ill": sf.Boolean(),
+        "ill": sf.Boolean(missing=False),
         "cost": sf.Number(0, 80),
-        "region": sf.Category(["n", "s", "w"]),
+        "region": sf.Category(["n", "s", "w"], missing="n"),
     },
     target="ill",
 )

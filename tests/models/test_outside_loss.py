@@ -108,7 +108,7 @@ def test_a_loss_of_two_scores_predicts_the_class_of_least_loss(registered):
     rows = rng.uniform(-0.7, 0.7, (N, 2))
     labels = (rows[:, 0] > 0).astype(int)
     model = sf.Gibbs(TwoScores(1.0), sf.priors.Gaussian(1.0), 4)
-    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1]))
+    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1], missing=0))
     plan = sf.plan(model, N, 20.0, 1e-6, goal="estimate")
     release = sf.publish(plan, sf.Dataset.from_arrays(rows, labels, schema=schema))
     release.verify()

@@ -50,7 +50,7 @@ def test_few_decades_are_divided_evenly_and_many_geometrically():
 
 
 def test_a_quantile_without_a_grid_takes_that_of_the_columns_bounds():
-    schema = sf.Schema({"x": sf.Number(-1e9, 1e9), "group": sf.Boolean()})
+    schema = sf.Schema({"x": sf.Number(-1e9, 1e9), "group": sf.Boolean(missing=False)})
     model = sf.families.Quantile.of(schema, 0.5)
     assert model.grid == public_grid(-1e9, 1e9)
     assert model.rounding == "nearest"

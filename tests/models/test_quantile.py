@@ -211,7 +211,7 @@ def test_only_the_exponential_mechanism_serves_it():
 
 
 def test_the_column_is_named_or_the_only_one():
-    two = sf.Schema({"x": sf.Number(0, 4), "y": sf.Number(0, 4), "z": sf.Boolean()}, name="s")
+    two = sf.Schema({"x": sf.Number(0, 4), "y": sf.Number(0, 4), "z": sf.Boolean(missing=False)}, name="s")
     assert sf.families.Quantile(0.5, GRID, column="y").columns(two) == ("y",)
     for column, said in ((None, "one Number column"), ("z", "no Number column"), ("w", "no Number column")):
         with pytest.raises(ArgumentError, match=said):

@@ -24,7 +24,7 @@ LEVELS = ["a", "b", "c", "d"]
 
 
 def histogram(counts, levels=LEVELS) -> sf.Dataset:
-    schema = sf.Schema({"x": sf.Category(levels)})
+    schema = sf.Schema({"x": sf.Category(levels, missing=levels[0])})
     return sf.Dataset.from_table({"x": np.repeat(levels, counts)}, schema=schema)
 
 
@@ -201,7 +201,9 @@ WRONG = [
     (lambda: sf.families.DirichletCategorical(["a", "b"], [1.0]), "one per level"),
     (lambda: sf.families.DirichletCategorical(["a", "b"], [1.0, 0.0]), "alpha"),
     (
-        lambda: sf.families.DirichletCategorical(LEVELS).columns(sf.Schema({"x": sf.Category(LEVELS[::-1])})),
+        lambda: sf.families.DirichletCategorical(LEVELS).columns(
+            sf.Schema({"x": sf.Category(LEVELS[::-1], missing=LEVELS[-1])})
+        ),
         "same order",
     ),
     (lambda: sf.families.BetaBinomial(2).columns(sf.Schema({"x": sf.Number(0, 3)})), "must contain"),
@@ -217,7 +219,7 @@ def test_misuse_is_refused(call, said):
 def test_public_records_make_a_release_cheaper():
     """The point of a public prior: the same power, a smaller price."""
     model = sf.families.BetaBernoulli(1, 1)
-    schema = sf.Schema({"x": sf.Boolean()})
+    schema = sf.Schema({"x": sf.Boolean(missing=False)})
     seen = model.with_public({"x": np.arange(200) % 3 == 0}, schema=schema)
     assert (seen.alpha, seen.beta) == (68.0, 134.0)
     prices = [sf.plan(m, 1000, mechanism="exact").guarantee.epsilon(1e-6) for m in (model, seen)]

@@ -20,7 +20,7 @@ def regression(radius: float, intercept: float) -> sf.Gibbs:
 
 
 def rows_of(data_norm: float) -> sf.Schema:
-    return sf.Schema.vector(3, data_norm=data_norm, target=sf.Category([0, 1]))
+    return sf.Schema.vector(3, data_norm=data_norm, target=sf.Category([0, 1], missing=0))
 
 
 def accepts(radius: float, intercept: float, data_norm: float) -> bool:
@@ -67,7 +67,7 @@ def test_the_radius_that_the_message_names_is_accepted(intercept):
 def test_a_table_of_numbers_allows_rows_of_half_the_root_of_their_count(numbers):
     """Four numbers make rows of norm exactly 1; a root that is no float is rounded up, never down."""
     columns = {f"x{i}": sf.Number(0, 10) for i in range(numbers)}
-    schema = sf.Schema({**columns, "y": sf.Boolean()}, target="y")
+    schema = sf.Schema({**columns, "y": sf.Boolean(missing=False)}, target="y")
     radius = Design.of(schema).radius
     assert Fraction(radius) ** 2 >= Fraction(numbers, 4) > Fraction(math.nextafter(radius, 0.0)) ** 2
     with pytest.raises(ArgumentError, match="norm at most"):

@@ -17,7 +17,7 @@ LEVELS = ["a", "b", "c"]
 
 
 def by_group(model, **columns) -> tuple[object, sf.Schema]:
-    return sf.grouped(model, "g", LEVELS), sf.Schema({"g": sf.Category(LEVELS), **columns})
+    return sf.grouped(model, "g", LEVELS), sf.Schema({"g": sf.Category(LEVELS, missing=LEVELS[0]), **columns})
 
 
 MODELS = {name: (case.model, case.schema) for name, case in CASES.items()} | {
@@ -26,18 +26,19 @@ MODELS = {name: (case.model, case.schema) for name, case in CASES.items()} | {
     "normal mean by group": by_group(sf.families.NormalMean(4.0, 0, 20, mean=10.0, precision=0.25), x=sf.Number(0, 20)),
     "count by group": by_group(sf.families.GammaPoisson(6, 2, 20), x=sf.Number(0, 20, integer=True)),
     "duration by group": by_group(sf.families.ExponentialRate(8, 2, 6), x=sf.Number(0, 6)),
-    "share by group": by_group(sf.families.BetaBernoulli(2, 3), x=sf.Boolean()),
+    "share by group": by_group(sf.families.BetaBernoulli(2, 3), x=sf.Boolean(missing=False)),
     "category by group": by_group(
-        sf.families.DirichletCategorical(["s", "m"], [1.0, 2.0]), x=sf.Category(["s", "m"])
+        sf.families.DirichletCategorical(["s", "m"], [1.0, 2.0]), x=sf.Category(["s", "m"], missing="s")
     ),
     "histogram by group": by_group(sf.families.Histogram(0, 80, [0, 18, 40, 80]), x=sf.Number(0, 80)),
     "cross table of three": (
         sf.families.CrossTable({"u": LEVELS, "v": [False, True], "x": []}, {"x": [0, 18, 40, 80]}),
-        sf.Schema({"u": sf.Category(LEVELS), "v": sf.Boolean(), "x": sf.Number(0, 80)}),
+        sf.Schema({"u": sf.Category(LEVELS, missing=LEVELS[0]), "v": sf.Boolean(missing=False), "x": sf.Number(0, 80)}),
     ),
     "network": (
         sf.networks.BayesianNetwork({"u": [], "v": ["u"], "w": ["u", "v"]}, {"u": 2, "v": 3, "w": 2}),
-        sf.Schema({"u": sf.Category([0, 1]), "v": sf.Category([0, 1, 2]), "w": sf.Category([0, 1])}),
+        sf.Schema({"u": sf.Category([0, 1], missing=0), "v": sf.Category([0, 1, 2], missing=0),
+                   "w": sf.Category([0, 1], missing=0)}),
     ),
 }  # fmt: skip
 

@@ -26,7 +26,12 @@ from sfumato.theorems.persons import weighted_records
 
 UPPER = 8.0
 LEVELS = ("a", "b", "c")
-COLUMNS = {"x": sf.Number(0, 10), "yes": sf.Boolean(), "level": sf.Category(list(LEVELS)), "count": sf.Number(0, 6)}
+COLUMNS = {
+    "x": sf.Number(0, 10),
+    "yes": sf.Boolean(missing=False),
+    "level": sf.Category(list(LEVELS), missing=LEVELS[0]),
+    "count": sf.Number(0, 6),
+}
 WEIGHT = sf.Weight("w", UPPER, fixed=True)
 FAMILIES = {
     "rate": (sf.families.BetaBernoulli(1, 1), ("yes",)),
@@ -48,7 +53,7 @@ MODELS = {
 
 
 def schema_of(columns, weight=WEIGHT) -> sf.Schema:
-    every = {**COLUMNS, "group": sf.Category(["p", "q"])}
+    every = {**COLUMNS, "group": sf.Category(["p", "q"], missing="p")}
     return sf.Schema({name: every[name] for name in columns}, weight=weight)
 
 

@@ -15,7 +15,11 @@ from sfumato.wording import persons_in_words
 
 N = 40
 LEVELS = ["a", "b", "c"]
-COLUMNS = {"stay": sf.Number(0, 60, missing=40), "icu": sf.Boolean(), "ward": sf.Category(LEVELS, missing="b")}
+COLUMNS = {
+    "stay": sf.Number(0, 60, missing=40),
+    "icu": sf.Boolean(missing=False),
+    "ward": sf.Category(LEVELS, missing="b"),
+}
 AVERAGE = sf.Persons("patient", most=12, count=N, rows="visits")
 FIRST = sf.Persons("patient", rule="first", count=N, rows="visits")
 STEPS = {"stay": "sum", "icu": "any", "ward": "last"}
@@ -97,14 +101,14 @@ def test_missing_values_include_the_persons_without_rows():
     """With the values that the schema declares, and 0 where nothing is summed or counted."""
     stay, whom = sf.families.BoundedMean(0, 60), "Every patient without visits counts as one row"
     assert missing_of(stay, schema_of()) == (
-        f"empty cells and missing codes count as declared: stay as 40. {whom} whose cells are all missing."
+        f"empty, unreadable or undeclared cells: stay as 40. {whom} whose cells are all missing."
     )
     assert missing_of(stay, schema_of(REDUCE)).endswith(f"{whom} whose cells are all missing, but for stay as 0.")
     above = sf.Schema({"stay": sf.Number(3, 60)}, unit="patient", persons=REDUCE.of_columns(["stay"]))
     assert missing_of(sf.families.BoundedMean(3, 60), above).endswith("but for stay as 3.")
     regression = sf.regression("logistic", schema_of(REDUCE).with_target("icu"))
     assert "stay as 40, icu as no, ward as b. Every" in missing_of(regression, schema_of(REDUCE).with_target("icu"))
-    assert missing_of(stay, schema_of(None)) == "empty cells and missing codes count as declared: stay as 40."
+    assert missing_of(stay, schema_of(None)) == "empty, unreadable or undeclared cells: stay as 40."
 
 
 def test_a_person_without_rows_is_a_row_of_zeros_of_a_vector_and_weighs_nothing_with_weights():
@@ -113,7 +117,7 @@ def test_a_person_without_rows_is_a_row_of_zeros_of_a_vector_and_weighs_nothing_
         "every patient without visits counts as one row of zeros."
     )
     weight = sf.Weight("weight", upper=9, fixed=True)
-    weighed = sf.Schema({"icu": sf.Boolean()}, unit="patient", persons=AVERAGE, weight=weight)
+    weighed = sf.Schema({"icu": sf.Boolean(missing=False)}, unit="patient", persons=AVERAGE, weight=weight)
     assert missing_of(sf.families.BetaBernoulli(), weighed).endswith("Every patient without visits has weight 0.")
 
 

@@ -34,13 +34,17 @@ def _written(release: Any, path: Path, **options: Any) -> Path:
 
 def share(folder: Path) -> Path:
     """Shares of a category with long labels."""
-    schema = sf.Schema({"region": sf.Category(REGIONS)}, name="survey")
+    schema = sf.Schema({"region": sf.Category(REGIONS, missing=REGIONS[0])}, name="survey")
     return _written(_released(sf.families.DirichletCategorical(REGIONS), schema), folder / "share.html")
 
 
 def fit(folder: Path) -> Path:
     """A logistic regression."""
-    columns = {"region": sf.Category(REGIONS), "age": sf.Number(18, 90), "ill": sf.Boolean()}
+    columns = {
+        "region": sf.Category(REGIONS, missing=REGIONS[0]),
+        "age": sf.Number(18, 90),
+        "ill": sf.Boolean(missing=False),
+    }
     schema = sf.Schema(columns, target="ill", name="survey")
     design = schema.design()
     radius = sf.losses.radius_with_intercept(design.radius, 0.5)
@@ -49,7 +53,7 @@ def fit(folder: Path) -> Path:
 
 
 def _rate() -> Any:
-    return _released(sf.families.BetaBernoulli(), sf.Schema({"ill": sf.Boolean()}, name="survey"))
+    return _released(sf.families.BetaBernoulli(), sf.Schema({"ill": sf.Boolean(missing=False)}, name="survey"))
 
 
 def bare(folder: Path) -> Path:
@@ -82,7 +86,7 @@ def many_rates(folder: Path) -> Path:
     model = sf.grouped(sf.families.BetaBernoulli(), by="district", levels=names)
     return _of(
         model,
-        {"district": sf.Category(names), "ill": sf.Boolean()},
+        {"district": sf.Category(names, missing=names[0]), "ill": sf.Boolean(missing=False)},
         rows,
         folder / "rates.html",
         mechanism="noisy-statistics",
@@ -98,8 +102,8 @@ def many_coefficients(folder: Path) -> Path:
     rows |= {"sector": rng.choice(levels, n)}
     rows["ill"] = rng.random(n) < 1 / (1 + np.exp(2 - 0.3 * rows["score_0"]))
     columns: dict[str, Any] = {name: sf.Number(0, 10) for name in rows if name.startswith("score")}
-    columns |= {name: sf.Boolean() for name in rows if name.startswith("owns")}
-    columns |= {"sector": sf.Category(levels), "ill": sf.Boolean()}
+    columns |= {name: sf.Boolean(missing=False) for name in rows if name.startswith("owns")}
+    columns |= {"sector": sf.Category(levels, missing=levels[0]), "ill": sf.Boolean(missing=False)}
     schema = sf.Schema(columns, target="ill", name="survey", unit="person")
     plan = sf.plan(sf.regression("logistic", schema), n, 3.0, 1e-6, goal="estimate")
     return _written(sf.publish(plan, sf.Dataset.from_table(rows, schema=schema)), folder / "coefficients.html")
@@ -117,8 +121,11 @@ def network(folder: Path) -> Path:
     rows["active"] = rng.random(n) < np.where(rows["smoker"], 0.3, 0.6)
     rows["ill"] = rng.random(n) < np.where(rows["active"], 0.1, 0.4) + 0.2 * rows["smoker"]
     rows["insured"] = rng.random(n) < 0.9
-    columns = {name: sf.Boolean() for name in ("smoker", "active", "ill", "insured")}
-    columns |= {"region": sf.Category(REGIONS), "age_class": sf.Category(["young", "old"])}
+    columns = {name: sf.Boolean(missing=False) for name in ("smoker", "active", "ill", "insured")}
+    columns |= {
+        "region": sf.Category(REGIONS, missing=REGIONS[0]),
+        "age_class": sf.Category(["young", "old"], missing="young"),
+    }
     parents = {
         "region": [],
         "smoker": ["region"],
@@ -138,7 +145,10 @@ def cross(folder: Path) -> Path:
     rng = np.random.default_rng(9)
     classes = ["none", "primary", "secondary", "tertiary", "doctorate"]
     rows = {"region": rng.choice(REGIONS, 3_000), "education": rng.choice(classes, 3_000)}
-    columns = {"region": sf.Category(REGIONS), "education": sf.Category(classes)}
+    columns = {
+        "region": sf.Category(REGIONS, missing=REGIONS[0]),
+        "education": sf.Category(classes, missing=classes[0]),
+    }
     model = sf.families.CrossTable.from_schema(sf.Schema(columns, name="survey"), ["region", "education"])
     return _of(model, columns, rows, folder / "cross.html", mechanism="noisy-statistics")
 
@@ -155,7 +165,7 @@ def means(folder: Path) -> Path:
     rng = np.random.default_rng(11)
     rows = {"region": rng.choice(REGIONS, 2_000, p=[0.5, 0.3, 0.0005, 0.1995]), "income": rng.lognormal(8, 0.5, 2_000)}
     model = sf.grouped(sf.families.BoundedMean(0, 20_000), by="region", levels=REGIONS)
-    columns = {"region": sf.Category(REGIONS), "income": sf.Number(0, 20_000)}
+    columns = {"region": sf.Category(REGIONS, missing=REGIONS[0]), "income": sf.Number(0, 20_000)}
     return _of(model, columns, rows, folder / "means.html", goal="estimate")
 
 
@@ -164,7 +174,7 @@ def steps(folder: Path) -> Path:
     states = ["well", "ill", "recovering"]
     rng = np.random.default_rng(12)
     rows = {"before": rng.choice(states, 2_000), "after": rng.choice(states, 2_000)}
-    columns = {"before": sf.Category(states), "after": sf.Category(states)}
+    columns = {"before": sf.Category(states, missing=states[0]), "after": sf.Category(states, missing=states[0])}
     return _of(sf.networks.MarkovChain(states), columns, rows, folder / "steps.html")
 
 
@@ -185,13 +195,13 @@ def learnt(folder: Path) -> Path:
     }
     columns: dict[str, Any] = {
         "age": sf.Number(17, 90, integer=True),
-        "education": sf.Category(["primary", "secondary", "bachelor", "doctorate"]),
-        "sex": sf.Category(["female", "male"]),
-        "region": sf.Category(REGIONS),
-        "married": sf.Boolean(),
+        "education": sf.Category(["primary", "secondary", "bachelor", "doctorate"], missing="primary"),
+        "sex": sf.Category(["female", "male"], missing="female"),
+        "region": sf.Category(REGIONS, missing=REGIONS[0]),
+        "married": sf.Boolean(missing=False),
         "income": sf.Number(0, 200_000),
         "hours": sf.Number(0, 99, integer=True),
-        "rich": sf.Boolean(),
+        "rich": sf.Boolean(missing=False),
     }
     model = sf.networks.learn(sf.Schema(columns, name="survey", unit="person"))
     return _of(model, columns, rows, folder / "learnt.html")
@@ -213,19 +223,19 @@ def learnt_wide(folder: Path) -> Path:
     }
     columns: dict[str, Any] = {
         "age": sf.Number(0, 90, integer=True),
-        "marital status of the person": sf.Category(["single", "married", "widowed"]),
+        "marital status of the person": sf.Category(["single", "married", "widowed"], missing="single"),
         "admitted": sf.Date("2015-01-01", "2024-12-31"),
         "income": sf.Number(0, 100_000),
-        "region": sf.Category(REGIONS),
+        "region": sf.Category(REGIONS, missing=REGIONS[0]),
     }
     for k in range(10):
         rows[f"owns_{k}"] = rng.random(n) < 1 / (1 + np.exp(-drive * (k % 4)))
-        columns[f"owns_{k}"] = sf.Boolean()
+        columns[f"owns_{k}"] = sf.Boolean(missing=False)
         rows[f"score of the test number {k}"] = (5 + 2 * drive * (k % 3) / 2 + rng.normal(0, 2, n)).clip(0, 10)
         columns[f"score of the test number {k}"] = sf.Number(0, 10)
     for k in range(5):
         rows[f"class_{k}"] = np.array(list("abcde"))[np.clip((drive + k * rng.normal(size=n)).astype(int) + 2, 0, 4)]
-        columns[f"class_{k}"] = sf.Category(list("abcde"))
+        columns[f"class_{k}"] = sf.Category(list("abcde"), missing="a")
     model = sf.networks.learn(
         sf.Schema(columns, name="survey", unit="person"),
         bins={"age": [0, 15, 30, 45, 60, 90], **{name: 5 for name in columns if name.startswith("score")}},
@@ -245,7 +255,7 @@ def visits(folder: Path) -> Path:
     who = rng.integers(0, people, 3_000)
     rows = {"pupil number": who, "region": rng.choice(REGIONS, 3_000), "marks": rng.uniform(0, 15, 3_000)}
     persons = sf.Persons("pupil number", most=20, count=people, rows="written tests of one school year")
-    columns = {"region": sf.Category(REGIONS), "marks": sf.Number(0, 15, missing=5)}
+    columns = {"region": sf.Category(REGIONS, missing=REGIONS[0]), "marks": sf.Number(0, 15, missing=5)}
     schema = sf.Schema(columns, name="schools", unit="pupil of a secondary school", persons=persons)
     model = sf.grouped(sf.families.BoundedMean(0, 15), by="region", levels=REGIONS)
     plan = sf.plan(model, people, 1.0, 1e-6, goal="estimate", persons=persons)

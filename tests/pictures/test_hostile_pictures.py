@@ -129,7 +129,7 @@ LEVELS = ("a", "a: u", "b")
 
 def test_groups_are_named_by_their_place_whatever_their_names_hold():
     rng = np.random.default_rng(3)
-    columns = {"g": sf.Category(list(LEVELS)), "x": sf.Category(["u", "v", "w"])}
+    columns = {"g": sf.Category(list(LEVELS), missing=LEVELS[0]), "x": sf.Category(["u", "v", "w"], missing="u")}
     schema = sf.Schema(columns, name="s")
     table = {
         "g": np.array(LEVELS, dtype=object)[rng.integers(0, 3, N)],
@@ -150,7 +150,8 @@ def _regression(kind, target, n, epsilon):
         "ill": rng.random(n) < 0.4, "pay": rng.uniform(0, 100, n),
     }  # fmt: skip
     columns = {
-        "age": sf.Number(18, 90), "region": sf.Category(["north", "south"]), "region=old": sf.Number(0, 1), "ill": sf.Boolean(),
+        "age": sf.Number(18, 90), "region": sf.Category(["north", "south"], missing="north"),
+        "region=old": sf.Number(0, 1), "ill": sf.Boolean(missing=False),
         "pay": sf.Number(0, 100),
     }  # fmt: skip
     table["pay"] = np.clip(20 + 0.5 * table["age"] - 10 * table["ill"] + rng.normal(0, 2, n), 0, 100)
@@ -283,7 +284,7 @@ def test_bars_of_unequal_bins_have_their_shares_as_areas(seeded):
 def test_a_cross_table_of_two_levels_shows_the_one_that_it_names():
     rng = np.random.default_rng(6)
     table = {"a": rng.choice(["p", "q"], N), "b": rng.random(N) < 0.1}
-    columns = {"a": sf.Category(["p", "q"]), "b": sf.Boolean()}
+    columns = {"a": sf.Category(["p", "q"], missing="p"), "b": sf.Boolean(missing=False)}
     release = _released(sf.families.CrossTable.from_schema(sf.Schema(columns, name="s"), ["a", "b"]), columns, table)
     picture = pictures(release)[0]
     cells = release.cross_table(of=BY_ROW, level=0.9).cells
@@ -295,7 +296,7 @@ def test_a_cross_table_of_two_levels_shows_the_one_that_it_names():
 
 
 def test_levels_are_headed_by_the_reference_that_was_declared():
-    column = sf.Category(["north", "south", "west"], reference="west")
-    schema = sf.Schema({"region": column, "ill": sf.Boolean()}, target="ill", name="s")
+    column = sf.Category(["north", "south", "west"], reference="west", missing="north")
+    schema = sf.Schema({"region": column, "ill": sf.Boolean(missing=False)}, target="ill", name="s")
     row = of_regression._placed(schema, "region=north", (0.1, None, None), SimpleNamespace(little=(), unknown=()), ())
     assert (row.group, row.label) == ("region, against west", "north")

@@ -19,12 +19,12 @@ from tests.effort import sized
 
 SCHEMA = sf.Schema(
     {
-        "region": sf.Category(["north", "east", "south"]),
+        "region": sf.Category(["north", "east", "south"], missing="north"),
         "age": sf.Number(18, 90, integer=True),
-        "smoker": sf.Boolean(),
-        "ill": sf.Boolean(),
-        "coin": sf.Boolean(),
-        "alone": sf.Boolean(),
+        "smoker": sf.Boolean(missing=False),
+        "ill": sf.Boolean(missing=False),
+        "coin": sf.Boolean(missing=False),
+        "alone": sf.Boolean(missing=False),
     },
     name="s",
 )

@@ -46,7 +46,7 @@ def test_the_table_of_a_regression_has_the_ends_of_the_intervals():
 
 def test_pictures_of_seeded_regressions_and_networks_carry_the_warning():
     assert pictures(_fit(randomness=sf.seeded(1)))[0].title.startswith("NOT PRIVATE")
-    columns = {"a": sf.Boolean(), "b": sf.Boolean()}
+    columns = {"a": sf.Boolean(missing=False), "b": sf.Boolean(missing=False)}
     schema = sf.Schema(columns, name="s")
     data = sf.Dataset.from_table({"a": [True, False] * 500, "b": [True, True] * 500}, schema=schema)
     model = sf.networks.BayesianNetwork.from_schema(schema, {"a": [], "b": ["a"]})

@@ -71,7 +71,7 @@ class Read(HTMLParser):
 def ledger(tmp_path_factory):
     """A ledger with one name of markup and two charges of different size."""
     levels = [MARKUP, "b", "</svg></title>"]
-    schema = sf.Schema({MARKUP: sf.Category(levels)}, name="n" + MARKUP, unit="person")
+    schema = sf.Schema({MARKUP: sf.Category(levels, missing=levels[0])}, name="n" + MARKUP, unit="person")
     data = sf.Dataset.from_table({MARKUP: levels * 20}, schema=schema)
     with sf.Ledger.open(tmp_path_factory.mktemp("ledger") / "budget.db") as book:
         book.register("survey", 3.0, 1e-5, unit="person")
@@ -184,7 +184,7 @@ def test_a_long_release_is_cut_to_its_first_rows(quickly, monkeypatch):
     """Beyond a number of coefficients neither estimates nor a picture are computed: a cell does not wait for them."""
     monkeypatch.setattr(notebook, "_QUICKLY", 40 if quickly else 39)
     levels = [f"level {k}" for k in range(40)]
-    schema = sf.Schema({"x": sf.Category(levels)}, name="long", unit="person")
+    schema = sf.Schema({"x": sf.Category(levels, missing=levels[0])}, name="long", unit="person")
     data = sf.Dataset.from_table({"x": np.repeat(levels, 30)}, schema=schema)
     plan = sf.plan(sf.families.DirichletCategorical(levels), data.n, 1.0, 1e-6, mechanism="noisy-statistics")
     release = sf.publish(plan, data, randomness=sf.seeded(1))

@@ -37,7 +37,11 @@ def page(fragments: list[str], folder, theme: str = ""):
 def shown(folder) -> list[str]:
     """A fragment of each kind."""
     gibbs = sf.Gibbs(sf.losses.Logistic(radius=1.0), sf.priors.Gaussian(precision=1.0), dimension=5)
-    schema = sf.Schema({"region": sf.Category(REGIONS), "ill": sf.Boolean()}, name="survey", unit="person")
+    schema = sf.Schema(
+        {"region": sf.Category(REGIONS, missing=REGIONS[0]), "ill": sf.Boolean(missing=False)},
+        name="survey",
+        unit="person",
+    )
     rng = np.random.default_rng(3)
     data = sf.Dataset.from_table({"region": rng.choice(REGIONS, 900), "ill": rng.random(900) < 0.3}, schema=schema)
     plan = sf.plan(sf.grouped(sf.families.BetaBernoulli(), by="region", levels=REGIONS), 900, 1.0, 1e-6)

@@ -14,14 +14,18 @@ MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 
 
 def published(rate: float, seed: int, randomness=None):
-    schema = sf.Schema({"ill": sf.Boolean()}, name="clinic", unit="patient")
+    schema = sf.Schema({"ill": sf.Boolean(missing=False)}, name="clinic", unit="patient")
     data = sf.Dataset.from_table({"ill": np.random.default_rng(seed).random(2_000) < rate}, schema=schema)
     plan = sf.plan(sf.families.BetaBernoulli(1, 1), 2_000, 0.5, 1e-6, mechanism="noisy-statistics")
     return sf.publish(plan, data, randomness=randomness)
 
 
 def by_region():
-    schema = sf.Schema({"region": sf.Category(REGIONS), "ill": sf.Boolean()}, target="ill", name="clinic")
+    schema = sf.Schema(
+        {"region": sf.Category(REGIONS, missing=REGIONS[0]), "ill": sf.Boolean(missing=False)},
+        target="ill",
+        name="clinic",
+    )
     table = {"region": np.repeat(REGIONS, 1_000), "ill": np.arange(2_000) % 3 == 0}
     rates = sf.grouped(sf.families.BetaBernoulli(1, 1), by="region", levels=REGIONS)
     return sf.publish(sf.plan(rates, 2_000, 1.0, 1e-6), sf.Dataset.from_table(table, schema=schema))

@@ -38,7 +38,9 @@ def release():
 
 
 def _release(model, values, randomness=None):
-    schema = sf.Schema({"region": sf.Category(list(model.levels))}, name="survey", unit="person")
+    schema = sf.Schema(
+        {"region": sf.Category(list(model.levels), missing=model.levels[0])}, name="survey", unit="person"
+    )
     data = sf.Dataset.from_table({"region": values}, schema=schema)
     return sf.publish(sf.plan(model, data.n, 1.0, 1e-6, mechanism="diffused"), data, randomness=randomness)
 
@@ -294,7 +296,9 @@ def test_labels_are_shown_as_they_are_or_by_their_ends(release):
 
 
 def test_groups_are_named_by_what_was_counted():
-    schema = sf.Schema({"region": sf.Category(["a", "b"]), "ill": sf.Boolean()}, name="survey", unit="person")
+    schema = sf.Schema(
+        {"region": sf.Category(["a", "b"], missing="a"), "ill": sf.Boolean(missing=False)}, name="survey", unit="person"
+    )
     model = sf.grouped(sf.families.BetaBernoulli(1, 1), by="region", levels=["a", "b"])
     data = sf.Dataset.from_table({"region": ["a", "b"] * 50, "ill": [True, True, False, False] * 25}, schema=schema)
     figure = sf.plots.intervals(sf.publish(sf.plan(model, 100, 1.0, 1e-6, mechanism="diffused"), data))

@@ -27,10 +27,10 @@ Array = np.ndarray
 NORM, BOUNDS = 3.0, (-4.0, 6.0)
 # Loss of rows within a radius, the labels that records may have, and the declared target.
 LOSSES: dict[str, tuple[Callable[[float], Any], list[float], Any]] = {
-    "logistic": (sf.losses.Logistic, [0, 1], sf.Category([0, 1])),
+    "logistic": (sf.losses.Logistic, [0, 1], sf.Category([0, 1], missing=0)),
     "huber": (lambda radius: sf.losses.Huber(radius, 2.0, *BOUNDS), [-4.0, 0.3, 1.0, 6.0], sf.Number(*BOUNDS)),
     "poisson": (lambda radius: sf.losses.ClippedPoisson(radius, 3.0, 8.0), [0, 1, 8], sf.Number(0, 8)),
-    "smoothed hinge": (lambda radius: sf.losses.SmoothedHinge(radius, 0.5), [0, 1], sf.Category([0, 1])),
+    "smoothed hinge": (lambda radius: sf.losses.SmoothedHinge(radius, 0.5), [0, 1], sf.Category([0, 1], missing=0)),
 }
 
 

@@ -100,7 +100,7 @@ def logistic_chain(rng: np.random.Generator):
     n, radius = int(rng.integers(1, 10)), float(rng.uniform(0.3, 2))
     power, precision = float(10 ** rng.uniform(-1, 0)), float(rng.uniform(0.2, 3))
     model = sf.Gibbs(sf.losses.Logistic(radius), sf.priors.Gaussian(precision), 1)
-    schema = sf.Schema.vector(1, data_norm=radius, target=sf.Category([-1, 1]))
+    schema = sf.Schema.vector(1, data_norm=radius, target=sf.Category([-1, 1], missing=-1))
     rows, labels = rng.uniform(-radius, radius, (n, 1)), rng.choice([-1, 1], n)
     fields = []
     for label in (1, -1):
@@ -233,7 +233,9 @@ def test_records_of_the_other_kinds_are_published_too():
     release = sf.publish(sf.plan(mean, 50, 1.0, 1e-6), rows, randomness=sf.seeded(1)).verify()
     assert release.draws.labels == ("x0", "x1")
     odds = sf.Gibbs(sf.losses.LogitBernoulli(), sf.priors.Gaussian(1.0))
-    table = sf.Dataset.from_table({"ill": rng.random(50) < 0.3}, schema=sf.Schema({"ill": sf.Boolean()}, target="ill"))
+    table = sf.Dataset.from_table(
+        {"ill": rng.random(50) < 0.3}, schema=sf.Schema({"ill": sf.Boolean(missing=False)}, target="ill")
+    )
     release = sf.publish(sf.plan(odds, 50, 1.0, 1e-6), table, randomness=sf.seeded(1)).verify()
     assert release.draws.labels == ("log odds of ill",)
     wide = sf.Schema.vector(2, data_norm=2.0)

@@ -18,7 +18,7 @@ from sfumato.errors import MechanismRefused, SfumatoError
 from sfumato.procedures import kinked_grid
 from sfumato.samplers.langevin import silent
 
-SIGNS = sf.Category([-1, 1])
+SIGNS = sf.Category([-1, 1], missing=-1)
 HINGE, QUANTILE = sf.losses.Hinge(1.0), sf.losses.Quantile(1.0, quantile=0.8)
 VALUE = {
     "hinge": lambda u, y: np.maximum(0, 1 - y * u),

@@ -15,7 +15,7 @@ from sfumato.engines.opening import open_engine
 from sfumato.engines.values import ValuesEngine
 from sfumato.procedures import lattice, loss_values
 
-SIGNS = sf.Category([-1, 1])
+SIGNS = sf.Category([-1, 1], missing=-1)
 
 
 def ball(precision: float = 1.0, radius: float = 2.0, **options) -> sf.priors.Ball:
@@ -204,7 +204,7 @@ def test_every_kind_of_record_is_published_on_its_lattice():
     shape = published(mean, sf.Dataset.from_arrays(rows, schema=sf.Schema.vector(2, data_norm=1.0))).draws.shape
     assert shape == (1, 1, 2)
     odds = sf.Gibbs(sf.losses.LogitBernoulli(), ball())
-    table = sf.Dataset.from_table({"y": labels > 0}, schema=sf.Schema({"y": sf.Boolean()}, target="y"))
+    table = sf.Dataset.from_table({"y": labels > 0}, schema=sf.Schema({"y": sf.Boolean(missing=False)}, target="y"))
     assert published(odds, table).draws.shape == (1, 1, 1)
     two = sf.Gibbs(sf.losses.Softmax(1.0, classes=2), ball(), 2)
     assert published(two, labelled(rows[:, :1], labels)).draws.shape == (1, 1, 2)

@@ -21,9 +21,9 @@ from sfumato.schema.missing_cells import missing_key
 
 SCHEMA = sf.Schema(
     {
-        "a": sf.Category(["x", "y"]),
-        "b": sf.Category(["u", "v", "w"]),
-        "c": sf.Boolean(),
+        "a": sf.Category(["x", "y"], missing="x"),
+        "b": sf.Category(["u", "v", "w"], missing="u"),
+        "c": sf.Boolean(missing=False),
         "z": sf.Number(0, 64),
     }
 )

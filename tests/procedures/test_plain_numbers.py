@@ -32,7 +32,7 @@ def test_a_plan_and_its_release_say_the_words_before_the_numbers():
     said = f"noisy-statistics: normal noise of {plan['noise']:.3g} times what one record can change (noise "
     assert said in str(plan)
     assert "goal" not in str(plan)
-    schema = sf.Schema({"x": sf.Boolean()}, name="s")
+    schema = sf.Schema({"x": sf.Boolean(missing=False)}, name="s")
     release = sf.publish(plan, sf.Dataset.from_table({"x": [True] * 40}, schema=schema))
     assert said.replace("(noise ", "(noise=") in str(release)
     assert made_by("mine", "of another package", {}, "a 1") == "mine (a 1)"

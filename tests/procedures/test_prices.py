@@ -20,7 +20,7 @@ from sfumato.procedures import chains, envelope, kinked_grid, last_iterate, latt
 from sfumato.samplers.finite import LOG_ERROR
 from sfumato.theorems.gaussian import gaussian_mechanism
 
-SIGNS = sf.Category([-1, 1])
+SIGNS = sf.Category([-1, 1], missing=-1)
 
 
 def logistic(d: int = 3, precision: float = 2.0) -> sf.Gibbs:
@@ -215,7 +215,7 @@ def test_noise_is_added_in_units_of_the_sensitivity(monkeypatch):
     from sfumato.engines.codes import CodesEngine
 
     model = sf.grouped(sf.families.NormalMean(1.0, 0, 80), "g", ["a", "b"])
-    schema = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Number(0, 80)})
+    schema = sf.Schema({"g": sf.Category(["a", "b"], missing="a"), "x": sf.Number(0, 80)})
     data = sf.Dataset.from_table({"g": ["a", "b"] * 50, "x": [40.0] * 100}, schema=schema)
     plan = sf.plan(model, 100, 1.0, 1e-6, mechanism="noisy-statistics")
     engine = CodesEngine(data, model.columns(schema))

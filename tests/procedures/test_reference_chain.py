@@ -23,7 +23,7 @@ HINGE = sf.Gibbs(sf.losses.Hinge(1.0), BALL, D)
 # The sampler of a loss with kinks is compiled sooner; samplers/test_reference.py runs both.
 PUBLISHED = sized(HINGE, LOGISTIC)
 WORDS = "assumes converged"
-SIGNS = sf.Category([-1, 1])
+SIGNS = sf.Category([-1, 1], missing=-1)
 
 
 def planned(model=LOGISTIC, mechanism="exponential", **options):

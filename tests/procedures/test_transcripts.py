@@ -16,7 +16,7 @@ from sfumato.errors import ArgumentError, FormatError
 from sfumato.samplers.langevin import gradient_grid
 
 N, D = 60, 3
-SCHEMA = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1]), name="survey")
+SCHEMA = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([0, 1], missing=0), name="survey")
 PRIORS = {
     "gaussian": sf.priors.Gaussian(2.0, mean=[0.3, 0.0, -1.0]),
     "matrix": sf.priors.Gaussian([[2.0, 0.5, 0.0], [0.5, 2.0, 0.1], [0.0, 0.1, 1.0]]),
@@ -140,7 +140,7 @@ def test_progress_shows_public_numbers_and_changes_nothing(rich, goal, capfd, mo
 
 
 def test_a_draw_at_once_has_no_steps_to_show(capfd):
-    schema = sf.Schema({"x": sf.Boolean()})
+    schema = sf.Schema({"x": sf.Boolean(missing=False)})
     bits = sf.Dataset.from_table({"x": np.arange(20) < 5}, schema=schema)
     plan = sf.plan(sf.families.BetaBernoulli(2, 2), 20, 1.0, 1e-6, mechanism="diffused")
     sf.publish(plan, bits, progress=True)

@@ -36,7 +36,7 @@ BETA, NORMAL = sf.families.BetaBernoulli(1, 1), sf.families.NormalMean(0.1, 0.0,
 @cache
 def draws_of(model, records: tuple, seed: int) -> np.ndarray:
     """Draws of a real release, each to be attacked alone."""
-    schema = sf.Schema({"x": sf.Boolean() if model is BETA else sf.Number(0, 1)})
+    schema = sf.Schema({"x": sf.Boolean(missing=False) if model is BETA else sf.Number(0, 1)})
     data = sf.Dataset.from_table({"x": list(records)}, schema=schema)
     plan = sf.plan(model, data.n, mechanism="exact", draws=ATTACKS)
     return sf.publish(plan, data, randomness=sf.seeded(seed)).draws.pooled()
@@ -165,7 +165,7 @@ def test_per_cents_never_understate(share, text):
 
 
 def test_a_seeded_release_protects_nobody_and_a_private_one_says_its_sentence():
-    data = sf.Dataset.from_table({"x": [True] * 30 + [False] * 70}, schema=sf.Schema({"x": sf.Boolean()}))
+    data = sf.Dataset.from_table({"x": [True] * 30 + [False] * 70}, schema=sf.Schema({"x": sf.Boolean(missing=False)}))
     plan = sf.plan(sf.families.BetaBernoulli(1, 1), 100, 0.5, 1e-6, mechanism="diffused")
     seeded = sf.publish(plan, data, randomness=sf.seeded(1)).attacker(separation=1.0)
     assert seeded.success == 1

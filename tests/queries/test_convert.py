@@ -17,19 +17,19 @@ LEVELS = ["a", "b", "c"]
 
 
 def shares() -> sf.Release:
-    data = sf.Dataset.from_table({"x": LEVELS * 10}, schema=sf.Schema({"x": sf.Category(LEVELS)}))
+    data = sf.Dataset.from_table({"x": LEVELS * 10}, schema=sf.Schema({"x": sf.Category(LEVELS, missing=LEVELS[0])}))
     plan = sf.plan(sf.families.DirichletCategorical(LEVELS), 30, mechanism="exact", draws=7)
     return sf.publish(plan, data, randomness=sf.seeded(1))
 
 
 def rate() -> sf.Release:
-    data = sf.Dataset.from_table({"x": [True, False] * 15}, schema=sf.Schema({"x": sf.Boolean()}))
+    data = sf.Dataset.from_table({"x": [True, False] * 15}, schema=sf.Schema({"x": sf.Boolean(missing=False)}))
     plan = sf.plan(sf.families.BetaBernoulli(), 30, 1.0, 1e-6, mechanism="diffused")
     return sf.publish(plan, data)
 
 
 def chains() -> sf.Release:
-    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Boolean())
+    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Boolean(missing=False))
     rng = np.random.default_rng(0)
     data = sf.Dataset.from_arrays(rng.normal(size=(200, 2)), rng.random(200) < 0.5, schema=schema)
     model = sf.Gibbs(sf.losses.Logistic(radius=1.0), sf.priors.Gaussian(precision=5.0), dimension=2)

@@ -14,7 +14,11 @@ from sfumato.queries import plan_notes
 from sfumato.queries.statistics.count_laws import Noisy, row_law, share_law
 
 SCHEMA = sf.Schema(
-    {"region": sf.Category(["north", "south", "west"]), "smoker": sf.Boolean(), "age": sf.Number(0, 90, integer=True)},
+    {
+        "region": sf.Category(["north", "south", "west"], missing="north"),
+        "smoker": sf.Boolean(missing=False),
+        "age": sf.Number(0, 90, integer=True),
+    },
     name="survey",
 )
 N = 3000
@@ -295,7 +299,7 @@ def test_chains_have_intervals_of_their_transitions():
     whole = sf.networks.MarkovChain(states, record="trajectory", length=4)
     single, released = sf.networks.MarkovChain(states), {}
     for model, width in ((whole, 4), (single, 2)):
-        schema = sf.Schema({f"t{k}": sf.Category(states) for k in range(width)}, name="walks")
+        schema = sf.Schema({f"t{k}": sf.Category(states, missing=states[0]) for k in range(width)}, name="walks")
         data = sf.Dataset.from_table({f"t{k}": steps[:, k] for k in range(width)}, schema=schema)
         plan = sf.plan(model, 800, 2.0, 1e-6, mechanism="noisy-statistics")
         release = released[model.record] = sf.publish(plan, data, randomness=sf.seeded(1))
@@ -343,7 +347,9 @@ def test_a_group_below_the_size_that_the_plan_calls_too_small_has_an_interval_li
     """The prior alone has a 90 % interval of width 0.9; a group ten times as large has one of a quarter of it."""
     levels = ("large", "small")
     rates = sf.grouped(sf.families.BetaBernoulli(1, 1), "g", levels)
-    schema = sf.Schema({"g": sf.Category(levels), "x": sf.Boolean()}, target="x", name="groups")
+    schema = sf.Schema(
+        {"g": sf.Category(levels, missing=levels[0]), "x": sf.Boolean(missing=False)}, target="x", name="groups"
+    )
     table = {"g": ["large"] * 4000 + ["small"] * 8, "x": [True, False] * 2004}
     plan = sf.plan(rates, 4008, 0.2, 1e-7)
     assert "Groups of fewer than about" in str(plan)

@@ -20,14 +20,14 @@ from sfumato.shapes.whitening import largest_norm
 
 N, EPSILONS = 8_000, sized([8.0], [0.5, 1.0, 8.0])
 TARGETS = {
-    "logistic": sf.Boolean(),
+    "logistic": sf.Boolean(missing=False),
     "linear": sf.Number(-8, 20),  # the mean label lies off the middle
     "poisson": sf.Number(0, 20),
-    "probit": sf.Boolean(),
-    "cloglog": sf.Boolean(),
+    "probit": sf.Boolean(missing=False),
+    "cloglog": sf.Boolean(missing=False),
     "quantile": sf.Number(-8, 12),
-    "svm": sf.Boolean(),
-    "multinomial": sf.Category(["a", "b", "c"]),
+    "svm": sf.Boolean(missing=False),
+    "multinomial": sf.Category(["a", "b", "c"], missing="a"),
 }
 # Their readers divide by the mean weight, which is released with noise.
 DIVIDED = ("linear", "poisson")
@@ -55,7 +55,7 @@ def rows() -> dict:
 def fitted(kind: str, epsilon: float, size: float | None, upper: float = 1.0) -> sf.Release:
     """The release of this kind where every row has the weight `size`; None: without weights."""
     weight = None if size is None else sf.Weight("w", upper, fixed=True)
-    columns = {"x": sf.Number(-1, 1), "z": sf.Boolean(), kind: TARGETS[kind]}
+    columns = {"x": sf.Number(-1, 1), "z": sf.Boolean(missing=False), kind: TARGETS[kind]}
     schema = sf.Schema(columns, target=kind, weight=weight)
     model = sf.regression(kind, schema, **({"quantile": 0.5} if kind == "quantile" else {}))
     kept = {} if kind == "multinomial" else {"keep": ("scores",)}
@@ -112,7 +112,7 @@ def test_rows_of_half_their_bound_are_cut_as_those_of_half_as_many_records(kind,
     task = task_of(release.plan)[1]
     shape, numbers, model = shaped_path.learnt_from(task, release.draws.published).shape, task.parameters, task.model
     names = ("x", "z", kind)
-    schema = sf.Schema({"x": sf.Number(-1, 1), "z": sf.Boolean(), kind: TARGETS[kind]}, target=kind)
+    schema = sf.Schema({"x": sf.Number(-1, 1), "z": sf.Boolean(missing=False), kind: TARGETS[kind]}, target=kind)
     engine = open_engine(
         sf.Dataset.from_table({name: rows()[name] for name in names}, schema=schema), model, ("shapes",)
     )

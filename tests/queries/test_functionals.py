@@ -157,7 +157,7 @@ def test_an_interval_is_cut_at_the_range_of_the_functional_over_a_ball():
 def test_an_interval_is_cut_at_the_range_of_the_functional_over_a_box():
     rng, low, high = np.random.default_rng(2), np.array([-0.1, -0.3, 0.0]), np.array([0.5, 0.1, 0.2])
     prior = sf.priors.Box(sf.priors.Gaussian(0.5), low, high)
-    schema = sf.Schema.vector(3, data_norm=1.0, target=sf.Boolean(), name="box")
+    schema = sf.Schema.vector(3, data_norm=1.0, target=sf.Boolean(missing=False), name="box")
     plan = sf.plan(
         sf.Gibbs(sf.losses.Logistic(1.0), prior, 3), 500, 1.0, 1e-6, goal="estimate", mechanism="shaped-path"
     )

@@ -13,12 +13,16 @@ from sfumato.errors import ArgumentError
 F = sf.families
 LEVELS = ["a", "b", "c", "d"]
 SIZES = [1_000, 600, 300, 100]
-SCHEMA = {"g": sf.Category(LEVELS)}
+SCHEMA = {"g": sf.Category(LEVELS, missing=LEVELS[0])}
 TABLE = {"g": [level for level, size in zip(LEVELS, SIZES, strict=True) for _ in range(size)]}
 MODELS = {
     "means": (F.BoundedMean(0, 10), sf.Number(0, 10), np.arange(2_000) % 7),
-    "rates": (F.BetaBernoulli(1, 1), sf.Boolean(), np.arange(2_000) % 3 == 0),
-    "shares": (F.DirichletCategorical(["x", "y", "z"]), sf.Category(["x", "y", "z"]), ["x", "y", "z", "x"] * 500),
+    "rates": (F.BetaBernoulli(1, 1), sf.Boolean(missing=False), np.arange(2_000) % 3 == 0),
+    "shares": (
+        F.DirichletCategorical(["x", "y", "z"]),
+        sf.Category(["x", "y", "z"], missing="x"),
+        ["x", "y", "z", "x"] * 500,
+    ),
     "events": (F.GammaPoisson(2, 1, 6), sf.Number(0, 6, integer=True), np.arange(2_000) % 5),
 }
 
@@ -55,12 +59,15 @@ def test_sizes_sum_to_the_public_number_of_records():
 
 
 def test_releases_without_sizes_say_so():
-    model, schema = F.BetaBernoulli(1, 1), sf.Schema({"g": sf.Category(LEVELS), "v": sf.Boolean()}, name="groups")
+    model, schema = (
+        F.BetaBernoulli(1, 1),
+        sf.Schema({"g": sf.Category(LEVELS, missing=LEVELS[0]), "v": sf.Boolean(missing=False)}, name="groups"),
+    )
     data = sf.Dataset.from_table({**TABLE, "v": MODELS["rates"][2]}, schema=schema)
     plan = sf.plan(sf.grouped(model, "g", LEVELS), 2_000, 1.0, 1e-6, mechanism="diffused")
     with pytest.raises(ArgumentError, match="noisy-statistics"):
         sf.publish(plan, data, randomness=sf.seeded(1)).group_sizes()
-    one = sf.Schema({"v": sf.Boolean()}, name="one")
+    one = sf.Schema({"v": sf.Boolean(missing=False)}, name="one")
     whole = sf.publish(sf.plan(model, 4, 1.0, 1e-6), sf.Dataset.from_table({"v": [1, 0, 1, 1]}, schema=one))
     with pytest.raises(ArgumentError, match="by group"):
         whole.group_sizes()

@@ -18,7 +18,9 @@ from sfumato.queries.statistics.protocol import Numbers, Released
 from sfumato.release import Release
 
 N, LEVELS = 2000, ("north", "south", "east", "west")
-SCHEMA = sf.Schema({"g": sf.Category(LEVELS), "x": sf.Boolean()}, target="x", name="groups")
+SCHEMA = sf.Schema(
+    {"g": sf.Category(LEVELS, missing=LEVELS[0]), "x": sf.Boolean(missing=False)}, target="x", name="groups"
+)
 MODEL = sf.grouped(sf.families.BetaBernoulli(1, 1), "g", LEVELS)
 
 
@@ -97,7 +99,9 @@ def test_groups_smaller_than_the_noise_and_priors_that_pile_up_agree_with_single
 def test_rates_outside_a_floor_have_intervals_at_its_edge(n, epsilon):
     levels = LEVELS[:3]
     model = sf.grouped(sf.families.BetaBernoulli(1, 1, floor=0.1), "g", levels)
-    schema = sf.Schema({"g": sf.Category(levels), "x": sf.Boolean()}, target="x", name="floored")
+    schema = sf.Schema(
+        {"g": sf.Category(levels, missing=levels[0]), "x": sf.Boolean(missing=False)}, target="x", name="floored"
+    )
     bits = np.random.default_rng(1).random(n) < np.repeat([0.0, 0.5, 1.0], n // 3)
     plan = sf.plan(model, n, epsilon, 1e-6, mechanism="noisy-statistics")
     release = sf.publish(
@@ -259,7 +263,11 @@ def test_what_the_rows_say_is_narrower_and_holds_their_own_number():
 def _shares(levels, values):
     """Ends of intervals of shares in two groups, of 300 and 100 records."""
     model = sf.grouped(sf.families.DirichletCategorical(levels, 1.0), "g", LEVELS[:2])
-    schema = sf.Schema({"g": sf.Category(LEVELS[:2]), "x": sf.Category(levels)}, target="x", name="shares")
+    schema = sf.Schema(
+        {"g": sf.Category(LEVELS[:2], missing=LEVELS[0]), "x": sf.Category(levels, missing=levels[0])},
+        target="x",
+        name="shares",
+    )
     table = {"g": ["north"] * 300 + ["south"] * 100, "x": values * 100}
     plan = sf.plan(model, n=400, epsilon=2.0, delta=1e-6, mechanism="noisy-statistics")
     release = sf.publish(plan, sf.Dataset.from_table(table, schema=schema), randomness=sf.seeded(6))

@@ -16,8 +16,8 @@ from sfumato.queries import held_out as held_out_module
 
 NUMBER = sf.Schema({"x": sf.Number(-3, 3)}, name="numbers")
 COUNT = sf.Schema({"x": sf.Number(0, 5, integer=True)}, name="counts")
-BITS = sf.Schema({"x": sf.Boolean()}, name="bits")
-LEVELS = sf.Schema({"x": sf.Category(["a", "b", "c"])}, name="levels")
+BITS = sf.Schema({"x": sf.Boolean(missing=False)}, name="bits")
+LEVELS = sf.Schema({"x": sf.Category(["a", "b", "c"], missing="a")}, name="levels")
 SOME_BITS, SOME_COUNTS, SOME_NUMBERS = [1, 0, 1, 1], [0, 2, 5, 1], [-1.0, 0.3, 2.5]
 
 
@@ -110,7 +110,7 @@ ANSWERS = RNG.random(30) < 0.5
     ids=lambda loss: loss.name,
 )
 def test_two_classes_against_the_probabilities_of_one_draw(loss):
-    made = release(loss, sf.Boolean(), YES, draws=1)
+    made = release(loss, sf.Boolean(missing=False), YES, draws=1)
     proba = made.predict_proba(public_rows=ROWS)
     expected = np.log(np.where(ANSWERS, proba[:, 1], proba[:, 0])).sum()
     held_out = made.log_likelihood(public_rows=ROWS, target=ANSWERS)
@@ -121,7 +121,7 @@ def test_two_classes_against_the_probabilities_of_one_draw(loss):
 
 def test_several_classes_and_counts_against_their_laws():
     names = np.array(["a", "b", "c"])[RNG.integers(0, 3, 400)]
-    made = release(sf.losses.Softmax(radius=1.0, classes=3), sf.Category(["a", "b", "c"]), names, draws=1)
+    made = release(sf.losses.Softmax(radius=1.0, classes=3), sf.Category(["a", "b", "c"], missing="a"), names, draws=1)
     proba = made.predict_proba(public_rows=ROWS)
     answers = np.array(["c", "a", "b"] * 10)
     expected = np.log(proba[np.arange(30), [2, 0, 1] * 10]).sum()
@@ -135,7 +135,7 @@ def test_several_classes_and_counts_against_their_laws():
 
 
 def table_release() -> sf.Release:
-    schema = sf.Schema({"age": sf.Number(0, 100), "ill": sf.Boolean()}, target="ill")
+    schema = sf.Schema({"age": sf.Number(0, 100), "ill": sf.Boolean(missing=False)}, target="ill")
     age = np.linspace(0, 100, 500)
     data = sf.Dataset.from_table({"age": age, "ill": np.arange(500) % 7 < age / 20}, schema=schema)
     model = sf.Gibbs(sf.losses.Logistic(radius=1.2), sf.priors.Gaussian(1.0))
@@ -226,7 +226,7 @@ def refusals():
     bits = published(sf.families.BetaBernoulli(1, 1), BITS, SOME_BITS)
     levels = published(sf.families.DirichletCategorical(["a", "b", "c"]), LEVELS, ["a", "b", "c"] * 4)
     return [
-        (release(sf.losses.SmoothedHinge(radius=1.0, width=0.5), sf.Boolean(), YES), (X, YES), "hinge loss has none"),
+        (release(sf.losses.SmoothedHinge(radius=1.0, width=0.5), sf.Boolean(missing=False), YES), (X, YES), "hinge loss has none"),
         (
             sf.publish(
                 sf.plan(sf.families.BoundedMean(-3, 3), 30, 1.0, 1e-3, goal="estimate"),
@@ -239,8 +239,8 @@ def refusals():
         (bits, ({"x": []},), "at least one row"),
         (bits, ({"x": [1]}, [1]), "target is for regressions"),
         (levels, ({"x": ["a", "d"]},), "'d'"),
-        (release(sf.losses.Logistic(radius=1.0), sf.Boolean(), YES), (X,), "need their answers"),
-        (release(sf.losses.Logistic(radius=1.0), sf.Boolean(), YES), (X, YES[:9]), "one answer for each"),
+        (release(sf.losses.Logistic(radius=1.0), sf.Boolean(missing=False), YES), (X,), "need their answers"),
+        (release(sf.losses.Logistic(radius=1.0), sf.Boolean(missing=False), YES), (X, YES[:9]), "one answer for each"),
     ]  # fmt: skip
 
 

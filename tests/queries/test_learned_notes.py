@@ -15,9 +15,9 @@ from sfumato.queries import learned_notes
 SCHEMA = sf.Schema(
     {
         "age": sf.Number(0, 79, integer=True),
-        "sex": sf.Category(["f", "m"]),
-        "region": sf.Category(["n", "e", "s", "w"]),
-        "ill": sf.Boolean(),
+        "sex": sf.Category(["f", "m"], missing="f"),
+        "region": sf.Category(["n", "e", "s", "w"], missing="n"),
+        "ill": sf.Boolean(missing=False),
     },
     name="made-up",
 )

@@ -105,7 +105,7 @@ def test_rows_at_a_bound_have_the_derivative_of_one_side():
 def test_an_effect_is_right_where_rows_are_shortened():
     """Rows longer than data_norm are shortened, so that a feature enters all others: the coefficient is not the slope."""
     rng = np.random.default_rng(2)
-    columns = {"age": sf.Number(0, 100), "height": sf.Number(100, 200), "ill": sf.Boolean()}
+    columns = {"age": sf.Number(0, 100), "height": sf.Number(100, 200), "ill": sf.Boolean(missing=False)}
     schema = sf.Schema(columns, target="ill", data_norm=0.3, name="short", unit="person")
     rows = {"age": rng.uniform(0, 100, 3_000), "height": rng.uniform(100, 200, 3_000)}
     ill = rng.random(3_000) < rows["age"] / 100
@@ -163,7 +163,7 @@ def test_effects_of_a_column_by_itself_are_its_coefficient(kind):
 def test_effects_of_a_column_with_a_power_and_a_product_are_averages_over_the_rows():
     """d/dx of b x + c x^2 + g x f is b + 2 c x + g f, averaged: a weighted sum of coefficients, with its own interval."""
     rng, n = np.random.default_rng(8), 3_000
-    columns = {"years": sf.Number(0, 40), "female": sf.Boolean(), "wage": sf.Number(0, 100)}
+    columns = {"years": sf.Number(0, 40), "female": sf.Boolean(missing=False), "wage": sf.Number(0, 100)}
     schema = sf.Schema(columns, target="wage", name="wages", unit="person")
     rows = {"years": rng.uniform(0, 40, n), "female": rng.random(n) < 0.5}
     mean = (
@@ -209,7 +209,7 @@ def test_losses_without_an_inverse_link_are_refused_by_the_names_of_specs(loss, 
 def test_vectors_and_no_rows_are_refused():
     with pytest.raises(ArgumentError, match="at least one row"):
         marginal_effects(*study("logistic").documents, {name: each[:0] for name, each in NEW.items()})
-    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Boolean(), name="vectors")
+    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Boolean(missing=False), name="vectors")
     plan = sf.plan(sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(1.0), 2), 500, 5.0, 1e-4, goal="estimate")
     X = np.random.default_rng(1).normal(size=(500, 2))
     release = sf.publish(plan, sf.Dataset.from_arrays(X, X[:, 0] > 0, schema=schema), randomness=sf.seeded(1))

@@ -22,7 +22,7 @@ SCHEMA = Schema(
         "income": Number(0, 1e5),
         "born": Date("1900-01-01", "2020-12-31", format="%d.%m.%Y"),
         "region": Category(["NA", "EU", "nan"], missing="EU"),
-        "code": Category([3, 1, 2]),
+        "code": Category([3, 1, 2], missing=3),
         "smoker": Boolean(missing=True),
     },
     missing_codes=[-9],

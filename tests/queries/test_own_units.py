@@ -86,7 +86,9 @@ def test_powers_and_products_are_those_of_an_ordinary_fit_on_the_same_columns():
 
 def swapped(column: str, value: sf.schema.columns.Column) -> sf.Schema:
     """The table's schema with one column declared otherwise."""
-    return sf.Schema({**COLUMNS, column: value, "target": sf.Category(["no", "yes"])}, target="target", name="survey")
+    return sf.Schema(
+        {**COLUMNS, column: value, "target": sf.Category(["no", "yes"], missing="no")}, target="target", name="survey"
+    )
 
 
 def test_months_instead_of_years_give_the_same_predictions_and_a_twelfth_of_the_coefficient():
@@ -108,7 +110,7 @@ def test_months_instead_of_years_give_the_same_predictions_and_a_twelfth_of_the_
 def test_another_reference_level_changes_what_is_compared_and_nothing_else():
     made = study("logistic")
     first = released("logistic", swapped("region", COLUMNS["region"]), made.rows, made.labels)
-    south = sf.Category(REGIONS, reference="south")
+    south = sf.Category(REGIONS, reference="south", missing=REGIONS[0])
     other = released("logistic", swapped("region", south), made.rows, made.labels)
     assert np.array_equal(first.draws.values, other.draws.values)
     assert np.array_equal(first.predict_proba(public_rows=NEW), other.predict_proba(public_rows=NEW))
@@ -136,7 +138,9 @@ def test_a_shifted_number_changes_the_intercept_alone():
 def test_several_classes_are_compared_with_the_first():
     rng = np.random.default_rng(2)
     labels = rng.choice(["a", "b", "c"], 2_000)
-    schema = sf.Schema({**COLUMNS, "target": sf.Category(["a", "b", "c"])}, target="target", name="classes")
+    schema = sf.Schema(
+        {**COLUMNS, "target": sf.Category(["a", "b", "c"], missing="a")}, target="target", name="classes"
+    )
     release = released("multinomial", schema, table(rng, 2_000), labels)
     table_ = release.coefficients()
     assert table_.labels[:2] == ("target=b: intercept", "target=b: age")
@@ -160,7 +164,9 @@ def test_several_classes_agree_with_an_ordinary_fit():
     truth = np.array([[0.0] * 6, [-1.0, 0.5, 0.2, 0.5, 0.3, -0.3], [0.5, -0.3, -0.2, -0.4, 0.0, 0.4]])
     shares = special.softmax(columns @ truth.T, axis=1)
     codes = (shares.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
-    schema = sf.Schema({**COLUMNS, "target": sf.Category(["a", "b", "c"])}, target="target", name="classes")
+    schema = sf.Schema(
+        {**COLUMNS, "target": sf.Category(["a", "b", "c"], missing="a")}, target="target", name="classes"
+    )
     release = released("multinomial", schema, rows, np.array(["a", "b", "c"])[codes])
     made = LogisticRegression(C=np.inf, max_iter=3000, tol=1e-6).fit(columns[:, 1:], codes)
     both = np.column_stack([made.intercept_, made.coef_ / SCALES])
@@ -190,7 +196,12 @@ def test_every_way_of_reading_has_the_same_names_and_units():
 
 def test_the_summary_prints_like_that_of_a_statistics_package():
     made = study("logistic")
-    release = released("logistic", swapped("region", sf.Category(REGIONS, reference="south")), made.rows, made.labels)
+    release = released(
+        "logistic",
+        swapped("region", sf.Category(REGIONS, reference="south", missing=REGIONS[0])),
+        made.rows,
+        made.labels,
+    )
     warned, *lines = str(release.summary()).splitlines()
     assert warned.startswith("NOT PRIVATE: made with a seeded stream")
     assert lines[0] == "Logistic regression of target"
@@ -250,7 +261,7 @@ def test_wrong_questions_are_refused(ask, said):
 
 def test_other_models_have_no_coefficients():
     plan = sf.plan(sf.families.BetaBernoulli(), 20, 1.0, 1e-6)
-    data = sf.Dataset.from_table({"x": np.arange(20) < 5}, schema=sf.Schema({"x": sf.Boolean()}))
+    data = sf.Dataset.from_table({"x": np.arange(20) < 5}, schema=sf.Schema({"x": sf.Boolean(missing=False)}))
     release = sf.publish(plan, data, randomness=sf.seeded(1))
     for ask in (release.coefficients, lambda: release.contrast({"x": 1})):
         with pytest.raises(sf.errors.ArgumentError, match="of a regression; this release is of another model"):
@@ -263,7 +274,11 @@ def test_other_models_have_no_coefficients():
 def test_a_coefficient_of_which_little_is_known_is_drawn_towards_the_prior():
     """A level that 20 of 4,000 rows have, with the same labels as others: the path runs far along it, the prior bounds it."""
     rng, n = np.random.default_rng(6), 4_000
-    schema = sf.Schema({"ward": sf.Category(["a", "b", "rare"]), "ill": sf.Boolean()}, target="ill", name="wards")
+    schema = sf.Schema(
+        {"ward": sf.Category(["a", "b", "rare"], missing="a"), "ill": sf.Boolean(missing=False)},
+        target="ill",
+        name="wards",
+    )
     codes = np.where(np.arange(n) < 20, 2, np.arange(n) % 2)
     cells = {"ward": np.array(["a", "b", "rare"])[codes], "ill": rng.random(n) < 0.3}
     plan = sf.plan(sf.regression("logistic", schema), n, 0.5, 1e-6, goal="estimate")
@@ -283,7 +298,7 @@ def test_a_ratio_beyond_all_floats_is_infinite():
     rng, n = np.random.default_rng(3), 2_000
     x = rng.uniform(0, 1e-3, n)
     labels = rng.random(n) < 1 / (1 + np.exp(2 - 4000 * x))
-    schema = sf.Schema({"x": sf.Number(0, 1e-3), "y": sf.Boolean()}, target="y")
+    schema = sf.Schema({"x": sf.Number(0, 1e-3), "y": sf.Boolean(missing=False)}, target="y")
     plan = sf.plan(sf.regression("logistic", schema), n, 3.0, 1e-6, goal="estimate")
     release = sf.publish(plan, sf.Dataset.from_table({"x": x, "y": labels}, schema=schema))
     assert np.isinf(release.coefficients().ratios[1])
@@ -293,7 +308,8 @@ def test_a_ratio_beyond_all_floats_is_infinite():
 
 def test_products_in_contrasts_are_named_in_any_order():
     rng, n = np.random.default_rng(3), 2_000
-    columns = {"years": sf.Number(0, 40), "female": sf.Boolean(), "region": sf.Category(["south", "north: a", "west"]),
+    columns = {"years": sf.Number(0, 40), "female": sf.Boolean(missing=False),
+               "region": sf.Category(["south", "north: a", "west"], missing="south"),
                "wage": sf.Number(0, 100)}  # fmt: skip
     schema = sf.Schema(columns, target="wage", name="wages", unit="person")
     rows = {"years": rng.uniform(0, 40, n), "female": rng.random(n) < 0.5,

@@ -12,7 +12,7 @@ import sfumato as sf
 from effort import sized
 
 N, ROWS = 900, 12
-COLUMNS = {"x": sf.Number(-3, 3), "z": sf.Number(-3, 3), "y": sf.Boolean()}
+COLUMNS = {"x": sf.Number(-3, 3), "z": sf.Number(-3, 3), "y": sf.Boolean(missing=False)}
 PERSONS = sf.Persons("who", most=ROWS, count=N)
 TRUTH = {"intercept": -0.4, "x": 0.8, "z": -0.5}
 RUNS = sized(20, 1_000)

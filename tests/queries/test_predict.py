@@ -35,7 +35,10 @@ YES = X @ PLANE + RNG.logistic(size=400) > 0
 @pytest.mark.planted
 def test_probabilities_are_averages_over_draws_of_clipped_rows_with_the_intercept():
     made = release(
-        sf.losses.Logistic(radius=1.5), sf.Category(["no", "yes"]), np.where(YES, "yes", "no"), intercept=0.5
+        sf.losses.Logistic(radius=1.5),
+        sf.Category(["no", "yes"], missing="no"),
+        np.where(YES, "yes", "no"),
+        intercept=0.5,
     )
     rows = RNG.normal(size=(50, 3)) * 3
     features = np.column_stack([clipped(rows), np.full(50, 0.5)])
@@ -51,16 +54,16 @@ def test_probabilities_are_averages_over_draws_of_clipped_rows_with_the_intercep
 
 
 def test_a_boolean_target_gives_booleans_and_numbers_stay_numbers():
-    made = release(sf.losses.Logistic(radius=1.0), sf.Boolean(), YES)
+    made = release(sf.losses.Logistic(radius=1.0), sf.Boolean(missing=False), YES)
     assert made.predict(public_rows=X).dtype == bool
     assert (made.predict(public_rows=X) == (made.predict_proba(public_rows=X)[:, 1] > 0.5)).all()
-    counted = release(sf.losses.Logistic(radius=1.0), sf.Category([3, 7]), np.where(YES, 7, 3))
+    counted = release(sf.losses.Logistic(radius=1.0), sf.Category([3, 7], missing=3), np.where(YES, 7, 3))
     assert set(counted.predict(public_rows=X).tolist()) == {3, 7}
 
 
 def test_softmax_probabilities_are_averages_of_softmaxes():
     labels = np.array(["a", "b", "c"])[np.argmax(X + RNG.gumbel(size=X.shape), axis=1)]
-    made = release(sf.losses.Softmax(radius=1.0, classes=3), sf.Category(["a", "b", "c"]), labels)
+    made = release(sf.losses.Softmax(radius=1.0, classes=3), sf.Category(["a", "b", "c"], missing="a"), labels)
     scores = np.einsum("nkf,rf->rnk", made.draws.pooled().reshape(-1, 3, 3), clipped(X))
     shares = np.exp(scores) / np.exp(scores).sum(axis=2, keepdims=True)
     assert np.allclose(made.predict_proba(public_rows=X), shares.mean(axis=1), rtol=1e-9)
@@ -75,13 +78,13 @@ def test_softmax_probabilities_are_averages_of_softmaxes():
     ],
 )
 def test_other_links_have_their_own_probabilities(loss, inverse):
-    made = release(loss, sf.Boolean(), YES)
+    made = release(loss, sf.Boolean(missing=False), YES)
     wanted = inverse(clipped(X) @ made.draws.pooled().T).mean(axis=1)
     assert np.allclose(made.predict_proba(public_rows=X)[:, 1], wanted, rtol=1e-9)
 
 
 def test_a_hinge_votes_and_has_no_probabilities():
-    made = release(sf.losses.SmoothedHinge(radius=1.0, width=1.0), sf.Boolean(), YES, draws=3)
+    made = release(sf.losses.SmoothedHinge(radius=1.0, width=1.0), sf.Boolean(missing=False), YES, draws=3)
     votes = (clipped(X) @ made.draws.pooled().T > 0).mean(axis=1)
     assert (made.predict(public_rows=X) == (votes > 0.5)).all()
     with pytest.raises(ArgumentError, match="no probabilities"):
@@ -106,7 +109,7 @@ def test_counts_are_averages_of_exponentials_below_the_declared_bound():
 
 
 def test_a_table_is_encoded_by_the_schema_of_the_release():
-    columns = {"age": sf.Number(0, 100), "sex": sf.Category(["f", "m"]), "ill": sf.Boolean()}
+    columns = {"age": sf.Number(0, 100), "sex": sf.Category(["f", "m"], missing="f"), "ill": sf.Boolean(missing=False)}
     schema = sf.Schema(columns, target="ill", name="people", unit="person")
     table = {"age": RNG.uniform(0, 100, 300), "sex": RNG.choice(["f", "m"], 300)}
     table["ill"] = RNG.random(300) < table["age"] / 100
@@ -124,14 +127,14 @@ def test_a_table_is_encoded_by_the_schema_of_the_release():
 
 
 def test_rows_in_blocks_are_the_rows_at_once(monkeypatch):
-    made = release(sf.losses.Logistic(radius=1.0), sf.Boolean(), YES)
+    made = release(sf.losses.Logistic(radius=1.0), sf.Boolean(missing=False), YES)
     whole = made.predict_proba(public_rows=X)
     monkeypatch.setattr(predict, "_BLOCK", 30)
     assert np.allclose(made.predict_proba(public_rows=X), whole, rtol=1e-12)
 
 
 def test_models_without_features_refuse_in_a_sentence():
-    data = sf.Dataset.from_table({"x": YES}, schema=sf.Schema({"x": sf.Boolean()}, target="x"))
+    data = sf.Dataset.from_table({"x": YES}, schema=sf.Schema({"x": sf.Boolean(missing=False)}, target="x"))
     rate = sf.publish(sf.plan(sf.families.BetaBernoulli(), 400, mechanism="exact"), data, randomness=sf.seeded(1))
     with pytest.raises(ArgumentError, match=r"of BetaBernoulli, which reads no features.*release.mean"):
         rate.predict(public_rows=X)
@@ -141,6 +144,6 @@ def test_models_without_features_refuse_in_a_sentence():
     odds = sf.publish(sf.plan(model, 400, 1.0, 1e-6, mechanism="langevin"), data, randomness=sf.seeded(1))
     with pytest.raises(ArgumentError, match="logit-bernoulli"):
         odds.predict(public_rows=X)
-    made = release(sf.losses.Logistic(radius=1.0), sf.Boolean(), YES)
+    made = release(sf.losses.Logistic(radius=1.0), sf.Boolean(missing=False), YES)
     with pytest.raises(ArgumentError):
         made.predict(public_rows=np.zeros((2, 9)))

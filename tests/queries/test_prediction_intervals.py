@@ -80,7 +80,7 @@ def test_a_quantile_regression_predicts_its_quantile():
 
 def test_a_transcript_gives_quantiles_over_its_draws():
     labels = np.random.default_rng(5).random(1_000) < 0.4
-    documents = plain(sf.losses.Logistic(1.0), sf.Boolean(), labels)
+    documents = plain(sf.losses.Logistic(1.0), sf.Boolean(missing=False), labels)
     rows = np.random.default_rng(6).normal(size=(40, 2)) / 4
     given = predict_interval(*documents, rows)
     drawn = functionals.sample(*documents, size=400) @ rows.T
@@ -178,14 +178,16 @@ def test_what_has_no_law_of_an_answer_is_refused(kind, of, words):
 
 def test_losses_without_an_inverse_link_and_releases_without_intervals_are_refused():
     yes = np.arange(1_000) % 3 == 0
-    hinge = plain(sf.losses.SmoothedHinge(1.0, 1.0), sf.Boolean(), yes)
-    soft = plain(sf.losses.Softmax(1.0, 3), sf.Category(["a", "b", "c"]), np.array(["a", "b", "c"])[yes + 0], (), 3)
+    hinge = plain(sf.losses.SmoothedHinge(1.0, 1.0), sf.Boolean(missing=False), yes)
+    soft = plain(
+        sf.losses.Softmax(1.0, 3), sf.Category(["a", "b", "c"], missing="a"), np.array(["a", "b", "c"])[yes + 0], (), 3
+    )
     for documents in (hinge, soft):
         with pytest.raises(
             ArgumentError, match=r"a probability \(logistic, .*a rate \(poisson\).*(svm|multinomial) is none of these"
         ):
             predict_interval(*documents, np.zeros((1, 2)))
-    silent = plain(sf.losses.Logistic(1.0), sf.Boolean(), yes, ())
+    silent = plain(sf.losses.Logistic(1.0), sf.Boolean(missing=False), yes, ())
     with pytest.raises(ArgumentError, match="an honest interval for a regression"):
         predict_interval(*silent, np.zeros((1, 2)))
     linear = plain(sf.losses.Huber(1.0, 1.0), sf.Number(-1, 1), yes - 0.5)

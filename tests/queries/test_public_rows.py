@@ -114,7 +114,7 @@ def test_private_rows_with_such_cells_are_read_as_before():
 
 
 def test_vectors_refuse_texts_and_count_long_rows():
-    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Boolean(), name="vectors")
+    schema = sf.Schema.vector(2, data_norm=1.0, target=sf.Boolean(missing=False), name="vectors")
     plan = sf.plan(sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(1.0), 2), 500, 5.0, 1e-4, goal="estimate")
     X = np.random.default_rng(1).normal(size=(500, 2))
     release = sf.publish(plan, sf.Dataset.from_arrays(X, X[:, 0] > 0, schema=schema), randomness=sf.seeded(1))

@@ -23,14 +23,14 @@ LEVELS = ["a", "b", "c", "d"]
 
 
 def shares(draws: int = 50, mechanism: str = "exact", **target) -> sf.Release:
-    schema = sf.Schema({"x": sf.Category(LEVELS)})
+    schema = sf.Schema({"x": sf.Category(LEVELS, missing=LEVELS[0])})
     data = sf.Dataset.from_table({"x": ["a"] * 10 + ["b"] * 40 + ["c"] * 20 + ["d"] * 30}, schema=schema)
     plan = sf.plan(sf.families.DirichletCategorical(LEVELS), 100, mechanism=mechanism, draws=draws, **target)
     return sf.publish(plan, data, randomness=sf.seeded(3))
 
 
 def rate(draws: int = 400) -> sf.Release:
-    data = sf.Dataset.from_table({"x": [True] * 30 + [False] * 70}, schema=sf.Schema({"x": sf.Boolean()}))
+    data = sf.Dataset.from_table({"x": [True] * 30 + [False] * 70}, schema=sf.Schema({"x": sf.Boolean(missing=False)}))
     return sf.publish(
         sf.plan(sf.families.BetaBernoulli(), 100, mechanism="exact", draws=draws), data, randomness=sf.seeded(3)
     )
@@ -164,7 +164,7 @@ def test_bounds_of_a_mean_must_hold():
 
 
 def test_a_column_of_a_single_parameter_is_refused_with_the_shape():
-    schema = sf.Schema({"x": sf.Boolean()}, name="bits")
+    schema = sf.Schema({"x": sf.Boolean(missing=False)}, name="bits")
     plan = sf.plan(sf.families.BetaBernoulli(1, 1), n=100, epsilon=1.0, delta=1e-6, draws=5)
     assert "costs the same" not in str(plan)
     release = sf.publish(plan, sf.Dataset.from_table({"x": np.arange(100) < 30}, schema=schema))

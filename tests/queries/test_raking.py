@@ -110,7 +110,7 @@ def test_shares_out_of_reach_end_in_the_nearest_law():
 
 PARENTS = {"b": ["a"], "c": ["b", "a"], "d": ["c"]}
 LEVELS = {"a": list("xyz"), "b": ["no", "yes"], "c": list("pqrs"), "d": list("uvw")}
-SCHEMA = sf.Schema({name: sf.Category(levels) for name, levels in LEVELS.items()}, name="raked")
+SCHEMA = sf.Schema({name: sf.Category(levels, missing=levels[0]) for name, levels in LEVELS.items()}, name="raked")
 MODEL = BayesianNetwork.from_schema(SCHEMA, PARENTS)
 ROWS = 2000
 
@@ -194,7 +194,7 @@ def test_a_column_whose_parents_are_too_many_together_keeps_its_table(monkeypatc
 
 def test_chains_and_releases_without_counts_are_left_alone(monkeypatch):
     monkeypatch.setattr(tables, "raked", None)
-    schema = sf.Schema({f"t{k}": sf.Category(["x", "y"]) for k in range(2)})
+    schema = sf.Schema({f"t{k}": sf.Category(["x", "y"], missing="x") for k in range(2)})
     steps = sf.Dataset.from_table({"t0": ["x", "y"] * 50, "t1": ["x", "x", "y", "y"] * 25}, schema=schema)
     plan = sf.plan(MarkovChain(["x", "y"]), 100, 1.0, 1e-6, mechanism="noisy-statistics")
     release = sf.publish(plan, steps, randomness=sf.seeded(1))

@@ -122,7 +122,9 @@ def test_a_release_that_is_likely_to_cover_less_names_the_reason(law, epsilon, n
 
 
 def of_kind(kind: str, epsilon: float = 1.0) -> sf.Release:
-    target = {"logistic": sf.Boolean(), "svm": sf.Boolean(), "poisson": sf.Number(0, 9)}.get(kind, sf.Number(-1e4, 1e4))
+    target = {"logistic": sf.Boolean(missing=False), "svm": sf.Boolean(missing=False), "poisson": sf.Number(0, 9)}.get(
+        kind, sf.Number(-1e4, 1e4)
+    )
     schema = sf.Schema({"x": sf.Number(0, 1), "y": target}, target="y")
     plan = sf.plan(sf.regression(kind, schema), N, epsilon, 1e-6, goal="estimate")
     table = {"x": np.arange(N) / N, "y": np.arange(N) % 2}

@@ -46,7 +46,7 @@ class Study:
         radius = sf.losses.radius_with_intercept(1.0) if intercept else 1.0
         self.loss = sf.losses.Logistic(radius) if loss == "logistic" else sf.losses.Huber(radius, clip=1.0)
         self.prior = options.pop("prior", sf.priors.Gaussian(1.0))
-        target = sf.Category([0, 1]) if loss == "logistic" else sf.Number(-4, 4)
+        target = sf.Category([0, 1], missing=0) if loss == "logistic" else sf.Number(-4, 4)
         self.schema = sf.Schema.vector(5 - bool(intercept), data_norm=1.0, target=target, name="survey")
         self.model = sf.Gibbs(self.loss, self.prior, 5, intercept)
         keep = options.pop("keep", ("transcript",))
@@ -148,7 +148,13 @@ def test_where_a_release_tells_nothing_the_interval_is_the_priors_own():
     """Levels of a category beside an intercept add up to a constant: drawn optima run hundreds of deviations away."""
     rng, n, regions = np.random.default_rng(3), 1_000, ("metro", "coast", "hills", "island")
     schema = sf.Schema(
-        {"age": sf.Number(18, 90), "region": sf.Category(regions), "ill": sf.Boolean()}, target="ill", name="clinic"
+        {
+            "age": sf.Number(18, 90),
+            "region": sf.Category(regions, missing=regions[0]),
+            "ill": sf.Boolean(missing=False),
+        },
+        target="ill",
+        name="clinic",
     )
     radius = sf.losses.radius_with_intercept(schema.design().radius, 0.5)
     model = sf.Gibbs(sf.losses.Logistic(radius), sf.priors.Gaussian(0.02), 6, 0.5)

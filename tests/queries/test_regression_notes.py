@@ -8,12 +8,14 @@ import pytest
 import sfumato as sf
 from sfumato.models.losses import LOSSES
 
-SCHEMA = sf.Schema({"age": sf.Number(18, 90), "ill": sf.Boolean()}, target="ill", name="clinic")
-LEVELS = sf.Schema({"age": sf.Number(18, 90), "ill": sf.Category(["a", "b", "c"])}, target="ill", name="clinic")
+SCHEMA = sf.Schema({"age": sf.Number(18, 90), "ill": sf.Boolean(missing=False)}, target="ill", name="clinic")
+LEVELS = sf.Schema(
+    {"age": sf.Number(18, 90), "ill": sf.Category(["a", "b", "c"], missing="a")}, target="ill", name="clinic"
+)
 
 KINDS = [(kind, sf.Number(0, 9)) for kind in ("linear", "poisson", "quantile")]
-KINDS += [(kind, sf.Boolean()) for kind in ("logistic", "probit", "cloglog", "svm")]
-KINDS += [("multinomial", sf.Category(["a", "b", "c"]))]
+KINDS += [(kind, sf.Boolean(missing=False)) for kind in ("logistic", "probit", "cloglog", "svm")]
+KINDS += [("multinomial", sf.Category(["a", "b", "c"], missing="a"))]
 
 
 def line_of(plan):

@@ -10,13 +10,13 @@ from sfumato.queries.statistics.table import reader_of
 
 F = sf.families
 CASES = {
-    "rate": (F.BetaBernoulli(1, 1), sf.Boolean(), np.arange(900) % 3 == 0),
+    "rate": (F.BetaBernoulli(1, 1), sf.Boolean(missing=False), np.arange(900) % 3 == 0),
     "rate of trials": (F.BetaBinomial(trials=4), sf.Number(0, 4, integer=True), np.arange(900) % 5),
-    "log odds": (F.LogitNormal(0.25), sf.Boolean(), np.arange(900) % 4 == 0),
+    "log odds": (F.LogitNormal(0.25), sf.Boolean(missing=False), np.arange(900) % 4 == 0),
     "events": (F.GammaPoisson(1, 1, bound=9), sf.Number(0, 9, integer=True), np.arange(900) % 7),
     "durations": (F.ExponentialRate(2, 1, bound=8), sf.Number(0, 8), np.arange(900) % 11 / 4),
     "normal mean": (F.NormalMean(1, -4, 4), sf.Number(-4, 4), np.linspace(-1, 2, 900)),
-    "shares": (F.DirichletCategorical(list("abc")), sf.Category(list("abc")), list("aabbbc" * 150)),
+    "shares": (F.DirichletCategorical(list("abc")), sf.Category(list("abc"), missing="a"), list("aabbbc" * 150)),
 }
 
 

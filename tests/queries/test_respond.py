@@ -23,7 +23,7 @@ from sfumato.queries.respond import SCAN, respond
 from sfumato.theorems import sampling_error
 
 PLAN = {"model": sf.families.BetaBernoulli(2, 3).to_json(), "parameters": {"strength": 1.0}, "mechanism": "exact"}
-SCHEMA = sf.Schema({"x": sf.Boolean()}, name="s")
+SCHEMA = sf.Schema({"x": sf.Boolean(missing=False)}, name="s")
 ROWS = np.arange(100) < 30
 
 

@@ -53,7 +53,7 @@ def test_one_line_serves_a_new_family_and_its_subclasses(monkeypatch):
 
 
 def test_a_release_is_read_by_the_line_of_its_family(monkeypatch):
-    data = sf.Dataset.from_table({"x": np.arange(20) < 5}, schema=sf.Schema({"x": sf.Boolean()}))
+    data = sf.Dataset.from_table({"x": np.arange(20) < 5}, schema=sf.Schema({"x": sf.Boolean(missing=False)}))
     plan = sf.plan(F.BetaBernoulli(1, 1), 20, 1.0, 1e-6, mechanism="diffused")
     release = sf.publish(plan, data, randomness=sf.seeded(1))
     low, high = release.interval(0.9)
@@ -66,7 +66,7 @@ def test_a_release_is_read_by_the_line_of_its_family(monkeypatch):
 
 def test_a_regression_is_read_by_the_line_of_its_models(monkeypatch):
     rows = {"x": np.linspace(-1, 1, 40), "y": np.arange(40) % 3 > 0}
-    schema = sf.Schema({"x": sf.Number(-1, 1), "y": sf.Boolean()}, target="y", data_norm=1.0)
+    schema = sf.Schema({"x": sf.Number(-1, 1), "y": sf.Boolean(missing=False)}, target="y", data_norm=1.0)
     model = sf.Gibbs(sf.losses.Logistic(1.0), sf.priors.Gaussian(precision=2.0), 1)
     plan = sf.plan(model, 40, 1.0, 1e-6, goal="estimate", steps=3, keep=("transcript",))
     release = sf.publish(plan, sf.Dataset.from_table(rows, schema=schema), randomness=sf.seeded(1))

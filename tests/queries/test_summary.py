@@ -13,7 +13,7 @@ from sfumato.queries.summary import WHY_ONE_DRAW
 from sfumato.wording import _model_in_words
 
 F = sf.families
-BITS = sf.Schema({"x": sf.Boolean()}, name="bits")
+BITS = sf.Schema({"x": sf.Boolean(missing=False)}, name="bits")
 NUMBERS = sf.Schema({"x": sf.Number(0, 10)}, name="numbers")
 
 
@@ -52,7 +52,7 @@ def test_a_readers_own_prior_moves_the_interval():
 
 
 def test_shares_have_the_shape_of_a_draw():
-    schema = sf.Schema({"x": sf.Category(["a", "b", "c"])}, name="levels")
+    schema = sf.Schema({"x": sf.Category(["a", "b", "c"], missing="a")}, name="levels")
     model = F.DirichletCategorical(["a", "b", "c"])
     release = release_of(model, {"x": ["a"] * 60 + ["b"] * 30 + ["c"] * 10}, schema, 100, mechanism="diffused")
     found = release.interval()
@@ -61,7 +61,9 @@ def test_shares_have_the_shape_of_a_draw():
 
 
 def test_groups_of_hidden_size_have_intervals():
-    schema = sf.Schema({"g": sf.Category(["n", "s"]), "x": sf.Boolean()}, target="x", name="groups")
+    schema = sf.Schema(
+        {"g": sf.Category(["n", "s"], missing="n"), "x": sf.Boolean(missing=False)}, target="x", name="groups"
+    )
     table = {"g": ["n", "s"] * 200, "x": [True, False, False, False] * 100}
     model = sf.grouped(F.BetaBernoulli(1, 1), "g", ["n", "s"])
     for mechanism in ("diffused", "noisy-statistics"):
@@ -69,7 +71,7 @@ def test_groups_of_hidden_size_have_intervals():
         assert found.shape == (2, 2)
         assert found[0, 0] < 0.5 < found[1, 0]
     means = sf.grouped(F.BoundedMean(0, 1), "g", ["n", "s"])
-    rows = sf.Schema({"g": sf.Category(["n", "s"]), "y": sf.Number(0, 1)}, name="groups")
+    rows = sf.Schema({"g": sf.Category(["n", "s"], missing="n"), "y": sf.Number(0, 1)}, name="groups")
     numbers = {"g": table["g"], "y": [0.5] * 400}
     low, high = release_of(means, numbers, rows, 400, goal="estimate").interval(0.99)
     assert (low < 0.5).all()
@@ -123,7 +125,7 @@ def test_the_printed_release_has_the_estimate_and_its_interval():
 
 def test_a_regression_with_its_transcript_has_a_summary_with_intervals():
     rng = np.random.default_rng(8)
-    schema = sf.Schema({"x": sf.Number(-1, 1), "y": sf.Boolean()}, target="y", name="points")
+    schema = sf.Schema({"x": sf.Number(-1, 1), "y": sf.Boolean(missing=False)}, target="y", name="points")
     x = rng.uniform(-1, 1, 800)
     table = {"x": x, "y": rng.random(800) < 1 / (1 + np.exp(-3 * x))}
     radius = sf.losses.radius_with_intercept(schema.design().radius, 0.5)

@@ -23,7 +23,9 @@ def network(zero: bool = False) -> tables.Network:
     if zero:
         block = MODEL.table_of["d"].of(values)
         block[1] = [0.0, 0.3, 0.7, 0.0]
-    schema = sf.Schema({name: sf.Category([str(k) for k in range(size)]) for name, size in MODEL.sizes.items()})
+    schema = sf.Schema(
+        {name: sf.Category([str(k) for k in range(size)], missing="0") for name, size in MODEL.sizes.items()}
+    )
     levels = {name: tuple(column.levels) for name, column in schema.columns.items()}
     return tables.Network(MODEL, schema, tuple(MODEL.factors(values, ())), levels)
 

@@ -19,9 +19,9 @@ from sfumato.queries import tables
 SCHEMA = sf.Schema(
     {
         "other": sf.Number(0, 1),
-        "c": sf.Category(["lo", "mid", "hi"]),
-        "a": sf.Category(["x", "y", "z"]),
-        "b": sf.Boolean(),
+        "c": sf.Category(["lo", "mid", "hi"], missing="lo"),
+        "a": sf.Category(["x", "y", "z"], missing="x"),
+        "b": sf.Boolean(missing=False),
         "age": sf.Number(0, 80, integer=True),
         "height": sf.Number(1.0, 2.0),
     },
@@ -118,7 +118,7 @@ def test_bad_questions_are_refused(ask, said):
 
 def test_a_question_too_large_is_refused_and_not_begun():
     wide = BayesianNetwork({}, dict.fromkeys("abcdefghijklmnopqrstuvwx", 2))
-    schema = sf.Schema(dict.fromkeys("abcdefghijklmnopqrstuvwx", sf.Boolean()))
+    schema = sf.Schema(dict.fromkeys("abcdefghijklmnopqrstuvwx", sf.Boolean(missing=False)))
     network = tables.Network(
         wide, schema, tuple(wide.factors(np.full(48, 0.5), ())), dict.fromkeys(wide.sizes, (False, True))
     )
@@ -129,7 +129,7 @@ def test_a_question_too_large_is_refused_and_not_begun():
 
 def test_another_model_has_no_tables():
     rate = sf.families.BetaBernoulli()
-    bits = sf.Schema({"b": sf.Boolean()})
+    bits = sf.Schema({"b": sf.Boolean(missing=False)})
     data = sf.Dataset.from_table({"b": [True, False]}, schema=bits)
     release = sf.publish(sf.plan(rate, 2, mechanism="exact"), data)
     with pytest.raises(ArgumentError, match=r"sf\.networks"):

@@ -24,8 +24,8 @@ SURVEY = kinds.declared("region", "age", "smoker", "joined", "ill", target="ill"
 COSTS = kinds.declared("region", "age", "cost", target="cost")
 VISITS = kinds.declared("age", "visits", target="visits")
 REGIONAL = kinds.declared("age", "smoker", "region", target="region")
-NUMBERED = sf.Schema({"floor": sf.Category([1, 2, 3]), "x": sf.Number(0, 9)}, target="x", name="floors")
-VECTORS = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([-1, 1]), name="vectors")
+NUMBERED = sf.Schema({"floor": sf.Category([1, 2, 3], missing=1), "x": sf.Number(0, 9)}, target="x", name="floors")
+VECTORS = sf.Schema.vector(2, data_norm=1.0, target=sf.Category([-1, 1], missing=-1), name="vectors")
 
 
 @cache

@@ -74,12 +74,12 @@ def people() -> dict[str, list[Any]]:
 
 
 COLUMNS: dict[str, Any] = {
-    "region": sf.Category(REGIONS),
+    "region": sf.Category(REGIONS, missing=REGIONS[0]),
     "age": sf.Number(18, 90, integer=True),
-    "smoker": sf.Boolean(),
+    "smoker": sf.Boolean(missing=False),
     "joined": sf.Date("2019-01-01", "2022-12-31"),
     "income": sf.Number(0, 80_000, missing=10_000),
-    "ill": sf.Boolean(),
+    "ill": sf.Boolean(missing=False),
     "visits": sf.Number(0, 20, integer=True),
     "cost": sf.Number(0, 80),
 }
@@ -129,7 +129,11 @@ def visits(*names: str, target: str | None = None) -> tuple[sf.Schema, dict[str,
     stay = np.round(rng.uniform(0, 15, count)[who] + rng.uniform(0, 5, N), 1)
     passed = rng.random(N) < stay / 20
     rows = {"pupil": who.tolist(), "region": people()["region"], "stay": stay.tolist(), "passed": passed.tolist()}
-    columns = {"region": sf.Category(REGIONS), "stay": sf.Number(0, 20, missing=5), "passed": sf.Boolean()}
+    columns = {
+        "region": sf.Category(REGIONS, missing=REGIONS[0]),
+        "stay": sf.Number(0, 20, missing=5),
+        "passed": sf.Boolean(missing=False),
+    }
     persons = sf.Persons("pupil", most=20, count=count, rows="tests")
     chosen = {name: columns[name] for name in names}
     return sf.Schema(chosen, name="schools", unit="pupil", persons=persons, target=target), rows
@@ -147,7 +151,9 @@ def network(**options: Any) -> sf.Release:
     names = ("region", "smoker", "ill", "cheap")
     rows = {**people(), "cheap": [cost < 25 for cost in people()["cost"]]}
     schema = sf.Schema(
-        {**{name: COLUMNS[name] for name in names[:3]}, "cheap": sf.Boolean()}, name="survey", unit="person"
+        {**{name: COLUMNS[name] for name in names[:3]}, "cheap": sf.Boolean(missing=False)},
+        name="survey",
+        unit="person",
     )
     parents = {"region": [], "smoker": ["region"], "ill": ["smoker", "region"], "cheap": ["region"]}
     model = sf.networks.BayesianNetwork.from_schema(schema, parents)

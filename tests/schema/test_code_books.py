@@ -21,7 +21,7 @@ def columns_of(tmp_path, text: str, ending: str = ".csv") -> dict[str, dict[str,
 
 
 AGE = {"type": "number", "lower": 0.0, "upper": 110.0, "integer": True}
-SEX = {"type": "category", "levels": [1, 2]}
+SEX = {"type": "category", "levels": [1, 2], "missing": "REQUIRED"}
 BOOKS = {
     "synonyms": "Variable,Label,Data type,Minimum,Maximum,Values\nage,Age,int,0,110,\nsex,Sex,numeric,,,1=male; 2=female\n",
     "semicolons": "field;description;type;min;max;codes\nage;Age;integer;0;110;\nsex;Sex;;;;1 = male | 2 = female\n",
@@ -45,7 +45,11 @@ def test_a_book_is_read_in_the_encodings_of_spreadsheets(encoding, tmp_path):
     (tmp_path / "book.txt").write_bytes(text.encode(encoding))
     drafted = Schema.draft(tmp_path / "book.txt")
     assert "# Größe\n" in drafted
-    assert Schema.from_toml(drafted).columns["ort"].levels == ("Köln", "Ulm")
+    assert Schema.from_toml(drafted.replace("REQUIRED", "own level")).columns["ort"].levels == (
+        "Köln",
+        "Ulm",
+        "missing",
+    )
 
 
 def test_labels_become_comments_that_break_no_line(tmp_path):
@@ -54,7 +58,7 @@ def test_labels_become_comments_that_break_no_line(tmp_path):
     assert "# Sex [2J = x\n" in text
     assert "# 1 = male, 2 = female\n" in text
     assert "\x1b" not in text
-    assert Schema.from_toml(text).columns["sex"].levels == (1, 2)
+    assert Schema.from_toml(text.replace("REQUIRED", "own level")).columns["sex"].levels == (1, 2, "missing")
 
 
 def test_codes_of_no_answer_are_missing_codes_and_never_levels(tmp_path):
@@ -69,13 +73,18 @@ def test_codes_of_no_answer_are_missing_codes_and_never_levels(tmp_path):
         "region,text,,,EU|NA|AS,.\n",
     )
     assert drafted["age"] == {**AGE, "missing_codes": [-9, 999]}
-    assert drafted["sex"] == {"type": "category", "levels": [1, 2], "missing_codes": [9]}
+    assert drafted["sex"] == {"type": "category", "levels": [1, 2], "missing": "REQUIRED", "missing_codes": [9]}
     assert drafted["income"] == {"type": "number", "lower": 0.0, "upper": 1000.0, "missing_codes": [-1]}
     assert drafted["score"] == {"type": "number", "lower": 0.0, "upper": 10.0}
     assert drafted["kids"] == {
         "type": "number", "lower": "REQUIRED", "upper": "REQUIRED", "integer": True, "missing_codes": [99],
     }  # fmt: skip
-    assert drafted["region"] == {"type": "category", "levels": ["EU", "NA", "AS"], "missing_codes": ["."]}
+    assert drafted["region"] == {
+        "type": "category",
+        "levels": ["EU", "NA", "AS"],
+        "missing": "REQUIRED",
+        "missing_codes": ["."],
+    }
 
 
 def test_what_stands_in_the_column_missing_is_a_value_if_it_can_be_one_and_else_a_code(tmp_path):
@@ -93,7 +102,7 @@ def test_every_draft_of_a_whole_book_is_a_schema(tmp_path):
         "name;type;min;max;format\nage;integer;0;110;\nborn;date;1900-01-01;2020-12-31;DD.MM.YYYY\nsmoker;yes/no;;;\n"
     )
     (tmp_path / "book.txt").write_text(text)
-    schema = Schema.from_toml(Schema.draft(tmp_path / "book.txt"))
+    schema = Schema.from_toml(Schema.draft(tmp_path / "book.txt").replace('"REQUIRED"', "false"))
     assert schema.columns["born"] == Date("1900-01-01", "2020-12-31", format="%d.%m.%Y")
     assert schema.to_json()["version"] == 2
 
@@ -137,11 +146,11 @@ def test_a_data_dictionary_of_redcap(tmp_path):
     assert tomllib.loads(text)["columns"] == {
         "age": {"type": "number", "lower": 18.0, "upper": 99.0, "integer": True},
         "weight": {"type": "number", "lower": 30.0, "upper": 300.0},
-        "sex": {"type": "category", "levels": [0, 1]},
+        "sex": {"type": "category", "levels": [0, 1], "missing": "REQUIRED"},
         "visit": {"type": "date", "lower": "2020-01-01", "upper": "REQUIRED", "format": "%Y-%m-%d"},
-        "smoker": {"type": "boolean"},
-        "drugs___1": {"type": "boolean"},
-        "drugs___x2": {"type": "boolean"},
+        "smoker": {"type": "boolean", "missing": "REQUIRED"},
+        "drugs___1": {"type": "boolean", "missing": "REQUIRED"},
+        "drugs___x2": {"type": "boolean", "missing": "REQUIRED"},
         "bmi": number,
     }
     assert "# 0 = Female, 1 = Male, or other\n" in text
@@ -200,18 +209,18 @@ def labelled(path, word: str, figure: float) -> None:
 
 
 OPEN = {"type": "number", "lower": "REQUIRED", "upper": "REQUIRED"}
-TOWN = {"type": "category", "levels": "REQUIRED"}
+TOWN = {"type": "category", "levels": "REQUIRED", "missing": "REQUIRED"}
 DATE = {"type": "date", "lower": "REQUIRED", "upper": "REQUIRED", "format": "REQUIRED"}
 DRAFTS = {
     ".sav": {
-        "sex": {"type": "category", "levels": [1, 2], "missing_codes": [9]},
+        "sex": {"type": "category", "levels": [1, 2], "missing": "REQUIRED", "missing_codes": [9]},
         "age": {**OPEN, "missing_codes": [-99, -98, -97, -9]},
-        "town": {"type": "category", "levels": ["B"]},
+        "town": {"type": "category", "levels": ["B"], "missing": "REQUIRED"},
         "free": TOWN,
         "when": DATE,
     },
     ".dta": {
-        "sex": {"type": "category", "levels": [1, 2, 9]},
+        "sex": {"type": "category", "levels": [1, 2, 9], "missing": "REQUIRED"},
         "age": {**OPEN, "integer": True}, "town": TOWN, "free": TOWN, "when": DATE},
     ".xpt": {"sex": OPEN, "age": OPEN, "town": TOWN, "free": TOWN},
 }  # fmt: skip
@@ -252,7 +261,10 @@ def test_letters_that_mark_missing_answers_come_from_labels_alone(tmp_path):
     labels, marks = {"x": {1: "one", "a": "refused"}}, {"x": ["a"], "y": ["b", "c"]}
     pyreadstat.write_dta(frame, tmp_path / "t.dta", missing_user_values=marks, variable_value_labels=labels)
     drafted = tomllib.loads(Schema.draft(tmp_path / "t.dta"))["columns"]
-    assert drafted == {"x": {"type": "category", "levels": [1], "missing_codes": [".a"]}, "y": OPEN}
+    assert drafted == {
+        "x": {"type": "category", "levels": [1], "missing": "REQUIRED", "missing_codes": [".a"]},
+        "y": OPEN,
+    }
 
 
 def test_a_range_of_missing_values_that_cannot_be_listed_is_a_comment(tmp_path):
@@ -317,7 +329,9 @@ def test_a_header_in_another_encoding_says_so(tmp_path):
 
 def test_the_lines_that_a_draft_proposes_are_accepted(tmp_path):
     (tmp_path / "t.csv").write_text("a;b\n")
-    text = Schema.draft(tmp_path / "t.csv", header=True).replace('type = "REQUIRED"', 'type = "boolean"')
+    text = Schema.draft(tmp_path / "t.csv", header=True).replace(
+        'type = "REQUIRED"', 'type = "boolean"\nmissing = false'
+    )
     for fact in ("decimal", "thousands", "encoding", "missing_codes"):
         text = text.replace(f"# {fact} =", f"{fact} =")
     form = Schema.from_toml(text).form

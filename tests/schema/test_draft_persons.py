@@ -41,7 +41,7 @@ def test_a_filled_in_draft_is_a_schema_of_persons(visits):
         ('most = "REQUIRED"', "most = 12"),
         ('count = "REQUIRED"', "count = 40"),
         ('[columns.stay]\ntype = "REQUIRED"', '[columns.stay]\ntype = "number"\nlower = 0\nupper = 60'),
-        ('[columns.icu]\ntype = "REQUIRED"', '[columns.icu]\ntype = "boolean"'),
+        ('[columns.icu]\ntype = "REQUIRED"', '[columns.icu]\ntype = "boolean"\nmissing = false'),
     ):
         assert old in text
         text = text.replace(old, new)
@@ -110,7 +110,7 @@ def test_wrong_names_are_refused_without_a_list_of_the_others(visits):
 
 
 def test_a_document_of_persons_without_an_id_says_so():
-    text = 'sfumato = "schema"\nversion = 3\n[persons]\nmost = 2\ncount = 3\n[columns.x]\ntype = "boolean"\n'
+    text = 'sfumato = "schema"\nversion = 3\n[persons]\nmost = 2\ncount = 3\n[columns.x]\ntype = "boolean"\nmissing = false\n'
     with pytest.raises(FormatError, match=r'\[persons\] of a schema needs id = "<column>"'):
         Schema.from_toml(text)
 

@@ -30,7 +30,7 @@ def written(folder: Path, raw: bytes, ending: str = ".csv") -> Path:
 
 @pytest.mark.parametrize("separator", SEPARATORS)
 def test_each_separator_splits_lines_and_quotes_protect_it(separator, tmp_path):
-    schema = Schema({"k": Category(["none", "a, b; c | d"]), **X}, separator=separator)
+    schema = Schema({"k": Category(["none", "a, b; c | d"], missing="none"), **X}, separator=separator)
     lines = [['"k"', "x"], ['"a, b; c | d"', "1"], ["none", '"2"'], ["none", "3", "4"], [f'"none{separator}"', "4"]]
     path = written(tmp_path, "\n".join(map(separator.join, lines)).encode())
     assert column(path, schema, "k") == [1, 0, 0, 0]
@@ -82,7 +82,12 @@ def test_numbers_are_read_by_the_declared_marks_alone(decimal, thousands, cell, 
 
 
 def test_a_decimal_comma_ends_no_cell_and_levels_keep_their_commas(tmp_path):
-    columns = {"x": Number(0, 9, missing=5), "k": Category(["1,5", "1.5"]), "w": Category([1, 2]), "b": Boolean()}
+    columns = {
+        "x": Number(0, 9, missing=5),
+        "k": Category(["1,5", "1.5"], missing="1,5"),
+        "w": Category([1, 2], missing=1),
+        "b": Boolean(missing=False),
+    }
     schema = Schema(columns, separator=";", decimal=",")
     path = written(tmp_path, b'x;k;w;b\n1,5;1.5;2,0;1,0\n"2,5";"1,5";1;yes\n')
     assert column(path, schema) == [1.5, 2.5]
@@ -107,7 +112,7 @@ def test_in_every_encoding_the_ascii_bytes_are_ascii_and_no_others_are(encoding)
     ("name", "encoding"), [("cp1252", "cp1252"), ("Latin-1", "latin-1"), ("windows-1252", "cp1252")]
 )
 def test_names_and_levels_are_read_in_the_declared_encoding(name, encoding, tmp_path):
-    schema = Schema({"größe": Number(0, 9), "ort": Category(["x", "Köln"])}, encoding=name)
+    schema = Schema({"größe": Number(0, 9), "ort": Category(["x", "Köln"], missing="x")}, encoding=name)
     path = written(tmp_path, "größe,ort\n1,Köln\n2,\x78\n".encode(encoding))
     assert column(path, schema, "ort") == [1, 0]
     assert schema.form.encoding == encoding
@@ -116,7 +121,7 @@ def test_names_and_levels_are_read_in_the_declared_encoding(name, encoding, tmp_
 
 
 def test_a_byte_that_is_no_letter_of_the_encoding_makes_one_cell_missing(tmp_path):
-    schema = Schema({"k": Category(["?", "a"]), **X}, encoding="cp1252")
+    schema = Schema({"k": Category(["?", "a"], missing="?"), **X}, encoding="cp1252")
     path = written(tmp_path, b"k,x\na,1\n\x81,2\na,3\n")
     assert column(path, schema, "k") == [1, 0, 1]
     assert column(path, schema) == [1.0, 2.0, 3.0]
@@ -149,7 +154,12 @@ def test_wrong_forms_are_refused_in_a_sentence(wrong):
     with pytest.raises(ArgumentError, match=message):
         Schema(X, **facts)
     if facts != {"encoding": None}:
-        document = {"sfumato": "schema", "version": 2, "table": facts, "columns": {"x": {"type": "boolean"}}}
+        document = {
+            "sfumato": "schema",
+            "version": 2,
+            "table": facts,
+            "columns": {"x": {"type": "boolean", "missing": False}},
+        }
         with pytest.raises(FormatError, match=message):
             Schema.from_json(document)
 
@@ -174,7 +184,7 @@ def test_documents_hold_what_is_stated_and_older_ones_stay_as_they_were():
 
 
 def test_wrong_tables_of_facts_are_refused():
-    base = {"sfumato": "schema", "version": 2, "columns": {"x": {"type": "boolean"}}}
+    base = {"sfumato": "schema", "version": 2, "columns": {"x": {"type": "boolean", "missing": False}}}
     with pytest.raises(FormatError, match=r"\[table\] of a schema has the keys .* unknown 'seperator'"):
         Schema.from_json({**base, "table": {"seperator": ";"}})
     with pytest.raises(FormatError, match=r"\[table\] of a schema must be a table of facts"):

@@ -16,7 +16,7 @@ WHO = st.lists(st.one_of(st.none(), st.integers(0, 9)), max_size=40)
 
 def schema_of(**facts) -> sf.Schema:
     options = {"most": 2, "rows": "visits", **facts} if facts.get("rule", "average") == "average" else facts
-    return sf.Schema({"x": sf.Boolean()}, persons=sf.Persons("who", **options))
+    return sf.Schema({"x": sf.Boolean(missing=False)}, persons=sf.Persons("who", **options))
 
 
 def table(who) -> dict:

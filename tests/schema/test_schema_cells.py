@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.schema import Boolean, Category, Number
-from sfumato.schema.cells import number, truth
+from sfumato.schema.cells import level_finder, number
 from sfumato.schema.encoding import encode
 from sfumato.schema.read_arrow import arrow_cells
 
@@ -49,10 +49,10 @@ def test_an_infinite_cell_is_missing_and_a_large_one_is_clipped():
 
 
 LEVELS = [
-    (Category(["f", "m"]), ["f", " m ", b"m", "F", "", None, 0, "f\x00"], [0, 1, 1, -1, -1, -1, -1, -1]),
-    (Category([3, 1]), [3, "1", "1.0", 1.0, True, "x", 2, 1.5, None], [0, 1, 1, 1, 1, -1, -1, -1, -1]),
-    (Category(["3", "1"]), [3, "1", "1.0", 1.0, True, 2, math.nan], [0, 1, -1, 1, 1, -1, -1]),
-    (Category(["1.0", "1"]), ["1", "1.0", 1], [1, 0, 0]),
+    (Category(["f", "m"], missing="f"), ["f", " m ", b"m", "F", "", None, 0, "f\x00"], [0, 1, 1, -1, -1, -1, -1, -1]),
+    (Category([3, 1], missing=3), [3, "1", "1.0", 1.0, True, "x", 2, 1.5, None], [0, 1, 1, 1, 1, -1, -1, -1, -1]),
+    (Category(["3", "1"], missing="3"), [3, "1", "1.0", 1.0, True, 2, math.nan], [0, 1, -1, 1, 1, -1, -1]),
+    (Category(["1.0", "1"], missing="1.0"), ["1", "1.0", 1], [1, 0, 0]),
 ]
 
 
@@ -69,9 +69,9 @@ def test_an_array_of_numbers_is_read_like_its_cells(values):
     for column in (
         Number(-2, 2),
         Number(-2, 3, integer=True),
-        Category([3, -1, 0]),
-        Category(["a", "2", "0"]),
-        Boolean(),
+        Category([3, -1, 0], missing=3),
+        Category(["a", "2", "0"], missing="a"),
+        Boolean(missing=False),
     ):
         array, cells = encode(column, np.array(values, dtype=np.float64)), encode(column, values)
         assert array.values.tobytes() == cells.values.tobytes()
@@ -80,6 +80,7 @@ def test_an_array_of_numbers_is_read_like_its_cells(values):
 
 
 def test_truths():
+    truth = level_finder(Boolean(missing=False))
     yes, no = (
         [True, 1, 1.0, "TRUE", "t", "Yes", "y", "1", "1.0", b"true"],
         [False, 0, "false", "F", "no", "N", "0", -0.0],
@@ -94,7 +95,7 @@ def test_truths():
     ("levels", "dtype"), [(1, np.uint8), (256, np.uint8), (257, np.uint16), (65_536, np.uint16), (65_537, np.uint32)]
 )
 def test_codes_are_as_small_as_the_levels_allow(levels, dtype):
-    assert encode(Category(range(levels)), [0, levels - 1]).values.dtype == dtype
+    assert encode(Category(range(levels), missing=0), [0, levels - 1]).values.dtype == dtype
 
 
 ARROW = [
@@ -117,13 +118,13 @@ ARROW = [
 @pytest.mark.parametrize("array", ARROW, ids=lambda array: str(array.type))
 def test_arrow_types_are_read_alike(array):
     assert encode(Number(0, 9, missing=9), arrow_cells(array)).values.tolist() == [1, 2, 9]
-    assert encode(Category([5, 2, 1]), arrow_cells(array)).values.tolist() == [2, 1, 0]
-    assert encode(Category(["5", "2", "1"]), arrow_cells(array)).values.tolist() == [2, 1, 0]
-    assert encode(Boolean(), arrow_cells(array)).missing.tolist() == [False, True, True]
+    assert encode(Category([5, 2, 1], missing=5), arrow_cells(array)).values.tolist() == [2, 1, 0]
+    assert encode(Category(["5", "2", "1"], missing="5"), arrow_cells(array)).values.tolist() == [2, 1, 0]
+    assert encode(Boolean(missing=False), arrow_cells(array)).missing.tolist() == [False, True, True]
 
 
 def test_arrow_truths_nulls_and_large_numbers():
-    assert encode(Boolean(), arrow_cells(pa.array([True, False, None]))).values.tolist() == [1, 0, 0]
+    assert encode(Boolean(missing=False), arrow_cells(pa.array([True, False, None]))).values.tolist() == [1, 0, 0]
     assert encode(Number(0, 1), arrow_cells(pa.nulls(2))).values.tolist() == [0.5, 0.5]
     assert encode(Number(0, 1), arrow_cells(pa.array([2**63 - 1, -(2**63)]))).values.tolist() == [1.0, 0.0]
     assert encode(Number(0, 9), arrow_cells(pa.array([Decimal("1.5")], pa.decimal128(38, 5)))).values.tolist() == [1.5]

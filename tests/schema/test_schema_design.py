@@ -14,7 +14,12 @@ from sfumato.dataset import Dataset, rows_of
 from sfumato.schema import Boolean, Category, Number, Schema
 from sfumato.schema.encoding import encode
 
-COLUMNS = {"age": Number(20, 60), "sex": Category(["f", "m", "x"]), "y": Number(0, 1), "smoker": Boolean()}
+COLUMNS = {
+    "age": Number(20, 60),
+    "sex": Category(["f", "m", "x"], missing="f"),
+    "y": Number(0, 1),
+    "smoker": Boolean(missing=False),
+}
 ROWS = {"age": [20, 60, 30, 999], "sex": ["f", "x", "m", "?"], "y": [0, 1, 0, 1], "smoker": [True, False, None, 1]}
 PLAIN = [
     [-0.5, 1, 0, 0, 0.5],
@@ -90,7 +95,9 @@ def test_vectors_can_be_brought_to_the_norm():
 
 
 def test_counts_for_the_curator(tmp_path):
-    schema = Schema({"age": Number(0, 10, integer=True), "sex": Category(["f", "m"]), "ok": Boolean()})
+    schema = Schema(
+        {"age": Number(0, 10, integer=True), "sex": Category(["f", "m"], missing="f"), "ok": Boolean(missing=False)}
+    )
     lines = ["age,sex,ok", "5,f,yes", "11,m,no", "-3,z,2", "nan,,", "x,f,t", "1,2", "10.4,m,1", ""]
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
     counts = schema.check(tmp_path / "t.csv", counts=True)
@@ -108,7 +115,7 @@ def test_counts_for_the_curator(tmp_path):
 
 
 def test_counts_of_vectors():
-    schema = Schema.vector(2, data_norm=1.0, target=Boolean())
+    schema = Schema.vector(2, data_norm=1.0, target=Boolean(missing=False))
     X = np.array([[3.0, 4.0], [np.nan, np.inf], [0.5, 0.5]])
     counts = schema.check(X, [1, 0, 7], counts=True)
     assert (counts.rows, counts.columns["matrix"].missing, counts.columns["matrix"].clipped) == (3, 2, 1)

@@ -99,28 +99,34 @@ def test_any_text_is_written_as_toml(text):
 @pytest.mark.parametrize("text", ["a\nb", "a\rb", "a\tb", "a\x1b[2Kb", "a\u202eb", "a\u2028b", "a\x7fb", "a\ufeffb"])
 def test_names_and_levels_hold_no_character_that_a_terminal_acts_on(text):
     made = (
-        lambda: Schema({text: Boolean()}),
-        lambda: Schema({"x": Boolean()}, name=text),
-        lambda: Schema({"x": Boolean()}, unit=text),
-        lambda: Category(["a", text]),
+        lambda: Schema({text: Boolean(missing=False)}),
+        lambda: Schema({"x": Boolean(missing=False)}, name=text),
+        lambda: Schema({"x": Boolean(missing=False)}, unit=text),
+        lambda: Category(["a", text], missing="a"),
     )
     for make in made:
         with pytest.raises(ArgumentError, match="one line of visible text") as refused:
             make()
         assert text not in str(refused.value)
     with pytest.raises(FormatError, match="one line of visible text"):
-        Schema.from_json({"sfumato": "schema", "version": 1, "columns": {"x": {"type": "category", "levels": [text]}}})
+        Schema.from_json(
+            {
+                "sfumato": "schema",
+                "version": 1,
+                "columns": {"x": {"type": "category", "levels": [text], "missing": text}},
+            }
+        )
 
 
 @pytest.mark.parametrize("text", ["a b", "a\xa0b", "é", "e\u0301", "می\u200cخواهم", "क्\u200dष", "a=b", "☂️"])
 def test_other_texts_are_kept(text):
-    assert Category([text]).levels == (text,)
-    assert Schema({text: Boolean()}, name=text, unit=text).name == text
+    assert Category([text], missing=text).levels == (text,)
+    assert Schema({text: Boolean(missing=False)}, name=text, unit=text).name == text
 
 
 @pytest.mark.parametrize("ending", [".toml", ".json", ".TOML"])
 def test_files(ending, tmp_path):
-    schema = Schema({"größe": Number(0, 3), "x y": Category(["ä", 'b"'])}, unit="Person")
+    schema = Schema({"größe": Number(0, 3), "x y": Category(["ä", 'b"'], missing="ä")}, unit="Person")
     schema.save(tmp_path / f"s{ending}")
     assert Schema.load(str(tmp_path / f"s{ending}")) == schema
 
@@ -129,10 +135,10 @@ def test_other_files_are_refused(tmp_path):
     with pytest.raises(ArgumentError, match=r"'\.toml', '\.json'"):
         Schema.load(tmp_path / "s.yaml")
     with pytest.raises(ArgumentError, match=r"'\.toml', '\.json'"):
-        Schema({"x": Boolean()}).save(tmp_path / "s")
+        Schema({"x": Boolean(missing=False)}).save(tmp_path / "s")
 
 
-GOOD = Schema({"age": Number(0, 100), "sex": Category(["f", "m"])}, data_norm=1.0).to_json()
+GOOD = Schema({"age": Number(0, 100), "sex": Category(["f", "m"], missing="f")}, data_norm=1.0).to_json()
 
 
 def changed(*path, value):
@@ -146,7 +152,7 @@ def changed(*path, value):
 
 WRONG = {
     "another kind": (changed("sfumato", value="guarantee"), 'sfumato = "schema"'),
-    "another version": (changed("version", value=4), "version = 1, 2 or 3"),
+    "another version": (changed("version", value=5), "version = 1, 2, 3 or 4"),
     "unknown key": (changed("norm", value=1.0), "unknown 'norm'"),
     "unknown fact": (changed("columns", "age", "max", value=1), "column 'age' .* unknown 'max'"),
     "fact of another kind": (changed("columns", "sex", "lower", value=1), "column 'sex' .* unknown 'lower'"),
@@ -192,21 +198,24 @@ missing = 1
 [columns.sex]
 type = "category"
 levels = "REQUIRED"
+missing = "REQUIRED"
 [columns.job]
 type = "REQUIRED"
 [columns.done]
 type = "boolean"
+missing = false
 """
     with pytest.raises(FormatError) as caught:
         Schema.from_toml(text)
     said = str(caught.value)
-    assert "6 public facts must" in said
+    assert "7 public facts must" in said
     for line in (
         "\n  data_norm = ",
         "[columns.age]  upper = ",
         '[columns."x y"]  lower = ',
         '[columns."x y"]  upper = ',
         "[columns.sex]  levels = ",
+        "[columns.sex]  missing = ",
         "[columns.job]  type = ",
     ):
         assert line in said
@@ -240,14 +249,14 @@ def test_a_draft_from_a_data_dictionary_is_finished_where_the_dictionary_is(tmp_
     assert found["income"] == {"type": "number", "lower": 0.0, "upper": "REQUIRED"}
     assert found["sex"] == {"type": "category", "levels": ["f", "m", "x"], "missing": "x"}
     assert found["code"] == {"type": "category", "levels": [0, 1, 2], "missing": 1}
-    assert found["job"] == {"type": "category", "levels": "REQUIRED"}
+    assert found["job"] == {"type": "category", "levels": "REQUIRED", "missing": "REQUIRED"}
     assert found["smoker"] == {"type": "boolean", "missing": True}
     required = dict.fromkeys(("lower", "upper", "format"), "REQUIRED")
     assert found["born"] == {"type": "date", **required}
-    with pytest.raises(FormatError, match="5 public fact"):
+    with pytest.raises(FormatError, match="6 public fact"):
         Schema.from_toml(text)
     done = text.replace('upper = "REQUIRED"', "upper = 1e6", 1).replace('upper = "REQUIRED"', "upper = 2020-12-31")
-    done = done.replace('levels = "REQUIRED"', 'levels = ["a"]')
+    done = done.replace('levels = "REQUIRED"\nmissing = "REQUIRED"', 'levels = ["a"]\nmissing = "a"')
     done = done.replace('lower = "REQUIRED"', "lower = 1900-01-31").replace('format = "REQUIRED"\n', "")
     assert list(Schema.from_toml(done).columns) == ["age", "income", "sex", "code", "job", "smoker", "born"]
 
@@ -286,12 +295,12 @@ TYPES = pa.schema(
 
 def draft_of_types():
     number = {"type": "number", "lower": "REQUIRED", "upper": "REQUIRED"}
-    category = {"type": "category", "levels": "REQUIRED"}
+    category = {"type": "category", "levels": "REQUIRED", "missing": "REQUIRED"}
     return {
         "count": {**number, "integer": True},
         "size": number,
         "cost": number,
-        "flag": {"type": "boolean"},
+        "flag": {"type": "boolean", "missing": "REQUIRED"},
         "job": category,
         "town": category,
         "when": {"type": "date", "lower": "REQUIRED", "upper": "REQUIRED"},
@@ -322,7 +331,11 @@ def test_a_draft_from_a_file_reads_types_and_never_a_value(ending, tmp_path, mon
     twice = Schema.draft(pa.schema([("a", pa.int8()), ("a", pa.int8()), ("b", pa.bool_())]))
     assert list(tomllib.loads(twice)["columns"]) == ["b"]
     numbers = Schema.draft(pa.schema([("codes", pa.dictionary(pa.int8(), pa.int64()))]))
-    assert tomllib.loads(numbers)["columns"]["codes"] == {"type": "category", "levels": "REQUIRED"}
+    assert tomllib.loads(numbers)["columns"]["codes"] == {
+        "type": "category",
+        "levels": "REQUIRED",
+        "missing": "REQUIRED",
+    }
 
 
 def test_other_sources_of_a_draft_are_refused(tmp_path):

@@ -22,7 +22,7 @@ OMITTED = {
     "levels": (Category, "Category needs levels"),
     "levels that are none": (lambda: Category(None), "Category needs levels"),
     "the norm": (lambda: Schema.vector(3), "Schema.vector needs data_norm"),
-    "the norm to bring rows to": (lambda: Schema({"x": Boolean()}, rows="normalise"), "needs data_norm"),
+    "the norm to bring rows to": (lambda: Schema({"x": Boolean(missing=False)}, rows="normalise"), "needs data_norm"),
     "columns": (lambda: Schema({}), "at least one column"),
 }
 
@@ -54,26 +54,26 @@ WRONG = {
     "a set of levels": (lambda: Category({"f", "m"}), "levels must be a list"),
     "levels from an array": (lambda: Category(np.unique(["f", "m"])), "levels must be a list"),
     "no levels": (lambda: Category([]), "at least one entry"),
-    "repeated levels": (lambda: Category(["f", "f"]), "distinct"),
-    "mixed levels": (lambda: Category(["f", 1]), "all texts or all whole"),
-    "levels that are truths": (lambda: Category([True, False]), "text or a whole number"),
-    "levels that are parts": (lambda: Category([0.5]), "text or a whole number"),
-    "levels beyond float64": (lambda: Category([2**53]), r"2\*\*53"),
-    "empty level": (lambda: Category(["", "a"]), "without space around it"),
-    "level with space": (lambda: Category([" a"]), "without space around it"),
-    "the reserved word": (lambda: Category(["REQUIRED"]), "not 'REQUIRED'"),
-    "half a character": (lambda: Category(["\ud800"]), "UTF-8"),
+    "repeated levels": (lambda: Category(["f", "f"], missing="f"), "distinct"),
+    "mixed levels": (lambda: Category(["f", 1], missing="f"), "all texts or all whole"),
+    "levels that are truths": (lambda: Category([True, False], missing=True), "text or a whole number"),
+    "levels that are parts": (lambda: Category([0.5], missing=0.5), "text or a whole number"),
+    "levels beyond float64": (lambda: Category([2**53], missing=2**53), r"2\*\*53"),
+    "empty level": (lambda: Category(["", "a"], missing=""), "without space around it"),
+    "level with space": (lambda: Category([" a"], missing=" a"), "without space around it"),
+    "the reserved word": (lambda: Category(["REQUIRED"], missing="REQUIRED"), "not 'REQUIRED'"),
+    "half a character": (lambda: Category(["\ud800"], missing="\ud800"), "UTF-8"),
     "missing no level": (lambda: Category(["f", "m"], missing="x"), "missing must be one of the levels"),
-    "missing neither": (lambda: Boolean(missing=2), "True or False"),
-    "columns as a list": (lambda: Schema([("x", Boolean())]), "must be a mapping"),
+    "missing neither": (lambda: Boolean(missing=2), "True, False or 'own level'"),
+    "columns as a list": (lambda: Schema([("x", Boolean(missing=False))]), "must be a mapping"),
     "a pair for a column": (lambda: Schema({"x": (0, 1)}), "sf.Number, sf.Category, sf.Boolean or sf.Date"),
     "a class for a column": (lambda: Schema({"x": Boolean}), "sf.Number, sf.Category, sf.Boolean or sf.Date"),
-    "a number for a name": (lambda: Schema({1: Boolean()}), "the name of a column"),
-    "target": (lambda: Schema({"x": Boolean()}, target="y"), "target must be one of the columns x"),
-    "norm": (lambda: Schema({"x": Boolean()}, data_norm=0), "greater than 0"),
-    "tiny norm": (lambda: Schema({"x": Boolean()}, data_norm=1e-200), r"2\*\*-500"),
-    "unit": (lambda: Schema({"x": Boolean()}, unit=""), "unit must be a text"),
-    "rows": (lambda: Schema({"x": Boolean()}, rows="scale"), "rows must be one of"),
+    "a number for a name": (lambda: Schema({1: Boolean(missing=False)}), "the name of a column"),
+    "target": (lambda: Schema({"x": Boolean(missing=False)}, target="y"), "target must be one of the columns x"),
+    "norm": (lambda: Schema({"x": Boolean(missing=False)}, data_norm=0), "greater than 0"),
+    "tiny norm": (lambda: Schema({"x": Boolean(missing=False)}, data_norm=1e-200), r"2\*\*-500"),
+    "unit": (lambda: Schema({"x": Boolean(missing=False)}, unit=""), "unit must be a text"),
+    "rows": (lambda: Schema({"x": Boolean(missing=False)}, rows="scale"), "rows must be one of"),
     "dimension": (lambda: Schema.vector(0, data_norm=1.0), "dimension must be a whole number"),
     "no dimension": (lambda: Schema.vector(None, data_norm=1.0), "dimension must be a whole number"),
     "target by name": (
@@ -94,12 +94,12 @@ def test_the_defaults_of_missing_are_public():
     assert Number(0, 100).missing == 50.0
     assert Number(-1.7e308, -1.0e308).missing == pytest.approx(-1.35e308)
     assert Number(0, 5, integer=True).missing == 2.0
-    assert Category(["f", "m"]).missing == "f"
-    assert Boolean().missing is False
+    assert Category(["f", "m"], missing="f").missing == "f"
+    assert Boolean(missing=False).missing is False
 
 
 def facts() -> list[Schema]:
-    columns = {"age": Number(0, 100), "sex": Category(["f", "m"]), "y": Boolean()}
+    columns = {"age": Number(0, 100), "sex": Category(["f", "m"], missing="f"), "y": Boolean(missing=False)}
     return [
         Schema(columns),
         Schema(columns, target="y"),
@@ -113,8 +113,8 @@ def facts() -> list[Schema]:
         Schema({**columns, "age": Number(0, 100, integer=True)}),
         Schema({**columns, "sex": Category(["f", "m"], missing="m")}),
         Schema.vector(3, data_norm=2.0),
-        Schema.vector(3, data_norm=2.0, target=Category([0, 1])),
-        Schema.vector(3, data_norm=2.0, target=Category(["0", "1"])),
+        Schema.vector(3, data_norm=2.0, target=Category([0, 1], missing=0)),
+        Schema.vector(3, data_norm=2.0, target=Category(["0", "1"], missing="0")),
     ]
 
 
@@ -133,7 +133,7 @@ def test_a_schema_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         schema.unit = "person"
     with pytest.raises(TypeError):
-        schema.columns["age"] = Boolean()
+        schema.columns["age"] = Boolean(missing=False)
     with pytest.raises(dataclasses.FrozenInstanceError):
         schema.columns["age"].upper = 5
 
@@ -151,14 +151,15 @@ def test_what_is_printed_names_every_public_fact():
     for word in ("'data'", "unit='row'", "data_norm=2", "Number(0, 100, missing=50)", "['f', 'm']", "<- target"):
         assert word in text
     assert "vector of 3" in repr(facts()[11])
-    assert "..." in repr(Category(list(range(100))))
+    assert "..." in repr(Category(list(range(100)), missing=0))
 
 
 def test_facts_need_no_numpy():
     code = """
 import sys
 from sfumato.schema import Boolean, Category, Date, Number, Schema
-columns = {"a": Number(0, 1, missing_codes=[9]), "b": Category(["x", "y"]), "c": Boolean(), "d": Date("2000-01-01", "2001-01-01")}
+columns = {"a": Number(0, 1, missing_codes=[9]), "b": Category(["x", "y"], missing="own level", alias={"1": "x"}, fold_case=True)}
+columns |= {"c": Boolean(missing=False), "d": Date("2000-01-01", "2001-01-01")}
 schema = Schema(columns, target="c", data_norm=1.0, separator=";")
 assert Schema.from_toml(schema.to_toml()) == schema
 schema.design().features, schema.digest, str(schema)
@@ -170,7 +171,7 @@ print("numpy" in sys.modules)
 
 def test_a_target_can_be_chosen_or_changed():
     """The facts stay; a former target is a feature."""
-    columns = {"age": Number(0, 99), "ill": Boolean(), "well": Boolean()}
+    columns = {"age": Number(0, 99), "ill": Boolean(missing=False), "well": Boolean(missing=False)}
     schema = Schema(columns, data_norm=2.0, name="clinic", unit="patient", rows="normalise")
     ill = schema.with_target("ill")
     assert ill == Schema(columns, "ill", 2.0, "clinic", "patient", "normalise")

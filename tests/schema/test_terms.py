@@ -21,10 +21,10 @@ SCHEMA = sf.Schema(
     {
         "age": sf.Number(18, 90),
         "year": sf.Number(1900, 2020),
-        "smoker": sf.Boolean(),
-        "region": sf.Category(["north", "south", "west"]),
-        "ward": sf.Category(list(range(7))),
-        "ill": sf.Boolean(),
+        "smoker": sf.Boolean(missing=False),
+        "region": sf.Category(["north", "south", "west"], missing="north"),
+        "ward": sf.Category(list(range(7)), missing=0),
+        "ill": sf.Boolean(missing=False),
     },
     target="ill",
 )
@@ -72,13 +72,13 @@ def test_levels_are_corners_of_a_simplex_with_edges_of_length_one(levels):
     assert points.shape == (levels, levels - 1)
     assert np.allclose(distance.pdist(points), 1, rtol=0, atol=1e-12)
     assert np.allclose(points.sum(axis=0), 0, atol=1e-12)
-    exact = coding.largest_square(sf.Category(list(range(levels))))
+    exact = coding.largest_square(sf.Category(list(range(levels)), missing=0))
     assert longest_square(points) <= exact
     assert float(exact) == pytest.approx((1 - 1 / levels) / 2, rel=1e-12)
 
 
 def test_no_and_yes_are_coded_as_in_the_older_coding():
-    assert coding.coded(sf.Boolean(), np.array([0, 1]), 1).tolist() == [[-0.5], [0.5]]
+    assert coding.coded(sf.Boolean(missing=False), np.array([0, 1]), 1).tolist() == [[-0.5], [0.5]]
 
 
 @settings(max_examples=60, deadline=None)
@@ -115,7 +115,7 @@ def test_a_star_stands_for_all_products():
 
 
 def test_a_column_with_a_colon_in_its_name_is_itself():
-    schema = sf.Schema({"a:b": sf.Number(0, 1), "a": sf.Number(0, 1), "y": sf.Boolean()}, target="y")
+    schema = sf.Schema({"a:b": sf.Number(0, 1), "a": sf.Number(0, 1), "y": sf.Boolean(missing=False)}, target="y")
     assert [str(term) for term in read_terms(["a:b"], schema)] == ["a:b"]
 
 
@@ -131,7 +131,7 @@ def test_a_column_with_a_colon_in_its_name_is_itself():
 )
 def test_a_text_that_may_mean_two_terms_is_refused(columns, texts):
     """A plan keeps texts: the product of a and b would be read back as the column "a:b"."""
-    schema = sf.Schema({**dict.fromkeys(columns, sf.Number(0, 1)), "y": sf.Boolean()}, target="y")
+    schema = sf.Schema({**dict.fromkeys(columns, sf.Number(0, 1)), "y": sf.Boolean(missing=False)}, target="y")
     with pytest.raises(sf.errors.ArgumentError, match="may mean two terms, since a column has ':', '\\*' or '\\^'"):
         read_terms(texts, schema)
 
@@ -144,7 +144,7 @@ def test_very_many_terms_are_refused_at_once():
 
 @pytest.mark.parametrize("bounds", [(0, 1e200), (0, 1e-200)])
 def test_a_power_whose_coefficient_is_no_float_is_refused_before_anything_is_paid(bounds):
-    schema = sf.Schema({"a": sf.Number(*bounds), "y": sf.Boolean()}, target="y")
+    schema = sf.Schema({"a": sf.Number(*bounds), "y": sf.Boolean(missing=False)}, target="y")
     with pytest.raises(sf.errors.ArgumentError, match="Declare the column in other units"):
         read_terms(["a", "a^2"], schema)
 
@@ -179,7 +179,7 @@ def test_wrong_terms_are_refused_with_what_to_write(texts, said):
 
 
 def test_a_level_alone_has_no_effect():
-    schema = sf.Schema({"a": sf.Category(["only"]), "y": sf.Boolean()}, target="y")
+    schema = sf.Schema({"a": sf.Category(["only"], missing="only"), "y": sf.Boolean(missing=False)}, target="y")
     with pytest.raises(sf.errors.ArgumentError, match="one level only"):
         read_terms(["a"], schema)
 

@@ -91,7 +91,14 @@ def test_a_column_that_is_no_feature_has_no_coefficient():
 @pytest.mark.parametrize("terms", [None, ["a", "a=b"]], ids=str)
 def test_labels_that_read_alike_are_two_coefficients(terms):
     """The level "b=c" of a column "a" and the level "c" of a column "a=b" are not added up."""
-    schema = sf.Schema({"a": sf.Category(["q", "b=c"]), "a=b": sf.Category(["r", "c"]), "y": sf.Boolean()}, target="y")
+    schema = sf.Schema(
+        {
+            "a": sf.Category(["q", "b=c"], missing="q"),
+            "a=b": sf.Category(["r", "c"], missing="r"),
+            "y": sf.Boolean(missing=False),
+        },
+        target="y",
+    )
     units = units_of(Design.of(schema, terms), 1.0)
     assert units.names == ("intercept", "a=b=c", "a=b=c")
     assert np.linalg.matrix_rank(units.matrix) == 3
@@ -101,7 +108,7 @@ def test_labels_that_read_alike_are_two_coefficients(terms):
 
 @pytest.mark.parametrize("bounds", [(1e308, 1.7e308), (0, 1e-300), (-1e300, 1e300)])
 def test_own_units_of_extreme_bounds_are_finite(bounds):
-    schema = sf.Schema({"a": sf.Number(*bounds), "y": sf.Boolean()}, target="y")
+    schema = sf.Schema({"a": sf.Number(*bounds), "y": sf.Boolean(missing=False)}, target="y")
     assert np.isfinite(units_of(Design.of(schema, ["a"]), 1.0).matrix).all()
 
 
@@ -115,15 +122,20 @@ def test_a_reference_is_one_of_the_levels():
     with pytest.raises(sf.errors.ArgumentError, match="must be one of its levels north, south, west, or 'sum-to-zero'"):
         units_of(Design.of(SCHEMA, ["region"]), 1.0, {"region": "east"})
     with pytest.raises(sf.errors.ArgumentError, match="reference must be one of the levels"):
-        sf.Category(["a", "b"], reference="c")
+        sf.Category(["a", "b"], reference="c", missing="a")
 
 
 def test_a_declared_reference_is_kept_in_documents_and_only_there():
-    plain, chosen = sf.Category(["a", "b"]), sf.Category(["a", "b"], reference="b")
+    plain, chosen = sf.Category(["a", "b"], missing="a"), sf.Category(["a", "b"], reference="b", missing="a")
     assert "reference" not in plain.to_json()
     assert chosen.to_json()["reference"] == "b"
     schema = sf.Schema(
-        {"c": chosen, "s": sf.Category(["x", "y"], reference="sum-to-zero"), "y": sf.Boolean()}, target="y"
+        {
+            "c": chosen,
+            "s": sf.Category(["x", "y"], reference="sum-to-zero", missing="x"),
+            "y": sf.Boolean(missing=False),
+        },
+        target="y",
     )
     assert sf.Schema.from_json(schema.to_json()) == schema == sf.Schema.from_toml(schema.to_toml())
     assert units_of(Design.of(schema, ["c"]), 1.0).names == ("intercept", "c=a")

@@ -11,7 +11,9 @@ from sfumato.shapes.mean_label import observed
 from sfumato.shapes.posterior import Posterior
 
 RUNS = sized(8, 60)
-SCHEMA = sf.Schema({"x": sf.Number(0, 10), "group": sf.Boolean(), "y": sf.Number(0, 60)}, target="y", name="pay")
+SCHEMA = sf.Schema(
+    {"x": sf.Number(0, 10), "group": sf.Boolean(missing=False), "y": sf.Number(0, 60)}, target="y", name="pay"
+)
 
 
 def law(covariance: np.ndarray, mean: np.ndarray) -> Posterior:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from command_line import main
+from command_line import main, note_check
 from sfumato import storage
 from sfumato.schema.documents import toml_key, toml_value
 
@@ -30,9 +30,9 @@ SCHEMA = {
     "name": "clinic",
     "unit": "patient",
     "columns": {
-        "ward": {"type": "category", "levels": ["a", "b", "c"]},
+        "ward": {"type": "category", "levels": ["a", "b", "c"], "missing": "a"},
         "stay": {"type": "number", "lower": 0.0, "upper": 60.0, "integer": True},
-        "cured": {"type": "boolean"},
+        "cured": {"type": "boolean", "missing": False},
     },
 }
 NOISY = {"epsilon": 1.0, "delta": 1e-6, "mechanism": "noisy-statistics"}
@@ -121,6 +121,8 @@ def run(words: tuple[str, ...], seconds: float = 60.0) -> Outcome:
     signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     sys.argv = ["sfumato", *words]
+    if words[:1] == ("release",):
+        note_check(words[1])
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             main()

@@ -26,7 +26,7 @@ column = "cured"
 epsilon = 6.0
 delta = 1e-6
 """
-CURED = sf.Schema({"cured": sf.Boolean()}, name="clinic")
+CURED = sf.Schema({"cured": sf.Boolean(missing=False)}, name="clinic")
 PLAN = sf.plan(sf.families.BetaBernoulli(), 30, 6.0, 1e-6, mechanism="noisy-statistics")
 
 

@@ -23,6 +23,7 @@ upper = 1e12
 
 [columns.smoker]
 type = "boolean"
+missing = false
 """
 SPEC = """\
 [data]

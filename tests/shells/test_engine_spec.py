@@ -36,7 +36,7 @@ delta = 1e-6
 @pytest.fixture
 def folder(tmp_path):
     pq.write_table(pa.table({"y": np.arange(300) % 3 == 0}), tmp_path / "t.parquet")
-    (tmp_path / "s.toml").write_text(sf.Schema({"y": sf.Boolean()}, name="survey").to_toml())
+    (tmp_path / "s.toml").write_text(sf.Schema({"y": sf.Boolean(missing=False)}, name="survey").to_toml())
     return tmp_path
 
 

@@ -150,7 +150,7 @@ mechanism = "noisy-statistics"
 
 def test_a_release_is_signed_and_the_reader_checks_it(folder, sfumato):
     (folder / "bits.toml").write_text(
-        'sfumato = "schema"\nversion = 1\nname = "bits"\n\n[columns.x]\ntype = "boolean"\n'
+        'sfumato = "schema"\nversion = 1\nname = "bits"\n\n[columns.x]\ntype = "boolean"\nmissing = false\n'
     )
     (folder / "bits.csv").write_text("x\n" + "True\nFalse\n" * 30)
     (folder / "spec.toml").write_text(SPEC)
@@ -187,9 +187,11 @@ def test_numbers_and_plain_texts_stay(cell):
 def planted(folder):
     """Releases of a histogram and of a network whose levels and names are formulas."""
     levels = [FORMULA, "@b", "plain"]
-    schema = sf.Schema({"=c": sf.Category(levels), "d": sf.Boolean()}, name="s")
+    schema = sf.Schema({"=c": sf.Category(levels, missing=levels[0]), "d": sf.Boolean(missing=False)}, name="s")
     data = sf.Dataset.from_table({"=c": levels * 20, "d": [True, False] * 30}, schema=schema)
-    one = sf.Dataset.from_table({"=c": levels * 20}, schema=sf.Schema({"=c": sf.Category(levels)}, name="s"))
+    one = sf.Dataset.from_table(
+        {"=c": levels * 20}, schema=sf.Schema({"=c": sf.Category(levels, missing=levels[0])}, name="s")
+    )
     shares = sf.families.DirichletCategorical(levels)
     network = sf.networks.BayesianNetwork.from_schema(schema, {"=c": [], "d": ["=c"]})
     for name, model, rows in (("shares", shares, one), ("network", network, data)):
@@ -210,7 +212,7 @@ def test_no_cell_of_a_csv_output_is_a_formula(words, planted, sfumato):
 
 
 def test_a_predicted_level_is_no_formula(folder, sfumato):
-    schema = sf.Schema({"a": sf.Number(0, 1), "y": sf.Category([FORMULA, "@b"])}, target="y", name="s")
+    schema = sf.Schema({"a": sf.Number(0, 1), "y": sf.Category([FORMULA, "@b"], missing=FORMULA)}, target="y", name="s")
     data = sf.Dataset.from_table({"a": [0.0, 1.0] * 30, "y": [FORMULA, "@b"] * 30}, schema=schema)
     model = sf.Gibbs(sf.losses.Logistic(schema.design().radius), sf.priors.Gaussian(5.0), 1)
     sf.publish(sf.plan(model, 60, 1.0, 1e-6, mechanism="langevin"), data).save("fit.sfumato")

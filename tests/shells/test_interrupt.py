@@ -12,6 +12,7 @@ from test_commands import sfumato as sfumato
 from test_commands import with_budget
 from test_trouble import CHARGED, FAST
 
+from command_line import note_check
 from sfumato.errors import LedgerUnavailable
 from sfumato.ledger import Ledger
 from sfumato.shells.interrupting import says_what_was_charged
@@ -61,6 +62,7 @@ def request_of(folder):
 def test_ctrl_c_says_what_was_charged(moment, status, clinic, sfumato):
     with_budget(sfumato)
     (clinic / "share.toml").write_text(CHARGED)
+    note_check(clinic / "share.toml")
     code, err = interrupted_at(moment, clinic)
     assert code == 130
     assert len(err.splitlines()) == 1, err

@@ -55,7 +55,7 @@ def ledger(tmp_path):
 
 def publish(ledger, request: str, name: str = "survey", column: str = "ill", unit: str = "row") -> sf.Release:
     """A rate of 400 records, charged and sealed."""
-    schema = sf.Schema({column: sf.Boolean()}, name=name, unit=unit)
+    schema = sf.Schema({column: sf.Boolean(missing=False)}, name=name, unit=unit)
     data = sf.Dataset.from_table({column: np.arange(400) % 3 == 0}, schema=schema)
     plan = sf.plan(sf.families.BetaBernoulli(alpha=1, beta=1), 400, 0.5, 1e-7, mechanism="noisy-statistics")
     return sf.publish(plan, data, ledger, name, request)
@@ -316,7 +316,7 @@ def test_other_sealed_bytes_are_named_and_not_shown(ledger):
 
 def test_of_many_estimates_the_largest_are_shown_and_the_others_counted(ledger):
     levels = [f"ward {k}" for k in range(20)]
-    schema = sf.Schema({"ward": sf.Category(levels)}, name="survey", unit="row")
+    schema = sf.Schema({"ward": sf.Category(levels, missing=levels[0])}, name="survey", unit="row")
     # Ward k has 5 + 15 k records: far apart for the noise at epsilon 2.
     rows = [name for k, name in enumerate(levels) for _ in range(5 + 15 * k)]
     data = sf.Dataset.from_table({"ward": rows}, schema=schema)

@@ -28,7 +28,11 @@ def crowded(folder, monkeypatch):
         monkeypatch.setattr(module, "now", now)
     levels = [f"ward {k} of a hospital with a rather long name" for k in range(20)]
     data = {"ward": np.array(levels)[np.arange(3000) % 20], "ill": np.arange(3000) % 3 == 0}
-    schema = sf.Schema({"ward": sf.Category(levels), "ill": sf.Boolean()}, name="clinic visits", unit="person")
+    schema = sf.Schema(
+        {"ward": sf.Category(levels, missing=levels[0]), "ill": sf.Boolean(missing=False)},
+        name="clinic visits",
+        unit="person",
+    )
     table = sf.Dataset.from_table(data, schema=schema)
     paid = Guarantee(sf.Gaussian(0.05), "replace-one", "Gaussian mechanism", "a test", unit="person")
     with sf.Ledger.open(folder / "budget.db") as ledger:

@@ -11,7 +11,7 @@ from command_line import typed
 from release_cases import BITS, LINES, NETWORK, RATE, made
 from sfumato.shells import report
 
-POINTS = sf.Schema({"x": sf.Number(0, 6), "y": sf.Boolean()}, target="y", name="points")
+POINTS = sf.Schema({"x": sf.Number(0, 6), "y": sf.Boolean(missing=False)}, target="y", name="points")
 
 
 def releases(kind: str, seeded: bool) -> sf.Release:

@@ -29,7 +29,7 @@ WRONG = {
     "the id is missing": (SCHEMA.replace('id = "patient_id"\n', ""), SPEC, "plan", "[persons] of a schema needs id ="),
     "the id is not in the table": (SCHEMA.replace("patient_id", "person"), SPEC, "release", "column 'person'"),
     "the id is a column too": (
-        SCHEMA + '\n[columns.patient_id]\ntype = "category"\nlevels = ["a", "b"]\n', SPEC, "plan",
+        SCHEMA + '\n[columns.patient_id]\ntype = "category"\nlevels = ["a", "b"]\nmissing = "a"\n', SPEC, "plan",
         "column 'patient_id' is the id of persons and no column of the schema",
     ),
     "roster and count disagree": (

@@ -27,12 +27,15 @@ lower = 18
 upper = 90
 [columns.smoker]
 type = "boolean"
+missing = false
 [columns.region]
 type = "category"
 levels = ["north", "south", "west"]
+missing = "north"
 reference = "south"
 [columns.ill]
 type = "boolean"
+missing = false
 """
 SPEC = """
 [data]

@@ -122,7 +122,7 @@ def test_levels_stand_under_their_column_without_its_name(fit):
 
 @pytest.mark.parametrize("count", [40, 41])
 def test_only_a_long_table_is_folded(count):
-    schema = sf.Schema({"x": sf.Category([f"level {k}" for k in range(count)])}, name="survey")
+    schema = sf.Schema({"x": sf.Category([f"level {k}" for k in range(count)], missing="level 0")}, name="survey")
     model = sf.families.DirichletCategorical([f"level {k}" for k in range(count)])
     data = sf.Dataset.from_table({"x": [f"level {k % count}" for k in range(600)]}, schema=schema)
     release = sf.publish(sf.plan(model, 600, 1.0, 1e-6, mechanism="noisy-statistics"), data)
@@ -161,7 +161,11 @@ def test_results_are_the_numbers_of_the_release():
 
 def test_shares_by_group_stand_under_their_groups_with_the_groups_sizes():
     levels, groups = ["a: b", "c"], ["north", "x: y"]
-    schema = sf.Schema({"kind": sf.Category(levels), "place": sf.Category(groups)}, name="shares", unit="person")
+    schema = sf.Schema(
+        {"kind": sf.Category(levels, missing=levels[0]), "place": sf.Category(groups, missing=groups[0])},
+        name="shares",
+        unit="person",
+    )
     table = {"kind": ["a: b"] * 300 + ["c"] * 700, "place": ["north", "x: y", "north", "north"] * 250}
     data = sf.Dataset.from_table(table, schema=schema)
     model = sf.grouped(sf.families.DirichletCategorical(levels), by="place", levels=groups)
@@ -218,7 +222,8 @@ def test_numbers_that_differ_late_are_written_until_they_differ():
 def test_a_picture_of_coefficients_is_not_said_to_leave_them_out():
     rng = np.random.default_rng(5)
     schema = sf.Schema(
-        {"age": sf.Number(18, 90), "smoker": sf.Boolean(), "visits": sf.Number(0, 9, integer=True)}, "visits"
+        {"age": sf.Number(18, 90), "smoker": sf.Boolean(missing=False), "visits": sf.Number(0, 9, integer=True)},
+        "visits",
     )
     table = {"age": rng.uniform(18, 90, 2_000), "smoker": rng.random(2_000) < 0.3, "visits": rng.poisson(2, 2_000)}
     data = sf.Dataset.from_table(table, schema=schema)
@@ -234,7 +239,7 @@ def test_a_picture_of_coefficients_is_not_said_to_leave_them_out():
 
 
 def test_the_budget_of_the_receipt_is_shown_with_what_is_left(tmp_path):
-    schema = sf.Schema({"x": sf.Boolean()}, name="a schema", unit="person")
+    schema = sf.Schema({"x": sf.Boolean(missing=False)}, name="a schema", unit="person")
     data = sf.Dataset.from_table({"x": [True, False] * 500}, schema=schema)
     plan = sf.plan(sf.families.BetaBernoulli(1, 1), 1_000, epsilon=0.5, delta=1e-7, mechanism="noisy-statistics")
     with sf.Ledger.open(tmp_path / "budget.db") as ledger:

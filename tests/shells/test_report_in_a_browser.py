@@ -71,7 +71,7 @@ def test_the_look_sees_what_is_wrong(written, browser, tmp_path):
 
 
 def test_a_seeded_release_is_marked_in_red():
-    schema = sf.Schema({"ill": sf.Boolean()}, name="survey")
+    schema = sf.Schema({"ill": sf.Boolean(missing=False)}, name="survey")
     plan = sf.plan(sf.families.BetaBernoulli(), 50, 1.0, 1e-6)
     data = sf.Dataset.from_table({"ill": np.arange(50) % 2 == 0}, schema=schema)
     text = page(sf.publish(plan, data, randomness=sf.seeded(1)))
@@ -81,7 +81,7 @@ def test_a_seeded_release_is_marked_in_red():
 
 
 def test_names_are_escaped():
-    schema = sf.Schema({"ill": sf.Boolean()}, name="<script>alert(1)</script>")
+    schema = sf.Schema({"ill": sf.Boolean(missing=False)}, name="<script>alert(1)</script>")
     plan = sf.plan(sf.families.BetaBernoulli(), 50, 1.0, 1e-6)
     data = sf.Dataset.from_table({"ill": np.arange(50) % 2 == 0}, schema=schema)
     assert "<script" not in page(sf.publish(plan, data))

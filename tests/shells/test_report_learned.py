@@ -85,7 +85,7 @@ def test_the_description_names_columns_pairs_and_missing_cells() -> None:
     chosen = released("chosen")
     assert "3 chosen of 9 pairs of columns" in describe(chosen)
     assert missing_in_words(chosen) == (
-        "empty cells and missing codes are a level of their own in income; elsewhere they count as declared: age as 40, sex as f, "
+        "empty, unreadable or undeclared cells: a level of their own in income; elsewhere age as 40, sex as f, "
         "region as n, ill as no."
     )
     assert "level of their own" not in missing_in_words(released())
@@ -102,6 +102,6 @@ def test_every_counted_pair_stands_in_the_table_and_other_releases_have_no_such_
     assert all(f"{a} and {b}" in shown for a, b in all_pairs())
     import sfumato as sf
 
-    schema = sf.Schema({"ill": sf.Boolean()}, name="survey")
+    schema = sf.Schema({"ill": sf.Boolean(missing=False)}, name="survey")
     data = sf.Dataset.from_table({"ill": [True, False] * 25}, schema=schema)
     assert "synthetic" not in page(sf.publish(sf.plan(sf.families.BetaBernoulli(), 50, 1.0, 1e-6), data))

@@ -120,7 +120,7 @@ def test_markup_that_a_schema_may_hold_is_escaped_everywhere(tmp_path, monkeypat
     """Column, level, name, unit and request are free texts: such a release is valid, and its report harmless."""
     monkeypatch.chdir(tmp_path)
     levels = [MARKUP, "b", "</svg></title>"]
-    schema = sf.Schema({MARKUP: sf.Category(levels)}, name="n" + MARKUP, unit="u" + MARKUP)
+    schema = sf.Schema({MARKUP: sf.Category(levels, missing=levels[0])}, name="n" + MARKUP, unit="u" + MARKUP)
     data = sf.Dataset.from_table({MARKUP: levels * 20}, schema=schema)
     plan = sf.plan(sf.families.DirichletCategorical(levels), 60, 1.0, 1e-6, mechanism="noisy-statistics")
     with sf.Ledger.open("budget.db") as ledger:

@@ -22,6 +22,7 @@ fixed = true
 
 [columns.smoker]
 type = "boolean"
+missing = false
 
 [columns.age]
 type = "number"

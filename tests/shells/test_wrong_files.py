@@ -23,7 +23,9 @@ column = "ill"
 epsilon = 1.0
 delta = 1e-6
 """
-SCHEMA = sf.Schema({"age": sf.Number(0, 100), "ill": sf.Boolean()}, name="people", unit="person", target="ill")
+SCHEMA = sf.Schema(
+    {"age": sf.Number(0, 100), "ill": sf.Boolean(missing=False)}, name="people", unit="person", target="ill"
+)
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def share() -> sf.Dataset:
-    schema = sf.Schema({"ill": sf.Boolean()}, name="people", unit="person")
+    schema = sf.Schema({"ill": sf.Boolean(missing=False)}, name="people", unit="person")
     return sf.Dataset.from_table({"ill": [False, True] * 40}, schema=schema)
 
 

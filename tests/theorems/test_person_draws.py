@@ -27,7 +27,7 @@ from scipy import special
 import sfumato as sf
 
 EPSILONS = (0.05, 0.3, 1.0, 2.5)
-BITS = sf.Schema({"x": sf.Boolean()})
+BITS = sf.Schema({"x": sf.Boolean(missing=False)})
 YES_NO = [{"x": True}, {"x": False}]
 
 

@@ -29,9 +29,9 @@ def test_tables_above_a_floor(kind):
     floor = 0.05
     if kind == "groups":
         model = sf.grouped(sf.families.BetaBernoulli(1, 1, floor=floor), "g", ["a", "b"])
-        schema = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Boolean()})
+        schema = sf.Schema({"g": sf.Category(["a", "b"], missing="a"), "x": sf.Boolean(missing=False)})
     else:
-        schema = sf.Schema({"a": sf.Boolean(), "b": sf.Boolean()})
+        schema = sf.Schema({"a": sf.Boolean(missing=False), "b": sf.Boolean(missing=False)})
         model = sf.networks.BayesianNetwork.from_schema(schema, {"a": [], "b": ["a"]}, floor=floor)
     plan = sf.plan(model, 2, mechanism="exact", persons=sf.Persons("who", most=2, count=2))
     theta = np.linspace(floor, 1 - floor, 401)
@@ -51,11 +51,11 @@ def test_tables_above_a_floor(kind):
 
 # --- the Renyi price -----------------------------------------------------------------------------------------
 
-PAIR = sf.Schema({"a": sf.Boolean(), "b": sf.Boolean()})
-GROUPS = sf.Schema({"g": sf.Category(["u", "v"]), "x": sf.Category(["r", "s"])})
-RATES = sf.Schema({"g": sf.Category(["u", "v"]), "x": sf.Boolean()})
-STEPS = sf.Schema({"now": sf.Category(["u", "v"]), "then": sf.Category(["u", "v"])})
-THREE, FOUR = (sf.Schema({"x": sf.Category([*levels])}) for levels in ("abc", "abcd"))
+PAIR = sf.Schema({"a": sf.Boolean(missing=False), "b": sf.Boolean(missing=False)})
+GROUPS = sf.Schema({"g": sf.Category(["u", "v"], missing="u"), "x": sf.Category(["r", "s"], missing="r")})
+RATES = sf.Schema({"g": sf.Category(["u", "v"], missing="u"), "x": sf.Boolean(missing=False)})
+STEPS = sf.Schema({"now": sf.Category(["u", "v"], missing="u"), "then": sf.Category(["u", "v"], missing="u")})
+THREE, FOUR = (sf.Schema({"x": sf.Category([*levels], missing=levels[0])}) for levels in ("abc", "abcd"))
 # Model, schema, how many cells a row of a table has, and persons.
 TABLES = {
     "shares of three": (sf.families.DirichletCategorical([*"abc"], [1.0, 1.4, 2.0]), THREE, [3], 3),

@@ -171,7 +171,7 @@ def test_the_renyi_price_covers_every_spread(weight):
 
 def test_no_draw_of_tables_for_averages_has_a_profile():
     """Whatever the model of cells: the claim for averages of several rows is a Renyi curve, and for one row the profile."""
-    lines = sf.Schema({"a": sf.Boolean(), "b": sf.Category(["u", "v", "w"])})
+    lines = sf.Schema({"a": sf.Boolean(missing=False), "b": sf.Category(["u", "v", "w"], missing="u")})
     models = [
         sf.families.DirichletCategorical(["r", "g", "b"], 6.0),
         sf.families.Histogram(0, 4, bins=4, alpha=6.0),

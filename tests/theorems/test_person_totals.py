@@ -18,19 +18,25 @@ import sfumato as sf
 from sfumato.engines.opening import open_engine
 from sfumato.procedures import choosing_pairs, law, learnt_parts, noisy_tables
 
-BITS = sf.Schema({"x": sf.Boolean()})
-COLOURS = sf.Schema({"x": sf.Category(["red", "green", "blue"])})
+BITS = sf.Schema({"x": sf.Boolean(missing=False)})
+COLOURS = sf.Schema({"x": sf.Category(["red", "green", "blue"], missing="red")})
 COUNTS = sf.Schema({"x": sf.Number(0, 8, integer=True)})
 NUMBERS = sf.Schema({"x": sf.Number(0, 6)})
 # Zero is not between these bounds: a person who added nothing would be farther from a row than two rows are from each other.
 FAR = sf.Schema({"x": sf.Number(100, 200)})
 WIDE = sf.Schema({"x": sf.Number(-5, 11)})
-GROUPS = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Boolean()})
-SIZES = sf.Schema({"g": sf.Category(["a", "b"]), "x": sf.Number(0, 6)})
-LINES = sf.Schema({"a": sf.Boolean(), "b": sf.Category(["u", "v", "w"])})
-WALK = sf.Schema({"now": sf.Category(["u", "v"]), "then": sf.Category(["u", "v"]), "last": sf.Category(["u", "v"])})
+GROUPS = sf.Schema({"g": sf.Category(["a", "b"], missing="a"), "x": sf.Boolean(missing=False)})
+SIZES = sf.Schema({"g": sf.Category(["a", "b"], missing="a"), "x": sf.Number(0, 6)})
+LINES = sf.Schema({"a": sf.Boolean(missing=False), "b": sf.Category(["u", "v", "w"], missing="u")})
+WALK = sf.Schema(
+    {
+        "now": sf.Category(["u", "v"], missing="u"),
+        "then": sf.Category(["u", "v"], missing="u"),
+        "last": sf.Category(["u", "v"], missing="u"),
+    }
+)
 STEPS = WALK.only(["now", "then"])
-TRIPLES = sf.Schema({"a": sf.Boolean(), "b": sf.Category(["u", "v"]), "x": sf.Number(0, 6)})
+TRIPLES = sf.Schema({"a": sf.Boolean(missing=False), "b": sf.Category(["u", "v"], missing="u"), "x": sf.Number(0, 6)})
 RATE, MEAN = sf.families.BetaBernoulli(12, 8), sf.families.NormalMean(4.0, 0, 6)
 
 FAMILIES: dict[str, tuple[Any, sf.Schema]] = {
@@ -54,7 +60,7 @@ FAMILIES: dict[str, tuple[Any, sf.Schema]] = {
     "means by group": (sf.grouped(MEAN, "g", ["a", "b"]), SIZES),
     "events by group": (
         sf.grouped(sf.families.GammaPoisson(6, 2, 8), "g", ["a", "b"]),
-        sf.Schema({"g": sf.Category(["a", "b"]), **COUNTS.columns}),
+        sf.Schema({"g": sf.Category(["a", "b"], missing="a"), **COUNTS.columns}),
     ),
     "bounded means by group": (sf.grouped(sf.families.BoundedMean(0, 6), "g", ["a", "b"]), SIZES),
     "network": (sf.networks.BayesianNetwork.from_schema(LINES, {"a": [], "b": ["a"]}), LINES),

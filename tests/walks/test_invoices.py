@@ -107,6 +107,7 @@ def schema_of(office, done):
     text = (office / "draft.toml").read_text()
     text = re.sub(r"\[columns\.Kunde\].*?\n\n", "", text, flags=re.DOTALL)
     text = text.replace('lower = "REQUIRED"', "lower = -1e9").replace('upper = "REQUIRED"', "upper = 1e9")
+    text = re.sub(r'levels = \[("\w+")(.*)\nmissing = "REQUIRED"', r"levels = [\1\2\nmissing = \1", text)
     text = text.replace('name = "data"', 'name = "invoices"').replace('unit = "row"', 'unit = "customer"')
     for fact in ("separator", "encoding", "decimal", "thousands"):
         text = text.replace(f"# {fact} =", f"{fact} =")

@@ -14,8 +14,8 @@ SCHEMA = sf.Schema(
         "interview": INTERVIEW,
         "trust": sf.Category([1, 2, 3, 4, 5], missing=3),
         "income": sf.Number(0, 100_000, missing=0, missing_codes=[9999999]),
-        "ill": sf.Boolean(),
-        "region": sf.Category([10, 20, 41]),
+        "ill": sf.Boolean(missing=False),
+        "region": sf.Category([10, 20, 41], missing=10),
         "born": sf.Number(1930, 2006, integer=True),
     },
     name="panel",
@@ -46,10 +46,15 @@ def drafted(tmp_path, text):
 
 def test_codes_of_no_answer_in_a_long_book_are_missing_codes(tmp_path):
     columns, text = drafted(tmp_path, LONG_BOOK)
-    assert columns["trust"] == {"type": "category", "levels": [1, 2, -1], "missing_codes": [-9, 99]}
+    assert columns["trust"] == {
+        "type": "category",
+        "levels": [1, 2, -1],
+        "missing": "REQUIRED",
+        "missing_codes": [-9, 99],
+    }
     assert columns["income"] == {"type": "REQUIRED", "missing_codes": [9999999]}
     assert columns["ill"]["levels"] == [1, 2]
-    assert text.count('take type = "boolean": 1 is read as yes') == 1
+    assert text.count('take type = "boolean" with alias = { 2 = false }: 1 is read as yes') == 1
 
 
 def test_date_bounds_of_a_book_are_drafted_as_a_schema_writes_them(tmp_path):
@@ -79,7 +84,7 @@ def test_many_unfinished_facts_are_named_by_column_in_one_readable_sentence(tmp_
 
 
 def test_expected_widths_take_dates_and_say_which_level_is_modelled():
-    sexes = sf.Schema({"interview": INTERVIEW, "sex": sf.Category([1, 2])}, target="sex", name="panel")
+    sexes = sf.Schema({"interview": INTERVIEW, "sex": sf.Category([1, 2], missing=1)}, target="sex", name="panel")
     plan = sf.plan(sf.regression("logistic", sexes), 600, epsilon=3.0, delta=1e-6, goal="estimate")
     said = str(sf.expected_widths(plan, sexes, {"interview": {"mean": "2022-01-01", "sd": 100}}, runs=2))
     assert "interview: mean 2022-01-01, sd 100 days (a Beta law between 2021-01-01 and 2022-12-31)" in said
@@ -103,12 +108,12 @@ def test_frames_of_other_kinds_are_read_or_refused_in_a_sentence(tmp_path):
     lines = str(SCHEMA.check(frame, counts=True)).splitlines()
     counts = {line.split()[0]: line.split()[1:] for line in lines if line.split()[0] in SCHEMA.columns}
     assert counts == {
-        "interview": ["1", "0"],
-        "trust": ["1", "0"],
-        "income": ["2", "1"],
-        "ill": ["1", "0"],
-        "region": ["0", "0"],
-        "born": ["1", "0"],
+        "interview": ["1", "0", "0", "0"],
+        "trust": ["1", "0", "0", "0"],
+        "income": ["1", "1", "0", "1"],
+        "ill": ["1", "0", "0", "0"],
+        "region": ["0", "0", "0", "0"],
+        "born": ["0", "1", "0", "0"],
     }
     periods = frame.assign(interview=pandas.period_range("2021-01-01", periods=3))
     with pytest.raises(ArgumentError, match="It must hold dates, texts or numbers of days; convert it"):

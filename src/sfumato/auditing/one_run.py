@@ -138,7 +138,7 @@ def _regression(model: Gibbs, loss: ScalarLinkLoss, plan: Plan, dimension: int) 
     # Downwards, so that row and intercept together stay within the radius.
     norm = math.sqrt(max(0.0, loss.radius**2 - model.intercept**2)) * (1 - 1e-12)
     interval = isinstance(domain, LabelInterval)
-    target = Number(low, high) if interval else Category([int(y) for y in (low, high)])
+    target = Number(low, high) if interval else Category([int(y) for y in (low, high)], missing=int(low))
     schema = with_persons(plan, Schema.vector(features, data_norm=norm, name=_NAME, target=target))
     slopes = np.where(labels == high, -1.0, 1.0)[: min(n, features)]
 

@@ -95,7 +95,7 @@ def _columns(model: Any) -> dict[str, Column] | None:
 def _column(model: Any) -> Column | None:
     """The one column of a simple family."""
     if isinstance(model, families.BetaBernoulli | families.LogitNormal):
-        return Boolean()
+        return Boolean(missing=False)
     if isinstance(model, families.BetaBinomial):
         return Number(0, model.trials, integer=True)
     if isinstance(model, families.GammaPoisson):
@@ -103,9 +103,9 @@ def _column(model: Any) -> Column | None:
     if isinstance(model, families.Histogram):
         return Number(model.edges[0], model.edges[-1], integer=model.integer)
     if isinstance(model, families.DirichletCategorical):
-        return Category(list(model.levels))
+        return _of_levels(model.levels)
     if isinstance(model, families.Finite):
-        return Boolean() if model.levels is None else Category(list(model.levels))
+        return Boolean(missing=False) if model.levels is None else _of_levels(model.levels)
     if isinstance(model, families.ExponentialRate):
         return Number(0, model.bound)
     if isinstance(model, families.LaplaceScale | families.NormalPrecision):
@@ -129,7 +129,9 @@ def _of_levels(levels: Any, chain: bool = False) -> Column:
     listed = _level_list(levels)
     if chain and len({type(level) for level in listed}) > 1:
         listed = [str(level) for level in listed]
-    return Boolean() if listed == [False, True] and isinstance(listed[0], bool) else Category(listed)
+    if listed == [False, True] and isinstance(listed[0], bool):
+        return Boolean(missing=False)
+    return Category(listed, missing=listed[0])
 
 
 # --- regressions -------------------------------------------------------------------------------------------------------------
@@ -163,5 +165,5 @@ def _labels(model: Gibbs) -> Column:
     """The target that the loss takes: one level per class, or numbers in its interval."""
     domain = model.loss.label_domain
     if not isinstance(domain, LabelInterval):
-        return Category(list(range(len(domain.values))))
+        return Category(list(range(len(domain.values))), missing=0)
     return Number(max(domain.lower, -FAR), min(domain.upper, FAR))

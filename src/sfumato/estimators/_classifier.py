@@ -1,4 +1,4 @@
-"""Base class of the classifiers. Their classes are declared; a label that is none of them counts as the first."""
+"""Base class of the classifiers. Their classes are declared, and as which of them a label counts that is none of them."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
     """A linear classifier whose classes are declared and never read from the labels."""
 
     classes: Any = None
+    missing_class: Any = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Any:
         """Publish a linear classifier of X (rows, features) with labels y; everything but n comes from declarations.
@@ -101,7 +102,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
 
 
 def declared_classes(estimator: Any) -> tuple[Column, NDArray[Any]]:
-    """The column of the labels and the classes in increasing order; undeclared labels count as the first one declared."""
+    """The column of the labels and the classes in increasing order; labels that are none of them count as declared."""
     rows = encoded_rows(estimator)
     if estimator.classes is None and rows is not None and rows.target is not None and rows.target.levels is not None:
         return _target_classes(rows.target)
@@ -109,15 +110,25 @@ def declared_classes(estimator: Any) -> tuple[Column, NDArray[Any]]:
         raise _arguments.missing(
             estimator,
             "classes",
-            "the list of labels; a label that is none of them counts as the first.",
-            "classes=[0, 1],",
+            "the list of labels.",
+            "classes=[0, 1], missing_class=0,",
         )
     listed = np.asarray(estimator.classes).tolist() if isinstance(estimator.classes, np.ndarray) else estimator.classes
     if not isinstance(listed, list | tuple | range) or len(listed) < 2:
         raise ArgumentError(f"classes must be a list of two or more labels; got {estimator.classes!r}.")
     levels = [_level(label) for label in listed]
+    fill = _level(estimator.missing_class)
+    if fill is None:
+        raise _arguments.missing(
+            estimator,
+            "missing_class",
+            "as which class a label counts that is empty, unreadable or none of the classes.",
+            f"missing_class={listed[0]!r},",
+        )
     ordered = sorted(range(len(levels)), key=lambda place: _key(levels[place]))
-    column = Category([levels[place] for place in ordered], missing=levels[0])
+    column = Category([levels[place] for place in ordered], missing=fill)
+    if len(column.levels) > len(levels):  # a class of missing labels would be one that no loss counts
+        raise ArgumentError(f"missing_class must be one of the classes {listed!r}; got {estimator.missing_class!r}.")
     return column, np.asarray([listed[place] for place in ordered])
 
 
@@ -126,7 +137,9 @@ def _target_classes(target: Column) -> tuple[Column, NDArray[Any]]:
     if not isinstance(target, Category):
         return target, np.asarray(target.levels)
     ordered: Any = sorted(target.levels, key=_key)
-    return Category(ordered, missing=target.missing), np.asarray(ordered)
+    alias, kind = dict(target.alias), None if len({type(level) for level in ordered}) == 1 else object
+    column = Category(ordered, missing=target.missing, alias=alias, fold_case=target.fold_case)
+    return column, np.asarray(ordered, dtype=kind)
 
 
 def _level(label: Any) -> Any:

@@ -23,7 +23,7 @@ class PrivateLogisticRegression(PrivateClassifier):
     data_norm: the largest Euclidean norm of a row; or
     bounds: (lower, upper), a tuple of numbers or arrays, or a list of one pair per feature; features are scaled to
         [-1/2, 1/2], and data_norm, if given too, is then the norm of the scaled row.
-    classes: the labels. Any other label counts as the first one listed.
+    classes: the labels. missing_class: the one as which a label counts that is empty, unreadable or none of them.
     fit_intercept: whether there is a constant term. It is counted in the radius that the price rests on.
     rows: "clip" shortens rows longer than data_norm; "normalise" brings all rows, the constant included, to one norm.
     prior: a prior deviation: of the effect of a feature from its lower bound to its upper (without bounds, of the score of the

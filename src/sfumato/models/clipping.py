@@ -20,6 +20,8 @@ from sfumato.schema import Boolean, Date, Number, Schema
 
 # From this size on thousands are separated by commas.
 _GROUPED = 10_000
+# The cells that count as a column declares: missing codes are empty, and only a column of levels knows undeclared ones.
+_CELLS = "empty, unreadable or undeclared cells"
 # Columns of a regression that are listed with their bounds; the schema has the others.
 _LISTED = 8
 
@@ -57,7 +59,7 @@ def date_of(model: Any, schema: Schema) -> Date | None:
 
 
 def missing_of(model: Any, schema: Schema) -> str:
-    """What an empty cell or a missing code of the columns that the model reads counts as; "" where they cannot be named.
+    """What an empty, unreadable or undeclared cell of the columns that the model reads counts as; "" where none can be named.
 
     Where one person may have several rows, also what a person without any counts as.
     """
@@ -81,11 +83,11 @@ def _missing_cells(model: Any, schema: Schema) -> str:
     listed = ", ".join(f"{name} as {_missing(schema.columns[name])}" for name in names[:_LISTED])
     more = f" and {len(names) - _LISTED} more columns as the schema declares" if len(names) > _LISTED else ""
     own = ", ".join(kept[:_LISTED]) + (f" and {len(kept) - _LISTED} more columns" if len(kept) > _LISTED else "")
-    level = f"empty cells and missing codes are a level of their own in {own}" if kept else ""
+    level = f"a level of their own in {own}" if kept else ""
     if not names:
-        return f"{level}." if level else beside.strip()
-    elsewhere = f"{level}; elsewhere they" if level else "empty cells and missing codes"
-    return f"{elsewhere} count as declared: {listed}{more}.{beside}"
+        return f"{_CELLS}: {level}." if level else beside.strip()
+    elsewhere = f"{level}; elsewhere " if level else ""
+    return f"{_CELLS}: {elsewhere}{listed}{more}.{beside}"
 
 
 def _of_features(schema: Schema) -> str:

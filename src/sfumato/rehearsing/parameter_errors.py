@@ -155,7 +155,7 @@ def _invent(
         column = Number(*_bounds(loss, labels))
         return Dataset.from_arrays(rows, labels, schema=Schema.vector(width, data_norm=norm, target=column)), None
     values = np.array(loss.label_domain.values)
-    schema = Schema.vector(width, data_norm=norm, target=Category(list(range(len(values)))))
+    schema = Schema.vector(width, data_norm=norm, target=Category(list(range(len(values))), missing=0))
     best = loss.label_shares(_scores(model, fresh, truth), values)
 
     def excess(theta: Array) -> float:

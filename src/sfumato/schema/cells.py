@@ -11,15 +11,28 @@ import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.schema.category import Category
+from sfumato.schema.category import numbered
 
-# Texts that count as yes and as no, in capitals or not; `Boolean` lists them for users.
-_YES = frozenset(("true", "t", "yes", "y"))
-_NO = frozenset(("false", "f", "no", "n"))
+
+class Unread:
+    """A cell of which no text is kept: the start of a long one, bytes that are no text in the encoding, None in a broken line.
+
+    It is no number and no level. Counts for the curator and errors about public rows look at what it holds.
+    """
+
+    __slots__ = ("cell",)
+
+    def __init__(self, cell: str | bytes | None) -> None:
+        self.cell = cell
+
+    def __repr__(self) -> str:
+        return repr(self.cell)
 
 
 def number(cell: object) -> float:
@@ -74,42 +87,51 @@ def text(cell: object) -> str | None:
     return None
 
 
-def truth(cell: object) -> int:
-    """Return 1 for yes, 0 for no, -1 for everything else."""
-    word = text(cell)
-    if word is not None:
-        small = word.casefold()
-        if small in _YES or small in _NO:
-            return int(small in _YES)
-    value = number(cell)
-    return int(value) if value in (0.0, 1.0) else -1
+def texts_of(column: Any) -> dict[str, int]:
+    """Every text that is declared, as it is compared, with the position of its level."""
+    pairs = [(spelling, code) for spelling, code in column.spellings() if isinstance(spelling, str)]
+    return {spelling.casefold() if column.fold_case else spelling: code for spelling, code in pairs}
 
 
-def level_finder(column: Category) -> Callable[[object], int]:
-    """Return the function from a cell to the position of its level, -1 where it is none of them.
+@lru_cache(maxsize=256)
+def level_finder(column: Any) -> Callable[[object], int]:
+    """Return the function from a cell to the position of its level, or to 1 for yes and 0 for no; -1 where it is none of them.
 
-    A number cell and a text that spells it are the same cell; for texts as levels a text cell must be the level itself.
+    A number cell and a text that spells it are the same cell; for texts as levels a text cell must be spelled as declared. A
+    text that is longer than every spelling is looked at no further.
     """
-    by_number = dict(numeric_levels(column))
-    if isinstance(column.levels[0], int):
-        return lambda cell: by_number.get(number(cell), -1)
-    by_text = {level: code for code, level in enumerate(column.levels)}
+    by_number, by_text = dict(numeric_levels(column)), texts_of(column)
+    longest, spelled = max(map(len, by_text), default=0), isinstance(column.levels[0], str)
+    fold = column.fold_case
 
     def find(cell: object) -> int:
         word = text(cell)
-        return by_number.get(number(cell), -1) if word is None else by_text.get(word, -1)
+        if word is not None and len(word) <= longest:
+            place = by_text.get(word.casefold() if fold else word, -1)
+            if place >= 0:
+                return place
+        return -1 if spelled and word is not None else by_number.get(number(cell), -1)
 
     return find
 
 
-def numeric_levels(column: Category) -> list[tuple[float, int]]:
-    """(value, position) of every level that is or spells a finite number; of two equal ones, the first."""
-    positions: dict[float, int] = {}
-    for code, level in enumerate(column.levels):
-        value = number(level)
-        if math.isfinite(value):
-            positions.setdefault(value, code)
-    return list(positions.items())
+def numeric_levels(column: Any) -> list[tuple[float, int]]:
+    """(value, position) of every spelling that is or spells a finite number; of two equal ones, the first."""
+    return list(numbered(column.spellings()).items())
+
+
+def places(column: Any, cells: NDArray[Any] | Sequence[object]) -> NDArray[np.int64]:
+    """The position of the level of every cell of a column of levels, -1 where it is none."""
+    if not isinstance(cells, np.ndarray):
+        return np.array(codes(cells, level_finder(column)), dtype=np.int64)
+    found = np.full(len(cells), -1, dtype=np.int64)
+    levels = sorted(numeric_levels(column))
+    if levels:
+        # Searched among sorted values: many cells are encoded at once.
+        known, positions = np.array([v for v, _ in levels]), np.array([c for _, c in levels], dtype=np.int64)
+        nearest = np.minimum(np.searchsorted(known, cells), len(known) - 1)
+        found = np.where(known[nearest] == cells, positions[nearest], found)
+    return found
 
 
 def _all_texts(cells: Sequence[object]) -> bool:

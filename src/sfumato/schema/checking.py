@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import _validate
 from sfumato.errors import ArgumentError
-from sfumato.schema.columns import COLUMNS, Column, public_text
+from sfumato.schema.category import declared_missing
+from sfumato.schema.columns import COLUMNS, Boolean, Category, Column, public_text
 from sfumato.schema.form import Form
 from sfumato.schema.missing_codes import with_codes
 from sfumato.schema.persons import Persons
@@ -42,6 +43,9 @@ def checked(
             raise ArgumentError(
                 f"column {label!r} must be a sf.Number, sf.Category, sf.Boolean or sf.Date; got {column!r}."
             )
+    for label, column in columns.items():
+        if isinstance(column, Boolean | Category):
+            declared_missing(f"column {label!r}", column)
     # The codes of a column are the table's and its own: a column that is used elsewhere keeps them.
     columns = {label: with_codes(label, column, form.missing_codes) for label, column in columns.items()}
     if target is not None and target not in columns:

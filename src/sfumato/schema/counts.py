@@ -10,13 +10,24 @@ from sfumato.schema.columns import Column
 from sfumato.schema.encoding import Cells, Encoded, encode
 from sfumato.schema.person_counts import PersonCounts
 
+# Columns of the printed counts.
+_TITLES = ("empty", "unreadable", "undeclared", "clipped")
+
 
 @dataclass(frozen=True)
 class Count:
-    """Cells of one column that were mapped to the declared missing value, and cells that were clipped."""
+    """Cells of one column that were mapped to the declared missing value, and cells that were clipped.
+
+    empty, unreadable, undeclared: the missing ones by their reason; missing codes are empty. hints: what to declare, no cell
+    quoted.
+    """
 
     missing: int
     clipped: int
+    empty: int = 0
+    unreadable: int = 0
+    undeclared: int = 0
+    hints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,9 +50,11 @@ class Counts:
         lines = [
             "For the curator alone: exact counts of private rows. Do not publish, log or quote them.",
             f"{self.rows} rows, {self.ragged} of the wrong length",
-            f"{'column':<{width}}  {'missing':>10}  {'clipped':>10}",
+            f"{'column':<{width}}" + "".join(f"  {title:>10}" for title in _TITLES),
         ]
-        lines += [f"{name:<{width}}  {c.missing:>10}  {c.clipped:>10}" for name, c in self.columns.items()]
+        for name, count in self.columns.items():
+            lines.append(f"{name:<{width}}" + "".join(f"  {getattr(count, title):>10}" for title in _TITLES))
+        lines += [f"{name}: {hint}" for name, count in self.columns.items() for hint in count.hints]
         empty = [name for name, count in self.columns.items() if self.rows and count.missing >= self.rows]
         lines += [
             f"every cell of {name} is missing: check its type, levels or format, and the decimal mark under [table]"
@@ -72,8 +85,11 @@ class Tally:
 
     def result(self, persons: PersonCounts | None = None) -> Counts:
         """Return the counts so far; ids, whose cells are neither mapped nor clipped, are counted by `persons`."""
-        columns = {name: Count(missing, clipped) for name, (_, missing, clipped) in self._columns.items()}
+        columns = {name: self._count(name, missing, clipped) for name, (_, missing, clipped) in self._columns.items()}
         if persons is not None:
             columns.pop(persons.persons.id, None)
         rows = max((rows for rows, _, _ in self._columns.values()), default=0)
         return Counts(rows, self.ragged, MappingProxyType(columns), persons)
+
+    def _count(self, name: str, missing: int, clipped: int) -> Count:
+        return Count(missing, clipped)

@@ -22,9 +22,9 @@ from sfumato.schema.vector_units import VectorUnits
 if TYPE_CHECKING:
     from sfumato.schema.schema import Schema
 
-# Versions of the format: a document of facts that older code cannot read says 2 ([table], missing codes, dates) or 3 ([persons],
-# [weight]).
-VERSION, WITH_FORM, WITH_PERSONS = 1, 2, 3
+# Versions of the format: a document of facts that older code cannot read says 2 ([table], missing codes, dates), 3 ([persons],
+# [weight]) or 4 (other spellings of levels).
+VERSION, WITH_FORM, WITH_PERSONS, WITH_SPELLINGS = VERSIONS = 1, 2, 3, 4
 
 # Keys of a schema beside its columns.
 _HEAD = ("name", "unit", "target", "data_norm", "rows", "dimension")
@@ -47,7 +47,10 @@ _HINTS = {
 }
 # So many facts that are still to be declared are each shown with a hint; of more, the names alone.
 _LISTED = 8
-# The same for dates.
+# The same for columns of levels, and for dates.
+_LEVEL_HINTS = {
+    "missing": '"own level"  # or a level (of a boolean false or true), as which a cell counts that cannot be read'
+}
 _DATE_HINTS = {
     "lower": '"2000-01-31"  # the first date that counts; earlier ones are clipped to it',
     "upper": '"2029-12-31"  # the last date that counts; later ones are clipped to it',
@@ -62,6 +65,8 @@ def to_document(schema: Schema) -> dict[str, Any]:
     columns = {name: _without(column.to_json(), schema.form.missing_codes) for name, column in schema.columns.items()}
     newer = form or any("missing_codes" in facts or facts["type"] == "date" for facts in columns.values())
     version = WITH_PERSONS if schema.persons or schema.weight else WITH_FORM if newer else VERSION
+    if any("alias" in facts or "fold_case" in facts for facts in columns.values()):
+        version = WITH_SPELLINGS
     return {
         "sfumato": "schema",
         "version": version,
@@ -85,9 +90,9 @@ def from_document(document: object) -> Schema:
     from sfumato.schema.schema import Schema
 
     checked = _known(document, ("sfumato", "version", *_HEAD, *_PARTS, "columns"), "a schema")
-    if checked.get("sfumato") != "schema" or checked.get("version") not in (VERSION, WITH_FORM, WITH_PERSONS):
+    if checked.get("sfumato") != "schema" or checked.get("version") not in VERSIONS:
         raise FormatError(
-            f'a schema must say sfumato = "schema" and version = {VERSION}, {WITH_FORM} or {WITH_PERSONS}; got '
+            f'a schema must say sfumato = "schema" and version = {", ".join(map(str, VERSIONS[:-1]))} or {VERSIONS[-1]}; got '
             f"{checked.get('sfumato')!r} and {checked.get('version')!r}."
         )
     facts = checked.get("columns", {})
@@ -182,6 +187,8 @@ def _toml_facts(part: str, facts: Mapping[str, Any]) -> list[str]:
 
 def toml_value(value: object) -> str:
     """One value as TOML. JSON's escapes are TOML's too, but for the delete character, which only TOML forbids."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{toml_key(str(key))} = {toml_value(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(toml_value(item) for item in value) + "]"
     if isinstance(value, str):
@@ -224,7 +231,7 @@ def _refuse_unfinished(head: Mapping[str, Any], columns: Mapping[str, Any]) -> N
             raise FormatError(f"column {name!r}: type must be one of {', '.join(COLUMNS)}; got {kind!r}.")
         absent = [fact for fact in ("type", *(COLUMNS[kind].needed if kind in COLUMNS else ())) if fact not in fields]
         absent += [fact for fact, value in fields.items() if isinstance(value, str) and value == REQUIRED]
-        hints = {**_HINTS, **_DATE_HINTS} if kind == "date" else _HINTS
+        hints = {**_HINTS, **{"date": _DATE_HINTS, "number": {}}.get(str(kind), _LEVEL_HINTS)}
         table_name = f"[columns.{toml_key(str(name))}]"
         lines += [f"{table_name}  {fact} = {hints.get(fact, '<value>')}" for fact in absent]
         named += [f"{table_name} {', '.join(absent)}"] if absent else []

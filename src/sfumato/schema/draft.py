@@ -40,7 +40,8 @@ _ENCODING = (
 _UNSTATED = '# separator = ";"      # if it is not ","'
 _MISSING = '# missing_codes = ["NA", -9]  # cells that mean "no answer" in every column; a column may have its own\n'
 _KINDS = """
-# type = "number" needs lower and upper; "category" needs levels = [...]; "boolean" needs nothing more;
+# type = "number" needs lower and upper; "category" needs levels = [...] and missing = "<level>" or "own level", what a cell
+# counts as that is empty, unreadable or no declared level; "boolean" needs missing = false, true or "own level";
 # "date" needs lower and upper, and format = "%d.%m.%Y" if dates are not written like 2020-01-31.
 """
 # Separators that an ending stands for.

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sfumato import _validate
+from sfumato.schema.category import OWN_LEVEL
 from sfumato.schema.columns import REQUIRED
 from sfumato.schema.date_format import day_reader, iso_day
 from sfumato.schema.documents import toml_key, toml_value
@@ -32,8 +33,7 @@ _NO = re.compile(
 )
 # What a column of 1 = yes and 2 = no says of its other type.
 _ONE_OR_TWO = (
-    'rates and regressions of "yes" take type = "boolean": 1 is read as yes, and 2, like every cell that is neither yes nor no, '
-    "counts as missing, which is no"
+    'rates and regressions of "yes" take type = "boolean" with alias = { 2 = false }: 1 is read as yes, and 2 as no'
 )
 # Codes that a column of yes and no reads.
 _YES_OR_NO = ("0", "1", "yes", "no", "y", "n", "true", "false", "t", "f")
@@ -176,17 +176,19 @@ def _missing(fill: str, facts: Mapping[str, Any], codes: Sequence[Any]) -> dict[
     kind, code = facts["type"], plain_code(fill)
     listed = list(codes)
     fits: Any = None
+    if kind in ("category", "boolean"):  # levels have no default
+        fits = OWN_LEVEL if fill.casefold() == OWN_LEVEL else REQUIRED
     if fill and kind == "boolean" and fill.casefold() in ("true", "false", "yes", "no", "0", "1"):
         fits = fill.casefold() in ("true", "1", "yes")
     elif fill and kind == "category" and facts["levels"] != REQUIRED:
-        fits = code if code in facts["levels"] else fill if fill in facts["levels"] else None
+        fits = code if code in facts["levels"] else fill if fill in facts["levels"] else fits
     elif fill and kind == "number" and not isinstance(code, str):
         low, high = facts["lower"], facts["upper"]
         inside = (low == REQUIRED or low <= code) and (high == REQUIRED or code <= high)
         fits = float(code) if inside else None
     elif fill and kind == "date" and facts["lower"] != REQUIRED and facts["lower"] <= fill <= str(facts["upper"]):
         fits = fill
-    if fill and fits is None and code not in listed:
+    if fill and fits in (None, REQUIRED) and code not in listed:
         listed.append(code)
     return {**({} if fits is None else {"missing": fits}), **({"missing_codes": listed} if listed else {})}
 

@@ -79,7 +79,7 @@ def _meaning(column: Any, code: Code) -> str:
         return ""
     from sfumato.schema import cells
 
-    if isinstance(column, Category):
-        place = cells.level_finder(column)(code)
-        return "" if place < 0 else f"is the level {column.levels[place]!r}"
-    return {1: "means yes", 0: "means no"}.get(cells.truth(code), "")
+    place = cells.level_finder(column)(code)
+    if isinstance(column, Boolean):
+        return {1: "means yes", 0: "means no"}.get(place, "")
+    return "" if place < 0 else f"is the level {column.levels[place]!r}"

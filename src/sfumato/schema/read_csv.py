@@ -14,19 +14,21 @@ no header, the first line is a record too, and the names are those of the schema
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from sfumato.errors import ArgumentError
-from sfumato.schema.cells import number
-from sfumato.schema.columns import Category, Column, Date
+from sfumato.schema.cells import Unread, level_finder, number, texts_of
+from sfumato.schema.columns import Boolean, Category, Column, Date
 from sfumato.schema.counts import Tally
 from sfumato.schema.encoding import Cells
 from sfumato.schema.first_line import BOM, decoded, first_line, names_in, refuse_separator, split
 from sfumato.schema.form import Form
 from sfumato.schema.identity import Identity, is_long
+from sfumato.schema.missing_codes import LETTERS
 from sfumato.schema.schema import Schema
 from sfumato.schema.structure import CHUNK_CELLS, CHUNK_ROWS, places
 
@@ -109,23 +111,28 @@ def _cells(line: bytes | None, lines: _Lines, tally: Tally) -> Sequence[object]:
             return [short[place] for place in lines.where]
     elif line is not None and (fields := _fields(line, lines, max(lines.where) + 1)) is not None:
         cells = zip(lines.where, lines.columns, strict=True)
-        return [_kept(decoded(fields[place], encoding), column, lines.form) for place, column in cells]
+        return [_kept(fields[place], column, lines.form) for place, column in cells]
     tally.ragged += 1
-    return [None] * len(lines.where)
+    return [Unread(None)] * len(lines.where)
 
 
-def _kept(cell: str | None, column: Column, form: Form) -> object:
+def _kept(raw: bytes, column: Column, form: Form) -> object:
     """Return a cell as text; a long one as what it will count as, so that a chunk of long cells takes no memory."""
-    if cell is None or len(cell) <= _CELL_LETTERS:
+    cell = decoded(raw, form.encoding)
+    if cell is None:
+        return Unread(raw[:_CELL_LETTERS])
+    if len(cell) <= _CELL_LETTERS:
         return cell
     if isinstance(column, Identity):
         return None if is_long(cell) else cell
     cell = cell.strip()
-    if isinstance(column, Category) and isinstance(column.levels[0], str):
-        return cell if cell in column.levels else None
-    if len(cell) > _CELL_LETTERS and isinstance(column, Date):
-        return None
-    return cell if len(cell) <= _CELL_LETTERS else number(form.plain(cell) if form.marks_numbers else cell)
+    if len(cell) <= _CELL_LETTERS:
+        return cell
+    if isinstance(column, Category | Boolean):
+        place = level_finder(column)(*_spelled((cell,), column, form))
+        return Unread(cell[:_CELL_LETTERS]) if place < 0 else column.levels[place]
+    value = math.nan if isinstance(column, Date) else number(form.plain(cell) if form.marks_numbers else cell)
+    return Unread(cell[:_CELL_LETTERS]) if math.isnan(value) else value
 
 
 def _spelled(cells: Sequence[object], column: Column, form: Form) -> Sequence[object]:
@@ -137,24 +144,17 @@ def _spelled(cells: Sequence[object], column: Column, form: Form) -> Sequence[ob
         plain = [form.plain(cell.strip()) if isinstance(cell, str) and not is_long(cell) else "" for cell in cells]
         return [number or cell for number, cell in zip(plain, cells, strict=True)]
     codes = {code for code in getattr(column, "missing_codes", ()) if isinstance(code, str)}
-    return [_number(cell, codes, form) if isinstance(cell, str) else cell for cell in cells]
+    alias = dict(getattr(column, "alias", ()))
+    words = texts_of(column) if alias else {}
+    return [_number(cell, codes, words, form) if isinstance(cell, str) else cell for cell in cells]
 
 
-def _number(cell: str, codes: set[str], form: Form) -> object:
+def _number(cell: str, codes: set[str], words: Mapping[str, int], form: Form) -> object:
+    """A number as Python spells it, an alias as it is; what spells no number in the form is none, though Python may read one."""
     word = cell.strip()
-    return None if not word or word in codes else form.plain(word) or _NoNumber(word)
-
-
-class _NoNumber:
-    """A cell that spells no number in the file's form, though Python may read one in it; errors about public rows show it."""
-
-    __slots__ = ("_cell",)
-
-    def __init__(self, cell: str) -> None:
-        self._cell = cell
-
-    def __repr__(self) -> str:
-        return repr(self._cell)
+    if words and len(word) <= LETTERS and (word in words or word.casefold() in words):
+        return word
+    return None if not word or word in codes else form.plain(word) or Unread(word)
 
 
 def _fields(line: bytes, lines: _Lines, wanted: int) -> list[bytes] | None:

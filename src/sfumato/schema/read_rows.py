@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.schema.cells import Unread
 from sfumato.schema.columns import Column
 from sfumato.schema.counts import Tally
 from sfumato.schema.encoding import Cells, Repeated, to_floats
@@ -127,7 +128,7 @@ def whole_row(row: object, width: int, tally: Tally) -> Sequence[object]:
     cells = row_cells(row, width)
     if cells is None:
         tally.ragged += 1
-        return [None] * width
+        return [Unread(None)] * width
     return cells
 
 

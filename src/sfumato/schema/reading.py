@@ -22,6 +22,7 @@ import numpy as np
 from sfumato._private_files import refuse_private
 from sfumato.errors import ArgumentError
 from sfumato.schema.as_read import ID, NO_ID, as_read, identity_of, ids_alone, with_ids
+from sfumato.schema.cell_counts import CuratorTally
 from sfumato.schema.counts import Counts, Tally
 from sfumato.schema.encoding import Cells, encode
 from sfumato.schema.identity import WORDS, Identity
@@ -74,7 +75,7 @@ def _open(data: object, y: object, schema: Schema, tally: Tally) -> Iterator[Chu
 
 def counted(data: object, y: object, schema: Schema, rows: bool, roster: object = None) -> Counts | None:
     """Check the structure; with `rows`, read them all and count the cells that were changed, and whose rows they are."""
-    tally = Tally()
+    tally = CuratorTally(schema.form.encoding)
     if schema.persons is not None and schema.dimension is None and y is None and not is_matrix(data):
         return _counted_by_person(data, schema, rows, roster, tally)
     # Ids and weights beside a matrix are arguments of their own, and are not checked here.

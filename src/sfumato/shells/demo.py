@@ -24,6 +24,7 @@ unit = "person"
 [columns.region]
 type = "category"
 levels = ["north", "east", "south", "west"]
+missing = "north"
 
 [columns.age]
 type = "number"
@@ -33,12 +34,15 @@ integer = true
 
 [columns.smoker]
 type = "boolean"
+missing = false
 
 [columns.active]
 type = "boolean"
+missing = false
 
 [columns.hypertension]
 type = "boolean"
+missing = false
 """
 _SPEC = """\
 [data]
@@ -77,6 +81,7 @@ _SPECS = {
 _PUBLISH = (
     "ledger create budget.db",
     'ledger register budget.db "health survey" --epsilon 3 --delta 1e-6 --unit person',
+    "schema check survey.schema.toml survey.csv",
     "plan smokers.toml",
     "release smokers.toml -o smokers.sfumato",
     "plan hypertension.toml",

@@ -282,7 +282,7 @@ def compare(file: SpecFile, n: Records = None, as_json: Json = False) -> None:
 
 
 def _with_missing(text: str, spec: Any) -> str:
-    """The plan's text with what empty cells and missing codes count as, which only the schema says."""
+    """The plan's text with what empty, unreadable and undeclared cells count as, which only the schema says."""
     from sfumato.models.clipping import missing_of
 
     missing = missing_of(spec.model, spec.schema)

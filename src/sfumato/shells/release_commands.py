@@ -34,9 +34,11 @@ def release(
 ) -> None:
     """Charge the ledger, draw and save. The same spec or request again returns the same release at no further cost.
 
+    The table must have been checked before: sfumato schema check survey.toml survey.csv
+
     Example: sfumato release smokers.toml -o smokers.sfumato --request "smokers 2026"
     """
-    from sfumato._private_files import remember
+    from sfumato._private_files import notes_of, refuse_unchecked, remember
     from sfumato.dataset import files_of
     from sfumato.publishing import publish
     from sfumato.shells.spec import Spec
@@ -56,6 +58,8 @@ def release(
     data = spec.dataset()
     planned = spec.plan(data.n)
     ledger = spec.open_ledger()
+    # Files that only the workers of a cluster can read have no note here.
+    refuse_unchecked(spec.whole.digest, notes_of(spec.data), None if ledger is None else ledger.witness)
     asked = request or spec.request(planned)
     named = spec.ledger.get("name") if ledger is not None else None
     # Without a ledger nothing remembers a request.

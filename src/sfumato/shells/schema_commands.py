@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.errors import ArgumentError
+from sfumato.shells.ledger_commands import WitnessFile
 from sfumato.shells.printing import write_new
 from sfumato.shells.spec_persons import roster_of
 
@@ -70,16 +71,28 @@ def draft(
 def check(
     schema: Annotated[Path, typer.Argument(help="The schema file (.toml or .json).")],
     data: Annotated[Path, typer.Argument(help="The data: .csv, .tsv, .txt, .parquet, .arrow.")],
-    counts: Annotated[bool, typer.Option("--counts", help="Also count mapped cells; for the curator alone.")] = False,
+    counts: Annotated[
+        bool, typer.Option("--counts/--no-counts", help="Count mapped cells, for the curator alone; or read no row.")
+    ] = True,
     roster: Annotated[
         Path | None,
         typer.Option(help="A file with the ids of all persons, if it is not the one that the schema names."),
     ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(help="Note the check beside this ledger's witness too, where the user's folder is not kept."),
+    ] = None,
+    witness: WitnessFile = None,
 ) -> None:
-    """Check that a data file has the declared columns; with --counts, how many cells were mapped or clipped, and whose rows count.
+    """Check that a data file has the declared columns, and count the cells that were mapped or clipped, and whose rows count.
 
-    Example: sfumato schema check survey.toml survey.parquet --counts
+    For each column the counts say how many cells are empty, unreadable or undeclared, and what to declare; they are for the
+    curator alone. A release asks that this was done with its schema and file, whatever was counted.
+
+    Example: sfumato schema check survey.toml survey.parquet
     """
+    from sfumato._private_files import checks_of, notes_of, remember
+    from sfumato.ledger.url_and_witness import Location
     from sfumato.schema import Schema
 
     declared = Schema.load(schema)
@@ -87,6 +100,7 @@ def check(
         declared.check(data)
         typer.echo("the structure fits the schema; no row was read")
         return
-    listed = roster_of(declared, schema.parent, roster)
+    listed, files = roster_of(declared, schema.parent, roster), notes_of(data)
     typer.echo(str(declared.check(data, counts=True, roster=listed)))
     typer.echo("These counts depend on the records: they are for the curator alone, never to be published.", err=True)
+    remember(checks_of(declared.digest, files), None if ledger is None else Location.of(ledger, witness).witness)

@@ -73,12 +73,13 @@ name = {name}
 
 @dataclass(frozen=True)
 class Spec:
-    """A parsed spec: paths, the schema of the columns that the model uses, the model, price and ledger."""
+    """A parsed spec: paths, the schema of the columns that the model uses and the whole one, the model, price and ledger."""
 
     path: Path
     data: Path | None
     n: int | None
     schema: Schema
+    whole: Schema
     model: FamilyOrGibbs
     price: Mapping[str, Any]
     ledger: Mapping[str, Any]
@@ -122,7 +123,7 @@ class Spec:
             _text(ledger, key, file.name)
         expected = _expected(file, document.get("expect"), data, schema)
         where = engines.checked(file, document.get("engine", {}))
-        return cls(file, data, n, schema, model, price, ledger, expected, roster, where)
+        return cls(file, data, n, schema, whole, model, price, ledger, expected, roster, where)
 
     def dataset(self) -> Any:
         """Open the data file under the schema."""
