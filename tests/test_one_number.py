@@ -186,7 +186,7 @@ def test_no_number_is_shown_where_none_is_known(estimate, lower, upper, possible
 def small_groups(of: sf.families.Family, values: dict[str, list], **options) -> sf.Release:
     """A release by group of one group of a thousand, one of six people and one of nobody."""
     groups = ["large"] * 1_000 + ["six"] * 6
-    schema = sf.Schema({"g": sf.Category(["large", "six", "none"]), **values["column"]}, name="survey")
+    schema = sf.Schema({"g": sf.Category(["large", "six", "none"], missing="none"), **values["column"]}, name="survey")
     data = sf.Dataset.from_table({"g": groups, "x": values["x"]}, schema=schema)
     plan = sf.plan(sf.grouped(of, "g", ["large", "six", "none"]), data.n, epsilon=0.3, delta=1e-6, **options)
     return sf.publish(plan, data, randomness=sf.seeded(6))
@@ -196,7 +196,7 @@ def small_groups(of: sf.families.Family, values: dict[str, list], **options) -> 
 def test_groups_that_are_not_told_from_empty_ones_are_called_so_everywhere(family, typed):
     if family == "rate":
         bits = [k % 3 == 0 for k in range(1_006)]
-        model, values = sf.families.BetaBernoulli(), {"column": {"x": sf.Boolean()}, "x": bits}
+        model, values = sf.families.BetaBernoulli(), {"column": {"x": sf.Boolean(missing=False)}, "x": bits}
         release = small_groups(model, values, mechanism="noisy-statistics")
     else:
         numbers = [float(20 + k % 50) for k in range(1_006)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,12 +51,15 @@ def summary(
     """
     release = opened(file)
     made = release.summary(level, reference=_references(release, reference))
-    if as_csv and hasattr(made, "numbers"):
-        csv_of(release, made.numbers)
+    if hasattr(made, "coefficients"):
+        if as_csv:
+            _save(release, "coefficient", made.labels, made.coefficients.columns())
+        else:
+            emit(as_json, _document(made), str(made))
     elif as_csv:
-        _save(release, "coefficient", made.labels, made.coefficients.columns())
-    else:
-        emit(as_json, _document(made), str(made))
+        csv_of(release, made.numbers)
+    else:  # programs get the labels of the file
+        emit(as_json, replace(made.numbers, labels=release.labels).document(), str(made))
 
 
 def coefficients(
@@ -281,10 +285,7 @@ def _by_name(table: Any) -> dict[str, Any]:
 
 
 def _document(made: Any) -> dict[str, Any]:
-    """A summary as `--json` prints it."""
-    if hasattr(made, "numbers"):
-        document: dict[str, Any] = made.numbers.document()
-        return document
+    """The summary of a regression as `--json` prints it."""
     return {
         "title": made.title,
         **dict(made.facts),
