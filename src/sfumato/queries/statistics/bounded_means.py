@@ -66,7 +66,8 @@ class NoisyTotals:
         return np.asarray(np.clip(self.second - size * (mean - 0.5) ** 2, 0.0, size * widest) + widest)
 
     def median(self, sampling: bool) -> float:
-        """The estimate, by bisection: given its size the mean is normal, cut to [0, 1]; a size weighs what lies there."""
+        """The estimate: given its size the mean is normal, cut to [0, 1]; a size weighs what lies there."""
+        from scipy.optimize import brentq
         from scipy.special import ndtr
 
         size = self.size + self.size_noise * _SIZES
@@ -81,13 +82,10 @@ class NoisyTotals:
         def below(mean: float) -> float:
             return float(weights @ np.abs(ndtr(scale * (mean - ratio)) - ndtr(-scale * ratio)))
 
-        low, high, half = 0.0, 1.0, 0.5 * below(1.0)
-        if half == 0:
+        half = 0.5 * below(1.0)
+        if half == 0:  # all of it beyond the bounds by forty deviations
             return float(np.clip(ratio @ weights / weights.sum(), 0.0, 1.0))
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if below(middle) < half else (low, middle)
-        return 0.5 * (low + high)
+        return float(brentq(lambda mean: below(mean) - half, 0.0, 1.0, xtol=1e-12))
 
     def ends(self, level: float, sampling: bool) -> tuple[float, float]:
         """The hull of the estimate and of the means that are not rejected, between 0 and 1; at level 0 the estimate alone."""

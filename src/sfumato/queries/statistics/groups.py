@@ -42,7 +42,7 @@ from sfumato.queries.statistics.whole_runs import whole_runs
 # Deviations of the noise to each side of a noisy count; runs to a deviation, and to the count itself.
 _WINDOW, _RUNS = 7.0, 6
 # Parts of a mixture below this share of the largest are left out; a window is widened until its edges are below the second.
-_NOTHING, _EDGE = 1e-13, 1e-9
+_NOTHING, _EDGE = 1e-10, 1e-9
 _WIDENINGS = 40
 NO_TOTALS = "this release by group holds no noisy totals: it was edited, or made before they were kept."
 
@@ -64,8 +64,11 @@ class CountLaw:
 
     def share_ends(self, level: float) -> tuple[float, float]:
         """Ends of the equal-tailed interval of the true share."""
-        ends = self.share_quantile(0.5 * (1 - level)), self.share_quantile(0.5 * (1 + level))
-        return moved(ends, level, self.tails)
+        low, high = moved((math.nan, math.nan), level, self.tails)  # an end that is moved is not computed
+        return (
+            self.share_quantile(0.5 * (1 - level)) if math.isnan(low) else low,
+            self.share_quantile(0.5 * (1 + level)) if math.isnan(high) else high,
+        )
 
     def share_quantile(self, level: float) -> float:
         """Quantile of the mixture of Betas, by Brent's method."""
