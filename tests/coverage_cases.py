@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 import sfumato as sf
@@ -74,11 +76,12 @@ def draws_of(plan, totals, source):
 
 
 def belief(model, n, numbers, draws, level=0):
-    """What one coordinate's draws say about its parameter."""
+    """What one coordinate's draws say about its parameter, to a reader who gives the prior that the truths are from."""
+    prior = copy.copy(model)  # the model itself would be no prior of the reader's
     if model.name == "DirichletCategorical":
-        return parameter_posterior(shares.share_statistics(model, model, n, numbers, draws, [level])[0])
+        return parameter_posterior(shares.share_statistics(model, prior, n, numbers, draws, [level])[0])
     build = STATISTICS.get(model.name, durations.duration_statistic)
-    return parameter_posterior(build(model, model, n, numbers, draws[:, level]))
+    return parameter_posterior(build(model, prior, n, numbers, draws[:, level]))
 
 
 def naive(model, n, value):

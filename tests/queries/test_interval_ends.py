@@ -46,7 +46,7 @@ CASES = [(20, 0.3, 2.0, 3.0, 0.4), (60, 1.0, 1.0, 1.0, 0.1), (400, 0.05, 2.0, 5.
 def test_an_interval_leaves_equal_tails(n, power, a, b, draw, level):
     """The true rate is below the lower end, and above the upper one, with half of what the level leaves out."""
     model = sf.families.BetaBernoulli(a, b)
-    low, high = interval(one_draw(draw), plan_of(model, n, power), level)
+    low, high = interval(one_draw(draw), plan_of(model, n, power), level, prior=model)
     weights, k = counts(n, power, a, b, draw), np.arange(n + 1.0)
     below = lambda x: float((weights * special.betainc(a + k, b + n - k, x)).sum())
     assert below(float(low)) == pytest.approx(0.5 * (1 - level), abs=1.5e-3)
@@ -58,7 +58,7 @@ def test_an_interval_leaves_equal_tails(n, power, a, b, draw, level):
 def test_the_rows_own_interval_has_exact_ends_on_a_small_count(n, power, a, b, draw, level):
     """Every count is a cell of its own: the ends are the first count beyond one tail and the first to reach the other."""
     model = sf.families.BetaBernoulli(a, b)
-    low, high = interval(one_draw(draw), plan_of(model, n, power), level, include="privacy")
+    low, high = interval(one_draw(draw), plan_of(model, n, power), level, include="privacy", prior=model)
     cumulative, tail = np.cumsum(counts(n, power, a, b, draw)), 0.5 * (1 - level)
     first, last = int(np.argmax(cumulative > tail)), int(np.argmax(cumulative >= 1 - tail))
     assert [float(low), float(high)] == pytest.approx([(a + first) / (a + b + n), (a + last) / (a + b + n)], rel=1e-9)
@@ -70,7 +70,7 @@ def test_the_rows_own_interval_holds_its_level_where_a_cell_holds_many_counts(n,
     """Ends lie on the far sides of the cells of the quantiles: never less than the level, and less than two cells more."""
     a, b = 2.0, 3.0
     model = sf.families.BetaBernoulli(a, b)
-    ends = interval(one_draw(draw), plan_of(model, n, power), level, include="privacy").astype(float)
+    ends = interval(one_draw(draw), plan_of(model, n, power), level, include="privacy", prior=model).astype(float)
     first, last = np.rint(ends * (a + b + n) - a).astype(int)
     cumulative, tail = np.concatenate([[0.0], np.cumsum(counts(n, power, a, b, draw))]), 0.5 * (1 - level)
     held = cumulative[last + 1] - cumulative[first]

@@ -189,7 +189,7 @@ def test_the_cells_of_broken_sticks_hold_the_shares():
 
 def test_the_rows_own_number_has_the_posterior_of_the_count():
     model, n = F.BetaBernoulli(1, 1), 60
-    statistic = rates.rate_statistic(model, model, n, Numbers(0.2, 1.0, 0.0), np.array([0.25]))
+    statistic = rates.rate_statistic(model, F.BetaBernoulli(1, 1), n, Numbers(0.2, 1.0, 0.0), np.array([0.25]))
     low, high, masses = statistic_posterior(statistic)
     k = np.arange(n + 1.0)
     logs = stats.beta.logpdf(0.25, 1 + 0.2 * k, 1 + 0.2 * (n - k))

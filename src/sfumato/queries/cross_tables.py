@@ -23,8 +23,8 @@ from sfumato.models.families.cross_table import CrossTable
 from sfumato.queries.shares_by_level import Shares, adding_up, aligned, named_columns, place_of
 from sfumato.queries.statistics import cell_counts, count_laws
 from sfumato.queries.statistics.cell_counts import Counted
-from sfumato.queries.statistics.count_laws import REFERENCE, ShareLaw
-from sfumato.queries.statistics.protocol import numbers_of
+from sfumato.queries.statistics.count_laws import ShareLaw
+from sfumato.queries.statistics.protocol import REFERENCE, numbers_of
 from sfumato.schema import Schema
 
 # What a cross table shows: shares of all records, numbers of records, the last column given the others, or the reverse.

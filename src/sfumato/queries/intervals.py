@@ -25,10 +25,6 @@ from sfumato.queries.statistics.protocol import BOTH, INCLUDED, ROBUST, Ends, Re
 from sfumato.queries.statistics.table import reader_of
 
 _NO_PRIOR = "prior is for families; the prior of a regression is part of its plan."
-# Level of an interval so narrow that its middle is the posterior median.
-NARROWEST = 0.01
-# Level of the interval that holds a released estimate unless noise put it where no parameter is.
-_LIKELY = 0.5
 
 
 def interval(
@@ -80,14 +76,9 @@ def includes_sampling(plan: Mapping[str, Any], include: str) -> bool:
 def estimate(
     draws: Draws, plan: Mapping[str, Any], include: str, prior: Family | None, schema: Mapping[str, Any] | None
 ) -> Array:
-    """The posterior median of every coordinate: the middle of a very narrow interval."""
-    if prior is None and model_from_json(plan["model"]).summed == LOSSES:
-        return np.asarray(ends_of_release(draws, plan, include, None, schema)(0.0, includes_sampling(plan, include))[0])
-    if plan["goal"] == "estimate" and prior is None:
-        # The released estimate itself; noise can put it beyond the bounds, where no mean is.
-        likely = interval(draws, plan, _LIKELY, include, prior, schema)
-        return np.asarray(np.clip(draws.values[0, 0], *likely), dtype=np.float64)
-    return np.asarray(interval(draws, plan, NARROWEST, include, prior, schema).mean(axis=0))
+    """The posterior median of every coordinate, which every interval holds: the limit of ever narrower ones."""
+    middle = ends_of_release(draws, plan, include, prior, schema)(0.0, includes_sampling(plan, include)).mean(axis=0)
+    return np.asarray(middle, dtype=np.float64).reshape(draws.shape[2:])
 
 
 def no_prior(prior: Any) -> None:

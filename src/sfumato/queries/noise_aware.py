@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from sfumato.models.gibbs import Gibbs
 from sfumato.models.hidden_sizes import HiddenSizes
 from sfumato.models.reading import model_from_json
 from sfumato.queries.intervals import ends_of_release
+from sfumato.queries.statistics import rates
+from sfumato.queries.statistics.protocol import REFERENCE
 
 # Levels of the intervals whose ends are joined by straight lines into a quantile function; beyond 0.999 it is cut off.
 _LEVELS = np.concatenate([np.linspace(0.02, 0.98, 33), [0.99, 0.995, 0.998]])
@@ -69,13 +71,21 @@ def warn(name: str, plan: Mapping[str, Any]) -> None:
     )
 
 
+def _written_out(model: Any) -> Any:
+    """The reference prior of a rate where none was declared: a prior that is given moves no end, and quantiles are wanted."""
+    if isinstance(model, HiddenSizes):
+        inner: Any = _written_out(model.model)
+        return inner and replace(cast(Any, model), model=inner)
+    return replace(model, alpha=REFERENCE[0], beta=REFERENCE[1]) if rates.undeclared(model, model) else None
+
+
 def drawn(draws: Draws, plan: Mapping[str, Any], schema: Mapping[str, Any], count: int, seed: int) -> Draws:
     """Noise-aware draws, shaped (1, count, *shape of a draw); `seed` is public, and the same seed gives the same draws."""
     reason = refusal(plan)
     if reason is not None:
         raise ArgumentError(f"noise_aware: {reason}.")
     size = _validate.whole("draws", count)
-    ends = ends_of_release(draws, plan, schema=schema)
+    ends = ends_of_release(draws, plan, prior=_written_out(model_from_json(plan["model"])), schema=schema)
     low, high = np.stack([ends(float(level), True) for level in _LEVELS], axis=1)
     levels = np.concatenate([0.5 * (1 - _LEVELS[::-1]), [0.5], 0.5 * (1 + _LEVELS)])
     middle = 0.5 * (low[:1] + high[:1])

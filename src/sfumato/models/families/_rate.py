@@ -52,6 +52,14 @@ class Rate(Family):
         object.__setattr__(self, "bounded", floor > 0)
 
     @property
+    def reference(self) -> bool:
+        """Whether no prior was declared: all its numbers are those by default. Intervals then use Beta(1/2, 1/2).
+
+        The posterior that is drawn, and so the price, keeps alpha = beta = 1.
+        """
+        return self.alpha == self.beta == 1 and self.floor == 0
+
+    @property
     def sensitivity(self) -> float:
         """One record holds at most `trials` successes."""
         return float(self.trials)

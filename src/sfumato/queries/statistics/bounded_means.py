@@ -9,6 +9,10 @@ d and e being the deviations of the noise of the first total and of N, and N V(m
 values about mu; it is at least 0 and at most N mu (1 - mu) (Bhatia and Davis). The interval is the hull of every mu that is not
 rejected, as Fieller's is for a ratio. The spread is estimated, so one more record is counted at a bound, and quantiles are
 Student's with as many degrees of freedom as there are other records.
+
+The estimate is the median of mu where all possible sizes and totals are equally likely before they are seen through the noise:
+(N, (mu - 1/2) N) is flat on N >= 1 and 0 <= mu <= 1. Away from the bounds it is the ratio, at which D is 0. In small groups the
+ratio is often beyond a bound, where no mean is, and the estimate is inside. Every interval reaches to it.
 """
 
 from __future__ import annotations
@@ -25,6 +29,8 @@ from sfumato.queries.statistics.protocol import Ends, Released
 
 # Means between the bounds that are tried: an end is then known to within 1/4000 of the range, and refined by bisection.
 _TRIED, _HALVINGS = 4001, 30
+# Sizes over which the estimate is averaged, as deviations from the noisy size.
+_SIZES = np.linspace(-6.0, 6.0, 41)
 
 
 @dataclass(frozen=True)
@@ -47,16 +53,50 @@ class NoisyTotals:
         away, size, z = mean - 0.5, max(self.size, 0.0), float(ndtri(0.5 + 0.5 * level))
         variance = self.noise**2 + (away * self.size_noise) ** 2
         if sampling:
-            widest = mean * (1 - mean)
-            spread = size * widest
+            variance = variance + self._spread(mean, size)
             if self.second is not None:
-                spread = np.clip(self.second - size * away**2, 0.0, spread) + widest
                 z = float(stdtrit(max(size - 1.0, 2.0), 0.5 + 0.5 * level))
-            variance = variance + spread
         return np.asarray((self.first - away * self.size) ** 2 - z * z * variance)
 
+    def _spread(self, mean: Array, size: Array | float) -> Array:
+        """The spread of the values about a mean, with one more record at a bound where it is estimated."""
+        widest = mean * (1 - mean)
+        if self.second is None:
+            return np.asarray(size * widest)
+        return np.asarray(np.clip(self.second - size * (mean - 0.5) ** 2, 0.0, size * widest) + widest)
+
+    def median(self, sampling: bool) -> float:
+        """The estimate: given its size the mean is normal, cut to [0, 1]; a size weighs what lies there."""
+        from scipy.optimize import brentq
+        from scipy.special import ndtr
+
+        size = self.size + self.size_noise * _SIZES
+        weights, size = np.exp(-0.5 * _SIZES[size >= 1] ** 2), size[size >= 1]
+        if not len(size):
+            weights, size = np.ones(1), np.ones(1)
+        ratio = 0.5 + self.first / size
+        spread = self._spread(np.clip(ratio, 0.0, 1.0), size) if sampling else 0.0
+        # From the side on which the difference of two tails does not cancel.
+        scale = np.where(ratio < 0.5, -1.0, 1.0) * size / np.sqrt(self.noise**2 + spread)
+
+        def below(mean: float) -> float:
+            return float(weights @ np.abs(ndtr(scale * (mean - ratio)) - ndtr(-scale * ratio)))
+
+        half = 0.5 * below(1.0)
+        if half == 0:  # all of it beyond the bounds by forty deviations
+            return float(np.clip(ratio @ weights / weights.sum(), 0.0, 1.0))
+        return float(brentq(lambda mean: below(mean) - half, 0.0, 1.0, xtol=1e-12))
+
     def ends(self, level: float, sampling: bool) -> tuple[float, float]:
-        """The hull of the means that are not rejected, between 0 and 1; where all are, the nearest to the totals."""
+        """The hull of the estimate and of the means that are not rejected, between 0 and 1; at level 0 the estimate alone."""
+        middle = self.median(sampling)
+        if level == 0:
+            return middle, middle
+        low, high = self._kept(level, sampling)
+        return min(low, middle), max(high, middle)
+
+    def _kept(self, level: float, sampling: bool) -> tuple[float, float]:
+        """The hull of the means that are not rejected; where all are, the nearest to the totals."""
         tried = np.linspace(0.0, 1.0, _TRIED)
         excess = self.rejects(tried, level, sampling)
         kept = np.flatnonzero(excess <= 0)

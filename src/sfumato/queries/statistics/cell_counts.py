@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
 from sfumato.queries.statistics import count_laws
-from sfumato.queries.statistics.count_laws import REFERENCE, Noisy, ShareLaw
+from sfumato.queries.statistics.count_laws import Noisy, ShareLaw
+from sfumato.queries.statistics.protocol import REFERENCE
 
 # Tables that a refusal lists; a learnt table may have hundreds.
 _LISTED = 12

@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 from sfumato._quadrature import Array
 from sfumato.errors import ArgumentError
 from sfumato.queries.statistics.groups import CountLaw
+from sfumato.queries.statistics.protocol import DECLARED, REFERENCE, Tails, moved, noisy_tails
 from sfumato.queries.statistics.whole_runs import whole_runs
 
-# The reference prior of one share when it alone is of interest (Berger and Bernardo 1992, for the multinomial).
-REFERENCE = (0.5, 0.5)
 # Deviations of a count to each side of its estimate, and how many runs of whole numbers make a deviation; fewer in two
 # dimensions, where their product counts: sums of a normal density at half deviations are exact to 1e-30.
 _WINDOW, _RUNS = 7.0, 6
@@ -65,17 +64,10 @@ class Noisy:
 
 @dataclass(frozen=True, eq=False)
 class ShareLaw:
-    """The posterior of a share, and whether a share of exactly 0 or 1 would be rejected.
-
-    `none` and `every` are the probabilities of noise as large as was seen if the own set, or the rest, held no record. The
-    reference prior has no mass at 0: an equal-tailed interval would always miss a share far below one record. Its end is
-    therefore moved to 0 (or 1) where that is not rejected at the level of one tail, as Brown, Cai and DasGupta (2001) modify
-    Jeffreys' interval. With a declared prior both probabilities are 0 and nothing is moved.
-    """
+    """The posterior of a share, and the probabilities by which a share of exactly 0 or 1 is rejected (`protocol.moved`)."""
 
     counts: CountLaw
-    none: float = 0.0
-    every: float = 0.0
+    tails: Tails = DECLARED
 
     @cached_property
     def shares(self) -> CountLaw:
@@ -84,10 +76,7 @@ class ShareLaw:
 
     def share_ends(self, level: float) -> tuple[float, float]:
         """Ends of the interval of the true share."""
-        low, high = self.shares.share_ends(level)
-        # Narrow intervals locate the median, and are left as they are.
-        tail = 0.5 * (1 - level) if level >= 0.5 else 1.0
-        return (0.0 if self.none > tail else low), (1.0 if self.every > tail else high)
+        return moved(self.shares.share_ends(level), level, self.tails)
 
     def share_median(self) -> float:
         """The posterior median of the share."""
@@ -101,7 +90,7 @@ class ShareLaw:
 def share_law(own: Noisy, others: Noisy, n: int, prior: tuple[float, float] = REFERENCE) -> ShareLaw:
     """The law of a set's share among n records, from the noisy counts of the set and of all others."""
     seen = own.joined(others.rest(n))
-    tails = _tail(seen.count, seen.variance), _tail(n - seen.count, seen.variance)
+    tails = noisy_tails(seen.count, n - seen.count, (math.sqrt(seen.variance),) * 2)
     if seen.count <= n / 2:
         return _judged(_counts_of(seen, n, prior), prior, tails)
     # Runs are finest next to 0: the rarer side is counted.
@@ -109,13 +98,8 @@ def share_law(own: Noisy, others: Noisy, n: int, prior: tuple[float, float] = RE
     return _judged(replace(law, own=law.rest, rest=law.own, prior=prior), prior, tails)
 
 
-def _judged(law: CountLaw, prior: tuple[float, float], tails: tuple[float, float]) -> ShareLaw:
-    return ShareLaw(law, *tails) if prior is REFERENCE else ShareLaw(law)
-
-
-def _tail(count: float, variance: float) -> float:
-    """The probability of a noisy count of at least this where there is no record."""
-    return 0.5 * math.erfc(count / math.sqrt(2 * variance))
+def _judged(law: CountLaw, prior: tuple[float, float], tails: Tails) -> ShareLaw:
+    return ShareLaw(law, tails) if prior is REFERENCE else ShareLaw(law)
 
 
 def _counts_of(seen: Noisy, n: int, prior: tuple[float, float]) -> CountLaw:
@@ -169,7 +153,7 @@ def row_law(
         ends = wider
     else:
         raise ArgumentError(f"no {n:,} records have counts near these noisy ones: the release was edited.")
-    tails = _tail(k0, float(spread[0, 0])), _tail(l0, float(spread[1, 1]))
+    tails = noisy_tails(k0, l0, (float(deviations[0]), float(deviations[1])))
     return _judged(_mixture(first.ravel(), second.ravel(), weights.ravel(), prior), prior, tails)
 
 

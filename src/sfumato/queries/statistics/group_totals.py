@@ -21,10 +21,11 @@ from sfumato._quadrature import Array
 from sfumato.models import _centred
 from sfumato.models.families.family import Family
 from sfumato.models.hidden_sizes import HiddenSizes
+from sfumato.queries.statistics import rates
 from sfumato.queries.statistics.bounded_means import noisy_sizes, rows_by_group
 from sfumato.queries.statistics.groups import log_size
 from sfumato.queries.statistics.posterior import Posterior, Statistic, parameter_posterior, statistic_posterior
-from sfumato.queries.statistics.protocol import Ends, Released
+from sfumato.queries.statistics.protocol import DECLARED, Ends, Released, Tails, moved, noisy_tails
 from sfumato.queries.statistics.released_totals import behind_total
 
 # Sizes of a group that are tried: three where the size is known to within 2 %, which moves an interval of a mean by less than
@@ -43,15 +44,31 @@ def read(build: Callable[..., Statistic], model: HiddenSizes, prior: HiddenSizes
         for row, size in zip(rows, noisy, strict=True)
     ]
 
+    tails = [_tails(model, prior, row, float(size), noise, released) for row, size in zip(rows, noisy, strict=True)]
+
     @cache
     def laws(sampling: bool) -> list[Posterior]:
         return [_mixture([(parameter_posterior if sampling else _rows)(each) for each in group]) for group in groups]
 
     def ends(level: float, sampling: bool) -> Array:
-        tails = 0.5 * (1 - level), 0.5 * (1 + level)
-        return np.array([[law.quantile(tail) for law in laws(sampling)] for tail in tails])
+        places = 0.5 * (1 - level), 0.5 * (1 + level)
+        found = np.array([[law.quantile(place) for law in laws(sampling)] for place in places])
+        if sampling:
+            found = np.array([moved((low, high), level, each) for low, high, each in zip(*found, tails, strict=True)]).T
+        return found
 
     return ends
+
+
+def _tails(model: HiddenSizes, prior: HiddenSizes, row: Array, size: float, noise: float, released: Released) -> Tails:
+    """Tails of a rate with the reference prior: of the noisy successes y + c a, and of the failures, whatever the size."""
+    own = model.model
+    if not rates.undeclared(own, prior.model):
+        return DECLARED
+    ones = float(_centred.plain(own, row[None, :], np.array([size]))[0, 0])
+    every, middle = own.sensitivity * size, float(_centred.middles(own)[0])
+    deviation = math.hypot(released.numbers.noise * model.sensitivity, middle * noise)
+    return noisy_tails(ones, every - ones, (deviation, deviation))
 
 
 def likely(noisy: float, noise: float, n: int, groups: int) -> Array:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,14 +26,23 @@ from sfumato.grids.sticks import StickGrid
 from sfumato.models.hidden_sizes import HiddenSizes
 from sfumato.queries.statistics.cell_masses import beta_below_inside, log_beta_inside
 from sfumato.queries.statistics.posterior import Statistic, likelihood
-from sfumato.queries.statistics.protocol import Ends, Numbers, Released
-from sfumato.queries.statistics.rates import count_statistic, mean_above_floor
+from sfumato.queries.statistics.protocol import (
+    DECLARED,
+    REFERENCE,
+    Ends,
+    Numbers,
+    Released,
+    Tails,
+    moved,
+    noisy_tails,
+)
+from sfumato.queries.statistics.rates import count_statistic, drawn_tails, mean_above_floor, undeclared
 from sfumato.queries.statistics.whole_runs import whole_runs
 
 # Deviations of the noise to each side of a noisy count; runs to a deviation, and to the count itself.
 _WINDOW, _RUNS = 7.0, 6
 # Parts of a mixture below this share of the largest are left out; a window is widened until its edges are below the second.
-_NOTHING, _EDGE = 1e-13, 1e-9
+_NOTHING, _EDGE = 1e-10, 1e-9
 _WIDENINGS = 40
 NO_TOTALS = "this release by group holds no noisy totals: it was edited, or made before they were kept."
 
@@ -42,7 +51,8 @@ NO_TOTALS = "this release by group holds no noisy totals: it was edited, or made
 class CountLaw:
     """The posterior of one share of one group: weights of the hidden counts `own` and `rest`.
 
-    `prior` are the two cells of the reader's Beta prior, `floor` where the share is cut off.
+    `prior` are the two cells of the reader's Beta prior, `floor` where the share is cut off; `tails` are those of the
+    reference prior (`protocol.moved`).
     """
 
     own: Array
@@ -50,10 +60,15 @@ class CountLaw:
     weights: Array
     prior: tuple[float, float]
     floor: float = 0.0
+    tails: Tails = DECLARED
 
     def share_ends(self, level: float) -> tuple[float, float]:
         """Ends of the equal-tailed interval of the true share."""
-        return self.share_quantile(0.5 * (1 - level)), self.share_quantile(0.5 * (1 + level))
+        low, high = moved((math.nan, math.nan), level, self.tails)  # an end that is moved is not computed
+        return (
+            self.share_quantile(0.5 * (1 - level)) if math.isnan(low) else low,
+            self.share_quantile(0.5 * (1 + level)) if math.isnan(high) else high,
+        )
 
     def share_quantile(self, level: float) -> float:
         """Quantile of the mixture of Betas, by Brent's method."""
@@ -96,15 +111,20 @@ def group_laws(model: HiddenSizes, prior: HiddenSizes, released: Released) -> li
         return [law for part in parts for law in part]
     if released.totals is None:
         raise ArgumentError(NO_TOTALS)
-    prior_cells, deviation = prior._cells or (), noise * model.sensitivity
-    rows = released.totals.reshape(-1, len(prior_cells))
-    parts = [noisy_laws(row, released.n, model, prior_cells, deviation) for row in rows]
+    held, deviation = held_cells(model, prior), noise * model.sensitivity
+    rows = released.totals.reshape(-1, len(held))
+    parts = [noisy_laws(row, released.n, model, held, deviation) for row in rows]
     return [law for part in parts for law in part]
+
+
+def held_cells(model: HiddenSizes, prior: HiddenSizes) -> tuple[float, ...]:
+    """The reader's prior cells: those declared, or the reference prior of a rate where none are."""
+    return REFERENCE if undeclared(model.model, prior.model) else prior._cells or ()
 
 
 def tempered_group(model: HiddenSizes, prior: HiddenSizes, n: int, numbers: Numbers, draws: Array) -> list[CountLaw]:
     """The laws behind tempered draws (N, shares) of one group, whose size is hidden."""
-    cells, held, (power, strength, _, size) = model._cells or (), prior._cells or (), numbers
+    cells, held, (power, strength, _, size) = model._cells or (), held_cells(model, prior), numbers
     part = model.public_law(n, power, strength, size).parts[0]
     grid: StickGrid = part.geometry  # groups of bits and categories are Dirichlets
     known = [grid.rates.ends(draws[:, 0])] if grid.single else grid.ends(draws)
@@ -113,7 +133,8 @@ def tempered_group(model: HiddenSizes, prior: HiddenSizes, n: int, numbers: Numb
         law = (strength * cells[level], strength * (sum(cells) - cells[level]))
         own_prior = (held[level], sum(held) - held[level])
         counts = [(size, count_statistic(size, own_prior, law, power, ends, floor)) for size in sizes]
-        laws.append(tempered_law(counts, own_prior, floor))
+        tails = drawn_tails(law, np.zeros(1), power * np.array(sizes), ends) if held is REFERENCE else DECLARED
+        laws.append(replace(tempered_law(counts, own_prior, floor), tails=tails))
     return laws
 
 
@@ -127,7 +148,9 @@ def noisy_laws(noisy: Array, n: int, model: HiddenSizes, prior: Sequence[float],
     for level in range(len(model.model.labels)):
         own, rest = float(noisy[level]), float(noisy.sum() - noisy[level])
         cells = (float(prior[level]), float(sum(prior) - prior[level]))
-        laws.append(noisy_law((own, rest), n, groups, cells, deviation, len(noisy) - 1, floor))
+        law, others = noisy_law((own, rest), n, groups, cells, deviation, len(noisy) - 1, floor), len(noisy) - 1
+        tails = noisy_tails(own, rest, (deviation, deviation * math.sqrt(others))) if prior is REFERENCE else DECLARED
+        laws.append(replace(law, tails=tails))
     return laws
 
 

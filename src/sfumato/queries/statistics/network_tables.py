@@ -16,8 +16,8 @@ from sfumato.models.networks._tables import Tables
 from sfumato.models.networks.bayesian_network import BayesianNetwork
 from sfumato.queries.statistics import cell_counts
 from sfumato.queries.statistics.cell_counts import Counted
-from sfumato.queries.statistics.count_laws import REFERENCE, ShareLaw
-from sfumato.queries.statistics.protocol import Ends, Released
+from sfumato.queries.statistics.count_laws import ShareLaw
+from sfumato.queries.statistics.protocol import REFERENCE, Ends, Released
 
 # Most cells of which all intervals are computed at once: some 10 ms each.
 MOST_CELLS = 4000

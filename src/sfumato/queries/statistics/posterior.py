@@ -20,7 +20,7 @@ from functools import cache
 import numpy as np
 
 from sfumato._quadrature import Array
-from sfumato.queries.statistics.protocol import Ends, normal_noise
+from sfumato.queries.statistics.protocol import DECLARED, Ends, Tails, moved, normal_noise
 
 # Cells of the statistic and of the parameter: about ten to a standard deviation, of which a window holds some sixteen.
 CELLS, _COARSE = 200, 65
@@ -63,7 +63,8 @@ class Statistic:
     `log_law(S)` is sum_i log f_S(t_i) for an array of S; `below(theta, s)` is P(S <= s | theta), broadcasting; `rows_mean(S)`
     is the posterior mean of the parameter that S would give without privacy. `noise` is the standard deviation of normal noise
     that was added to S; the sum S~ was clipped to `span`, and `log_law` takes S~. `noisy_below(S, x)` is P(S~ <= x | S) where
-    more was done to S~. `cells` is the number of cells of S that are summed over.
+    more was done to S~. `cells` is the number of cells of S that are summed over. `tails()` are the tails of a share that has
+    the reference prior (`protocol.moved`).
     """
 
     span: tuple[float, float]
@@ -76,6 +77,7 @@ class Statistic:
     noise: float = 0.0
     noisy_below: Callable[[Array, Array], Array] | None = None
     cells: int = CELLS
+    tails: Callable[[], Tails] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +110,14 @@ def ends_of(statistics: list[Statistic]) -> Ends:
     """Equal-tailed intervals from the posterior of each parameter, or of each posterior mean without privacy."""
 
     @cache
-    def posteriors() -> list[Posterior]:
-        return [parameter_posterior(each) for each in statistics]
+    def posteriors() -> list[tuple[Posterior, Tails]]:
+        return [(parameter_posterior(each), each.tails() if each.tails else DECLARED) for each in statistics]
 
     def ends(level: float, sampling: bool) -> Array:
         tail = 0.5 * (1 - level)
         if sampling:
-            return np.array([(each.quantile(tail), each.quantile(1 - tail)) for each in posteriors()]).T
+            laws = posteriors()
+            return np.array([moved((law.quantile(tail), law.quantile(1 - tail)), level, tails) for law, tails in laws]).T
         return np.array([_rows_ends(each, tail) for each in statistics]).T
 
     return ends

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -19,6 +20,8 @@ INCLUDED = (BOTH, PRIVACY, ROBUST)
 # Each draw costs a sum over all values of the hidden statistic, so a file of millions would take hours. N draws locate the
 # statistic within 1/sqrt(N) of their spread: more than these narrow an interval by 0.01 %.
 MOST_DRAWS = 4096
+# Intervals of a lower level locate the median: their ends are quantiles, never moved to a bound.
+_NARROW = 0.5
 
 
 class Numbers(NamedTuple):
@@ -52,7 +55,7 @@ class Released:
 
 
 # ends(level, sampling): lower and upper ends (2, coordinates) of equal-tailed intervals of the true parameter, or, without
-# sampling, of the posterior mean that the rows would give without privacy.
+# sampling, of the posterior mean that the rows would give without privacy. At level 0 both are the estimate, the median.
 Ends: TypeAlias = Callable[[float, bool], Array]
 # reader(model, prior, released): the ends; `prior` is a family of the model's kind that holds the reader's own prior numbers.
 Reader: TypeAlias = Callable[[Any, Any, Released], Ends]
@@ -64,6 +67,34 @@ class Method:
 
     read: Reader
     refusal: Callable[[Any], str | None] = lambda model: None
+
+
+# Probabilities of what was released, or of more of it, if no record at all had the attribute, and likewise if every one had it.
+Tails: TypeAlias = tuple[float, float]
+# Of a prior that was declared: nothing is moved.
+DECLARED: Tails = (0.0, 0.0)
+# The reference prior of one share when it alone is of interest (Berger and Bernardo 1992, for the multinomial).
+REFERENCE = (0.5, 0.5)
+
+
+def moved(ends: tuple[float, float], level: float, tails: Tails) -> tuple[float, float]:
+    """Ends of the interval of a share, moved to 0 and 1 where these are not rejected at the level of one tail.
+
+    The reference prior has no mass at 0: an equal-tailed interval would always miss a share far below one record (Brown, Cai
+    and DasGupta 2001 modify Jeffreys' interval in the same way). Ends only move outwards, and those of narrow intervals not
+    at all: these locate the posterior median, which therefore lies in every interval.
+    """
+    tail = 0.5 * (1 - level) if level >= _NARROW else 1.0
+    return (0.0 if tails[0] > tail else ends[0]), (1.0 if tails[1] > tail else ends[1])
+
+
+def noisy_tails(own: float, rest: float, deviations: tuple[float, float]) -> Tails:
+    """Probabilities of normal noise as large as a noisy count of the own records, or of all others, if there were none."""
+    none, every = (
+        0.5 * math.erfc(count / (math.sqrt(2) * deviation))
+        for count, deviation in zip((own, rest), deviations, strict=True)
+    )
+    return none, every
 
 
 def numbers_of(plan: Mapping[str, Any]) -> Numbers:

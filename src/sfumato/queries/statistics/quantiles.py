@@ -31,13 +31,21 @@ from sfumato.queries.statistics.protocol import Ends, Released
 _SKEWED = 0.05
 # Deviations within which a count is tested exactly; beyond, each tail is below 1e-9.
 _WINDOW = 6.0
+# Level of the interval that holds a released estimate unless noise put it where no quantile is.
+_LIKELY = 0.5
 # Binomial probabilities below this are left out.
 _NOTHING = 1e-15
 
 
 def read(model: Quantiles, prior: Quantiles, released: Released) -> Ends:
-    """Intervals of the planned quantiles; there is no prior."""
-    return lambda level, sampling: interval_ends(model, model.levels, released, level, sampling)
+    """Intervals of the planned quantiles; there is no prior. The estimate is the released one, inside likely intervals."""
+
+    def ends(level: float, sampling: bool) -> Array:
+        if level > 0:
+            return interval_ends(model, model.levels, released, level, sampling)
+        return np.tile(np.clip(released.draws[0], *interval_ends(model, model.levels, released, _LIKELY, sampling)), (2, 1))
+
+    return ends
 
 
 def interval_ends(model: Quantiles, levels: Sequence[float], released: Released, level: float, sampling: bool) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,10 +16,15 @@ from sfumato._quadrature import Array
 from sfumato.models.families._rate import Rate
 from sfumato.queries.statistics import cell_masses
 from sfumato.queries.statistics.posterior import CELLS, Coordinate, Parameter, Statistic
-from sfumato.queries.statistics.protocol import Numbers
+from sfumato.queries.statistics.protocol import REFERENCE, Numbers, Tails
 
 # Beyond nine deviations and 40 more no binomial, Poisson or Gamma law has mass above 1e-16 (Bernstein's inequality).
 FAR, MORE = 9.0, 40.0
+# Log odds of draws: deviations beyond which a tail is 0 or 1, and the inversion's steps to pi and its points. A law of this
+# kind has a mass below 1e-6 beyond the first, and its characteristic function is below 1e-9 at the last point.
+_BEYOND, _STEPS, _POINTS = 12.0, 16, 128
+# Values of a noisy count, at equal steps of its probability.
+_NOISY = 64
 
 
 def beta_parameter(a: float, b: float, floor: float = 0.0) -> Parameter:
@@ -105,15 +111,65 @@ def mean_above_floor(a: Array, b: Array, floor: float) -> Array:
     return np.asarray(np.clip(plain * np.exp(kept), floor, 1 - floor))
 
 
+def undeclared(model: object, prior: object) -> bool:
+    """Whether a rate has the reference prior: none was declared, and the reader gives none."""
+    return prior is model and isinstance(model, Rate) and model.reference
+
+
 def rate_statistic(model: Rate, prior: Rate, n: int, numbers: Numbers, values: Array) -> Statistic:
     """The number of successes behind draws of a rate."""
     power, strength, noise, grid = numbers
-    return count_statistic(
-        n * model.trials,
-        (prior.alpha, prior.beta),
-        (strength * model.alpha, strength * model.beta),
-        power,
-        model.public_law(n, power, strength, grid).geometry.rates.ends(values),
-        model.floor,
-        noise * model.sensitivity,
-    )
+    trials, law = n * model.trials, (strength * model.alpha, strength * model.beta)
+    known, deviation = model.public_law(n, power, strength, grid).geometry.rates.ends(values), noise * model.sensitivity
+    free = undeclared(model, prior)
+    held = REFERENCE if free else (prior.alpha, prior.beta)
+    statistic = count_statistic(trials, held, law, power, known, model.floor, deviation)
+
+    def tails() -> Tails:
+        return drawn_tails(law, power * noisy_nothing(trials, deviation), power * trials, known)
+
+    return replace(statistic, tails=tails) if free else statistic
+
+
+def noisy_nothing(trials: int, deviation: float) -> Array:
+    """The noisy count where there is no success, at equal steps of its probability: clipped to what is possible."""
+    from scipy.special import ndtri
+
+    if deviation == 0:
+        return np.zeros(1)
+    return np.asarray(np.clip(deviation * ndtri((np.arange(_NOISY) + 0.5) / _NOISY), 0.0, float(trials)))
+
+
+def drawn_tails(law: tuple[float, float], own: Array, whole: Array | float, known: tuple[Array, Array]) -> Tails:
+    """Tails of draws of Beta(law[0] + own, law[1] + whole - own), on average over the values of `own` and `whole`.
+
+    Arguments are those where no success is among the records; where all are the two sides change places. Draws count as large
+    as the near ends of their cells.
+    """
+    none = draws_as_large(law[0] + own, law[1] + whole - own, known[0])
+    every = draws_as_large(law[1] + own, law[0] + whole - own, 1 - known[1])
+    return float(none.mean()), float(every.mean())
+
+
+def draws_as_large(a: Array, b: Array, seen: Array) -> Array:
+    """P(sum of the log odds of N draws of Beta(a, b) >= that of the N `seen`), for each a and b.
+
+    Draws given a count k have the density exp(r k sum log(theta/(1 - theta))) times what does not depend on it, so the sum of
+    their log odds is sufficient for k, with a monotone likelihood ratio: no test of "no success" rejects more often than that
+    of large sums. The sum has the characteristic function [G(a + iu) G(b - iu)/(G(a) G(b))]^N, which is inverted by the
+    midpoint rule (Gil-Pelaez 1951; Davies 1973).
+    """
+    from scipy.special import digamma, gammaln, loggamma, polygamma
+
+    count = len(seen)
+    with np.errstate(divide="ignore"):
+        total = float(np.log(seen).sum() - np.log1p(-seen).sum())
+    deviation = np.sqrt(count * (polygamma(1, a) + polygamma(1, b)))
+    mean = count * (digamma(a) - digamma(b))
+    away = np.clip((total - mean) / deviation, -_BEYOND, _BEYOND)
+    places = np.arange(_POINTS) + 0.5
+    u = 1j * (math.pi / _STEPS) * places / deviation[:, None]
+    p, q = a[:, None], b[:, None]
+    logs = count * (loggamma(p + u) + loggamma(q - u) - gammaln(p) - gammaln(q)) - u * (mean + away * deviation)[:, None]
+    inside = 0.5 + (np.exp(logs).imag / places).sum(axis=1) / math.pi
+    return np.asarray(np.where(np.abs(away) < _BEYOND, np.clip(inside, 0.0, 1.0), away < 0), dtype=np.float64)

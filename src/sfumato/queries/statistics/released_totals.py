@@ -10,7 +10,7 @@ import numpy as np
 from sfumato._quadrature import Array
 from sfumato.models.families.family import Family
 from sfumato.queries.statistics.posterior import CELLS, Statistic, ends_of
-from sfumato.queries.statistics.protocol import Ends, Reader, Released
+from sfumato.queries.statistics.protocol import Ends, Reader, Released, Tails, noisy_tails
 
 # Draws that show where a parameter may be, and their fixed public seed.
 _NEARBY, _SEED = 16, 20_260_119
@@ -47,4 +47,8 @@ def noisy(statistic: Statistic, value: float, deviation: float) -> Statistic:
     def log_law(held: Array) -> Array:
         return np.asarray(-0.5 * ((value - held) / deviation) ** 2)
 
-    return replace(statistic, log_law=log_law, noise=0.0, noisy_below=None, cells=CELLS)
+    def tails() -> Tails:
+        return noisy_tails(value, statistic.span[1] - value, (deviation, deviation))
+
+    seen = replace(statistic, log_law=log_law, noise=0.0, noisy_below=None, cells=CELLS)
+    return replace(seen, tails=tails) if statistic.tails else seen

@@ -15,9 +15,9 @@ import numpy as np
 from sfumato._quadrature import Array
 from sfumato.models.families import _cells
 from sfumato.models.families.dirichlet_categorical import DirichletCategorical
-from sfumato.queries.statistics.count_laws import REFERENCE, Noisy, ShareLaw, share_law
+from sfumato.queries.statistics.count_laws import Noisy, ShareLaw, share_law
 from sfumato.queries.statistics.posterior import CELLS, Statistic, ends_of
-from sfumato.queries.statistics.protocol import Ends, Numbers, Released
+from sfumato.queries.statistics.protocol import REFERENCE, Ends, Numbers, Released
 from sfumato.queries.statistics.rates import count_statistic
 
 # Simulated sets of the other levels' counts, from the reader's prior with a fixed public seed.
