@@ -15,7 +15,7 @@ from dataclasses import replace
 from sfumato._private_files import remember
 from sfumato.dataset import Dataset, files_of
 from sfumato.engines.opening import check_engine, open_engine, watched
-from sfumato.errors import ArgumentError, PublishError
+from sfumato.errors import ArgumentError, LedgerExhausted, PublishError
 from sfumato.ledger import Ledger
 from sfumato.mechanisms import task_of
 from sfumato.mechanisms.plan import Plan
@@ -77,7 +77,10 @@ def publish(
         check_engine(data, plan.model, procedure.NEEDS)  # what an engine would refuse is not charged
         remember(files_of(data), ledger.witness)
         # An id that was charged before gets its first receipt here and pays nothing more.
-        receipt = ledger.charge(account, guarantee, request_id=request, plan_digest=digest).to_json()
+        try:
+            receipt = ledger.charge(account, guarantee, request_id=request, plan_digest=digest).to_json()
+        except LedgerExhausted as error:
+            raise _as_asked(error, plan) from None
     # No row is read before the charge.
     if progress:
         with shown(data.engine) as line, watched(data, line.rows):
@@ -130,6 +133,15 @@ def _check_weight(plan: Plan, schema: Schema) -> None:
         f"the schema declares weights of records, in column {schema.weight.column!r}, and {fault}. Plan with "
         "weight=schema.weight."
     )
+
+
+def _as_asked(error: LedgerExhausted, plan: Plan) -> LedgerExhausted:
+    """The refusal of a ledger, with the price as the plan asked for it: at its own delta."""
+    target = plan.target
+    if target is None or not target.epsilon or not target.delta:
+        return error
+    asked = f" The plan asked for epsilon {target.epsilon:g} at delta {target.delta:g}."
+    return LedgerExhausted(f"{error}{asked}", error.spent, error.requested, error.remaining)
 
 
 def _stored(sealed: bytes, ledger: Ledger, account: str, request: str, digest: str, schema_digest: str) -> Release:

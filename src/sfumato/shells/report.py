@@ -18,6 +18,7 @@ from sfumato.models.model import LOSSES
 from sfumato.pictures.axes import given
 from sfumato.pictures.results import quantity_of
 from sfumato.privacy.weakness import NOTE as WEAK
+from sfumato.procedures.plain_numbers import in_plain_words
 from sfumato.shells import html_page, report_audit, report_learned, report_protection, report_quality, report_results
 from sfumato.shells.html_page import section
 from sfumato.shells.ledger_places import open_existing
@@ -190,17 +191,24 @@ def _state(book: Any, name: str) -> str:
 def methods(release: Any) -> str:
     """A paragraph on the method, for a paper."""
     plan, guarantee, target = release.plan, release.guarantee, _target(release)
-    shown = {key: value for key, value in plan["parameters"].items() if key not in ("grid", "totals")}
-    numbers = ", ".join(f"{key} {value:.4g}" for key, value in shown.items())
+    how = in_plain_words(str(plan.get("procedure", "")), plan["parameters"])
     level = f"({given(target[0])}, {given(target[1])})-differential privacy" if target else str(guarantee.curve)
     weak = f" {WEAK}" if guarantee.weak else ""
     notes = [note for note in (clipping_in_words(release), *(said for _, said in counting_in_words(release))) if note]
     said = "".join(f" {note[:1].upper()}{note[1:]}" for note in notes)
     same = "public roster" if guarantee.id_column else "number of records"
+    numbers = release.numbers(_LEVEL)
+    estimates = (
+        f"Estimates are posterior medians given what was released; {100 * _LEVEL:g} % intervals include the noise added for "
+        "privacy and the sampling of the records."
+        if numbers.ends is not None
+        else "The numbers are means of draws that were made for privacy; no intervals are given."
+    )
     return (
-        f"We released the {_what(release)} from {plan['n']:,} records (unit: {release.schema['unit']}) with Sfumato {__version__}, "
-        f"mechanism '{plan['mechanism']}' ({numbers}), under {level}; neighbouring data sets have one {record_in_words(release)} "
-        f"replaced and the same {same}. The guarantee is {guarantee.trust} ({guarantee.theorem}; {guarantee.source}).{weak}{said}"
+        f"We estimated the {_what(release)} from {plan['n']:,} records, one for each {release.schema['unit']}, under {level}: two "
+        f"data sets with the same {same} that differ in one {record_in_words(release)} are protected from being told apart. "
+        f"Computed with Sfumato {__version__} ({plan['mechanism']}{f': {how}' if how else ''}). {estimates} The guarantee is "
+        f"{guarantee.trust} ({guarantee.theorem}; {guarantee.source}).{weak}{said}"
     )
 
 

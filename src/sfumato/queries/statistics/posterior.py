@@ -117,7 +117,9 @@ def ends_of(statistics: list[Statistic]) -> Ends:
         tail = 0.5 * (1 - level)
         if sampling:
             laws = posteriors()
-            return np.array([moved((law.quantile(tail), law.quantile(1 - tail)), level, tails) for law, tails in laws]).T
+            return np.array(
+                [moved((law.quantile(tail), law.quantile(1 - tail)), level, tails) for law, tails in laws]
+            ).T
         return np.array([_rows_ends(each, tail) for each in statistics]).T
 
     return ends

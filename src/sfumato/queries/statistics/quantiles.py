@@ -43,7 +43,9 @@ def read(model: Quantiles, prior: Quantiles, released: Released) -> Ends:
     def ends(level: float, sampling: bool) -> Array:
         if level > 0:
             return interval_ends(model, model.levels, released, level, sampling)
-        return np.tile(np.clip(released.draws[0], *interval_ends(model, model.levels, released, _LIKELY, sampling)), (2, 1))
+        return np.tile(
+            np.clip(released.draws[0], *interval_ends(model, model.levels, released, _LIKELY, sampling)), (2, 1)
+        )
 
     return ends
 

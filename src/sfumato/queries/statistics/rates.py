@@ -170,6 +170,8 @@ def draws_as_large(a: Array, b: Array, seen: Array) -> Array:
     places = np.arange(_POINTS) + 0.5
     u = 1j * (math.pi / _STEPS) * places / deviation[:, None]
     p, q = a[:, None], b[:, None]
-    logs = count * (loggamma(p + u) + loggamma(q - u) - gammaln(p) - gammaln(q)) - u * (mean + away * deviation)[:, None]
+    logs = (
+        count * (loggamma(p + u) + loggamma(q - u) - gammaln(p) - gammaln(q)) - u * (mean + away * deviation)[:, None]
+    )
     inside = 0.5 + (np.exp(logs).imag / places).sum(axis=1) / math.pi
     return np.asarray(np.where(np.abs(away) < _BEYOND, np.clip(inside, 0.0, 1.0), away < 0), dtype=np.float64)
