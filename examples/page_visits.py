@@ -44,7 +44,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sf.Ledger.open(Path(folder) / "budget.db") as ledger:
         ledger.register("visits", epsilon=2.0, delta=1e-6, unit="visit")
         release = sf.publish(plan, data, ledger)
-    for label, share in zip(release.draws.labels, release.mean(), strict=True):
+    for label, share in zip(release.draws.labels, release.estimate(), strict=True):
         if label.endswith("| article"):
             print(f"{label:<24} {share:.3f}")
     print(

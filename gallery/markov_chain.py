@@ -52,7 +52,7 @@ def main(picture: str) -> None:
     print(plan, end="\n\n")
     release = sf.publish(plan, data, ledger, request_id="moves between pages")
     print(release.promise, end="\n\n")
-    moves = dict(zip(release.labels, release.mean(), strict=True))
+    moves = dict(zip(release.labels, release.estimate(), strict=True))
     print(f"after the basket {moves['next=pay | basket']:.0%} pay and {moves['next=left | basket']:.0%} leave")
     invented = release.synthesize(1_000)  # made-up visits that follow the released chain
     paid = np.any([np.asarray(column) == "pay" for column in invented.values()], axis=0)
