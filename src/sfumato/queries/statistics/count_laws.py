@@ -76,7 +76,7 @@ class ShareLaw:
 
     def share_ends(self, level: float) -> tuple[float, float]:
         """Ends of the interval of the true share."""
-        return moved(self.shares.share_ends(level), level, self.tails)
+        return moved(self.shares.share_quantile, level, self.tails)
 
     def share_median(self) -> float:
         """The posterior median of the share."""

@@ -51,11 +51,8 @@ def read(build: Callable[..., Statistic], model: HiddenSizes, prior: HiddenSizes
         return [_mixture([(parameter_posterior if sampling else _rows)(each) for each in group]) for group in groups]
 
     def ends(level: float, sampling: bool) -> Array:
-        places = 0.5 * (1 - level), 0.5 * (1 + level)
-        found = np.array([[law.quantile(place) for law in laws(sampling)] for place in places])
-        if sampling:
-            found = np.array([moved((low, high), level, each) for low, high, each in zip(*found, tails, strict=True)]).T
-        return found
+        edges = tails if sampling else [DECLARED] * len(tails)
+        return np.array([moved(law.quantile, level, edge) for law, edge in zip(laws(sampling), edges, strict=True)]).T
 
     return ends
 

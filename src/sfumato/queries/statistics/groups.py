@@ -26,16 +26,7 @@ from sfumato.grids.sticks import StickGrid
 from sfumato.models.hidden_sizes import HiddenSizes
 from sfumato.queries.statistics.cell_masses import beta_below_inside, log_beta_inside
 from sfumato.queries.statistics.posterior import Statistic, likelihood
-from sfumato.queries.statistics.protocol import (
-    DECLARED,
-    REFERENCE,
-    Ends,
-    Numbers,
-    Released,
-    Tails,
-    moved,
-    noisy_tails,
-)
+from sfumato.queries.statistics.protocol import DECLARED, REFERENCE, Ends, Numbers, Released, Tails, moved, noisy_tails
 from sfumato.queries.statistics.rates import count_statistic, drawn_tails, mean_above_floor, undeclared
 from sfumato.queries.statistics.whole_runs import whole_runs
 
@@ -64,11 +55,7 @@ class CountLaw:
 
     def share_ends(self, level: float) -> tuple[float, float]:
         """Ends of the equal-tailed interval of the true share."""
-        low, high = moved((math.nan, math.nan), level, self.tails)  # an end that is moved is not computed
-        return (
-            self.share_quantile(0.5 * (1 - level)) if math.isnan(low) else low,
-            self.share_quantile(0.5 * (1 + level)) if math.isnan(high) else high,
-        )
+        return moved(self.share_quantile, level, self.tails)
 
     def share_quantile(self, level: float) -> float:
         """Quantile of the mixture of Betas, by Brent's method."""
@@ -133,7 +120,7 @@ def tempered_group(model: HiddenSizes, prior: HiddenSizes, n: int, numbers: Numb
         law = (strength * cells[level], strength * (sum(cells) - cells[level]))
         own_prior = (held[level], sum(held) - held[level])
         counts = [(size, count_statistic(size, own_prior, law, power, ends, floor)) for size in sizes]
-        tails = drawn_tails(law, np.zeros(1), power * np.array(sizes), ends) if held is REFERENCE else DECLARED
+        tails = drawn_tails(law, power, np.array(sizes), ends) if held is REFERENCE else DECLARED
         laws.append(replace(tempered_law(counts, own_prior, floor), tails=tails))
     return laws
 

@@ -114,13 +114,9 @@ def ends_of(statistics: list[Statistic]) -> Ends:
         return [(parameter_posterior(each), each.tails() if each.tails else DECLARED) for each in statistics]
 
     def ends(level: float, sampling: bool) -> Array:
-        tail = 0.5 * (1 - level)
         if sampling:
-            laws = posteriors()
-            return np.array(
-                [moved((law.quantile(tail), law.quantile(1 - tail)), level, tails) for law, tails in laws]
-            ).T
-        return np.array([_rows_ends(each, tail) for each in statistics]).T
+            return np.array([moved(law.quantile, level, tails) for law, tails in posteriors()]).T
+        return np.array([_rows_ends(each, 0.5 * (1 - level)) for each in statistics]).T
 
     return ends
 

@@ -77,15 +77,15 @@ DECLARED: Tails = (0.0, 0.0)
 REFERENCE = (0.5, 0.5)
 
 
-def moved(ends: tuple[float, float], level: float, tails: Tails) -> tuple[float, float]:
-    """Ends of the interval of a share, moved to 0 and 1 where these are not rejected at the level of one tail.
+def moved(quantile: Callable[[float], float], level: float, tails: Tails) -> tuple[float, float]:
+    """Ends of the interval of a share: quantiles, moved to 0 and 1 where these are not rejected at the level of one tail.
 
     The reference prior has no mass at 0: an equal-tailed interval would always miss a share far below one record (Brown, Cai
     and DasGupta 2001 modify Jeffreys' interval in the same way). Ends only move outwards, and those of narrow intervals not
     at all: these locate the posterior median, which therefore lies in every interval.
     """
-    tail = 0.5 * (1 - level) if level >= _NARROW else 1.0
-    return (0.0 if tails[0] > tail else ends[0]), (1.0 if tails[1] > tail else ends[1])
+    tail, (none, every) = 0.5 * (1 - level), tails if level >= _NARROW else DECLARED
+    return (0.0 if none > tail else quantile(tail)), (1.0 if every > tail else quantile(1 - tail))
 
 
 def noisy_tails(own: float, rest: float, deviations: tuple[float, float]) -> Tails:

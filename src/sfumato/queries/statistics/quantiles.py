@@ -41,11 +41,8 @@ def read(model: Quantiles, prior: Quantiles, released: Released) -> Ends:
     """Intervals of the planned quantiles; there is no prior. The estimate is the released one, inside likely intervals."""
 
     def ends(level: float, sampling: bool) -> Array:
-        if level > 0:
-            return interval_ends(model, model.levels, released, level, sampling)
-        return np.tile(
-            np.clip(released.draws[0], *interval_ends(model, model.levels, released, _LIKELY, sampling)), (2, 1)
-        )
+        found = interval_ends(model, model.levels, released, level or _LIKELY, sampling)
+        return found if level > 0 else np.tile(np.clip(released.draws[0], *found), (2, 1))
 
     return ends
 

@@ -126,28 +126,23 @@ def rate_statistic(model: Rate, prior: Rate, n: int, numbers: Numbers, values: A
     statistic = count_statistic(trials, held, law, power, known, model.floor, deviation)
 
     def tails() -> Tails:
-        return drawn_tails(law, power * noisy_nothing(trials, deviation), power * trials, known)
+        return drawn_tails(law, power, np.array([trials]), known, deviation)
 
     return replace(statistic, tails=tails) if free else statistic
 
 
-def noisy_nothing(trials: int, deviation: float) -> Array:
-    """The noisy count where there is no success, at equal steps of its probability: clipped to what is possible."""
+def drawn_tails(
+    law: tuple[float, float], power: float, trials: Array, known: tuple[Array, Array], deviation: float = 0.0
+) -> Tails:
+    """Tails of draws at any of these numbers of trials, on average, at the near ends of their cells.
+
+    With noise they are made from a noisy count, here of no success: at equal steps of its probability, clipped to what is possible.
+    """
     from scipy.special import ndtri
 
-    if deviation == 0:
-        return np.zeros(1)
-    return np.asarray(np.clip(deviation * ndtri((np.arange(_NOISY) + 0.5) / _NOISY), 0.0, float(trials)))
-
-
-def drawn_tails(law: tuple[float, float], own: Array, whole: Array | float, known: tuple[Array, Array]) -> Tails:
-    """Tails of draws of Beta(law[0] + own, law[1] + whole - own), on average over the values of `own` and `whole`.
-
-    Arguments are those where no success is among the records; where all are the two sides change places. Draws count as large
-    as the near ends of their cells.
-    """
-    none = draws_as_large(law[0] + own, law[1] + whole - own, known[0])
-    every = draws_as_large(law[1] + own, law[0] + whole - own, 1 - known[1])
+    own = np.clip(deviation * ndtri((np.arange(_NOISY) + 0.5) / _NOISY), 0.0, trials) if deviation > 0 else np.zeros(1)
+    none = draws_as_large(law[0] + power * own, law[1] + power * (trials - own), known[0])
+    every = draws_as_large(law[1] + power * own, law[0] + power * (trials - own), 1 - known[1])
     return float(none.mean()), float(every.mean())
 
 
@@ -170,8 +165,7 @@ def draws_as_large(a: Array, b: Array, seen: Array) -> Array:
     places = np.arange(_POINTS) + 0.5
     u = 1j * (math.pi / _STEPS) * places / deviation[:, None]
     p, q = a[:, None], b[:, None]
-    logs = (
-        count * (loggamma(p + u) + loggamma(q - u) - gammaln(p) - gammaln(q)) - u * (mean + away * deviation)[:, None]
-    )
+    one = loggamma(p + u) + loggamma(q - u) - gammaln(p) - gammaln(q)
+    logs = count * one - u * (mean + away * deviation)[:, None]
     inside = 0.5 + (np.exp(logs).imag / places).sum(axis=1) / math.pi
     return np.asarray(np.where(np.abs(away) < _BEYOND, np.clip(inside, 0.0, 1.0), away < 0), dtype=np.float64)
