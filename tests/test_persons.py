@@ -11,6 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ChargeRefused, FormatError, PublishError
+from sfumato.mechanisms import repriced
 
 N = 60
 COLUMNS = {
@@ -127,6 +128,24 @@ def edited(release: sf.Release, plan: dict) -> sf.Release:
     """The release with another plan, and its digest made anew."""
     text = json.dumps(plan, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return replace(release, plan=plan, plan_digest=hashlib.sha256(text.encode()).hexdigest())
+
+
+@pytest.mark.parametrize("most", [None, 1, 5])
+def test_averages_are_not_priced_as_fewer_or_single_rows(most):
+    plan = sf.plan(sf.families.BetaBernoulli(1, 1), N, 1.0, 1e-6, mechanism="diffused", persons=AVERAGE)
+    task = replace(plan.task, parameters=plan.parameters.averaging(most))
+    with pytest.raises(FormatError, match="disagree on how many rows of a person are averaged"):
+        repriced(plan.mechanism, plan.procedure, plan.goal, task)
+
+
+def test_what_the_guarantee_and_the_schema_say_about_persons_is_compared_with_the_plan():
+    release = published(MODELS["rate"][0], made_up(), schema_of(AVERAGE))
+    with pytest.raises(FormatError, match="recorded neighbours"):
+        replace(release, guarantee=replace(release.guarantee, rows="stays")).verify()
+    other = schema_of(replace(AVERAGE, count=N + 1))
+    written = {**release.schema, "document": json.dumps(other.to_json()), "digest": other.digest}
+    with pytest.raises(FormatError, match="number of persons"):
+        replace(release, schema=written).verify()
 
 
 FORGED = {"id": "nobody", "most": 5, "rows": "stays"}

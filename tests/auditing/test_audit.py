@@ -308,7 +308,11 @@ def test_pairs_may_be_given_and_wrong_arguments_are_refused():
     pair = strongest("noisy-totals")
     result = sf.audit(plan, runs=50, pairs=[pair])
     assert (result.pairs, result.pair) == (1, pair.name)
+    schema = pair.first.schema
+    few = sf.Dataset.from_table(dict.fromkeys(schema.columns, [None] * 3), schema=schema)
     for wrong, words in [
+        ({"pairs": [pair, replace(pair, first=few)]}, "got n = 3"),
+        ({"pairs": [replace(pair, second=few)]}, "got n = 3"),
         ({"pairs": []}, "pairs must hold"),
         ({"pairs": ["both"]}, "pairs must hold"),
         ({"runs": 19}, "runs must be .*20"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +22,7 @@ from table_readers import as_text, database
 
 import sfumato as sf
 from sfumato.dataset import rows_of
-from sfumato.dataset.on_dask import Partition, ReadPartition
+from sfumato.dataset.on_dask import ReadPartition
 from sfumato.gathering.roster import _digests, read_roster
 from sfumato.schema.identity import Identity
 from sfumato.schema.missing_cells import missing_key
@@ -148,24 +149,33 @@ def read_matrix(columns: Columns, roster: Any) -> Any:
     return sf.Dataset.from_arrays(rows, schema=SCHEMA, groups=groups, sample_weight=weights, roster=roster)
 
 
-def read_partition(path: Any, roster: Any) -> Partition:
+@dataclass(frozen=True)
+class Held:
+    """A partition of which no person is in an earlier one, with the digests of their ids."""
+
+    blocks: Any
+    ids: Any
+
+
+def read_partition(path: Any, roster: Any) -> Held:
     """The rows of a file as a worker of a cluster holds them."""
     listed = read_roster(roster, SCHEMA, IDENTITY)
-    return ReadPartition(SCHEMA, IDENTITY, listed)(pickle.dumps(str(path)))
+    gathered: Any = ReadPartition(SCHEMA, IDENTITY, listed)(pickle.dumps(str(path)))
+    return Held(gathered.without(gathered.ids[:0]).blocks, gathered.ids)
 
 
 def people(held: Any) -> dict[Any, tuple[bytes, ...]]:
     """What each person contributes, bit by bit: by their place on the roster, in a partition by the digest of the id."""
-    blocks = held.blocks if isinstance(held, Partition) else rows_of(held)
+    blocks = held.blocks if isinstance(held, Held) else rows_of(held)
     found: list[tuple[bytes, ...]] = []
-    for block in blocks.read() if isinstance(held, Partition) else blocks.blocks():
+    for block in blocks.read() if isinstance(held, Held) else blocks.blocks():
         edges = np.concatenate([[0], np.cumsum(block.counts)])
         arrays = [*(block[name] for name in COLUMNS), *(block[missing_key(name)] for name in COLUMNS), block.weights]
         found += [
             (str([array.dtype for array in arrays]).encode(), *(array[first:after].tobytes() for array in arrays))
             for first, after in pairwise(edges)
         ]
-    if isinstance(held, Partition):
+    if isinstance(held, Held):
         return dict(zip(map(tuple, held.ids.tolist()), found, strict=True))
     assert len(found) == held.n == 7
     return dict(enumerate(found))
@@ -174,7 +184,7 @@ def people(held: Any) -> dict[Any, tuple[bytes, ...]]:
 def others_changed(clean: Any, odd: Any, owner: int, roster: Any) -> bool:
     """Whether anybody but the owner of the changed row contributes something else than before."""
     before, after = people(clean), people(odd)
-    if isinstance(clean, Partition):
+    if isinstance(clean, Held):
         mine: Any = tuple(_digests(roster, SCHEMA, IDENTITY)[0][owner, :2].tolist())
     else:
         mine = owner

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from table_readers import content
 
@@ -68,8 +68,10 @@ def test_after_the_default_format_a_time_may_follow_and_is_dropped(time, read):
 
 @pytest.mark.parametrize("format", FORMATS)
 @given(
-    when=st.datetimes(datetime.datetime(1970, 1, 1), datetime.datetime(2060, 12, 31), timezones=st.just(datetime.UTC))
+    when=st.datetimes(datetime.datetime(1969, 1, 1), datetime.datetime(2068, 12, 31), timezones=st.just(datetime.UTC))
 )
+@example(when=datetime.datetime(1969, 1, 1, tzinfo=datetime.UTC))
+@example(when=datetime.datetime(2068, 12, 31, tzinfo=datetime.UTC))
 def test_a_written_date_is_read_as_strptime_reads_it(format, when):
     text = when.strftime(format)
     assert day_reader(format)(text) == by_strptime(text, format) is not None

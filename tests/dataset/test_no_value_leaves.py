@@ -259,6 +259,7 @@ def test_public_attributes_are_the_schema_and_n():
         "check",
         "held",
         "kind",
+        "limit",
         "n",
         "on_card",
         "room",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import threading
 import time
+from types import SimpleNamespace
 
 import dask
 import numpy as np
@@ -16,10 +18,11 @@ import pytest
 import sfumato as sf
 from dask_cluster import cluster, kill_one
 from effort import sized
+from sfumato.dataset import rows_of
 from sfumato.dataset import workers as cluster_workers
-from sfumato.dataset.on_dask import ReadPartition, _records, recipes_of
+from sfumato.dataset.on_dask import ReadPartition, _digested, _records, _spills, recipes_of
 from sfumato.dataset.partitions import Partitions
-from sfumato.dataset.workers import checked_addresses, known_workers
+from sfumato.dataset.workers import checked_addresses, known_workers, may_still_read
 from sfumato.engines.cluster import added_in_pairs
 from sfumato.engines.opening import open_engine
 from sfumato.engines.protocol import PART_ROWS, most_additions
@@ -213,6 +216,21 @@ def test_rows_that_are_read_anew_and_are_not_the_same_are_refused(client, tmp_pa
         held.facts(_records)
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "facts"),
+    [
+        ({"x": [5.0, 1.0]}, {"x": [None, 1.0]}, {}),
+        ({"w": [1.0, 1.0]}, {"w": [1.0, 2.0]}, {"weight": sf.Weight("w", upper=2.0, fixed=True)}),
+        ({"who": [0, 0, 1]}, {"who": [0, 1, 1]}, {"persons": sf.Persons("who", most=2, count=2)}),
+    ],
+    ids=["missing", "weights", "counts"],
+)
+def test_rows_that_differ_in_more_than_their_columns_have_other_digests(one, other, facts):
+    schema = sf.Schema({"x": sf.Number(0, 10, missing=5.0)}, **facts)
+    tables = ({"x": [1.0] * len(next(iter(each.values()))), **each} for each in (one, other))
+    assert len({_digested(rows_of(sf.Dataset.from_table(each, schema=schema))._blocks) for each in tables}) == 2
+
+
 @pytest.mark.planted
 def test_workers_forget_what_is_no_longer_needed(client, tmp_path):
     data = small(tmp_path, client)
@@ -224,6 +242,19 @@ def test_workers_forget_what_is_no_longer_needed(client, tmp_path):
     opened = client.run(opened_by, keys)
     assert all(1 <= count <= 2 for count in opened.values())
     assert not held._openings
+
+
+def test_workers_forget_what_another_worker_could_not_open(client, tmp_path):
+    held = data_cluster(small(tmp_path, client))
+    with pytest.raises(PublishError, match="no worker here"):
+        held.open(fails_at_ten)
+    held.open(_records)
+    opened = client.run(opened_by, {actor.future.key for actor in held._actors.values()})
+    assert list(opened.values()) == [1, 1]
+
+
+def fails_at_ten(partition):
+    return fails() if partition.records == 10 else partition.records
 
 
 def opened_by(keys, dask_worker):
@@ -271,12 +302,27 @@ def test_a_dask_data_frame_of_files_is_read_by_the_workers(client, paths, plan):
 
 
 @pytest.mark.planted
-def test_rows_in_the_task_graph_are_refused(client):
+@pytest.mark.parametrize("kind", ["table", "array", "Arrow table"])
+def test_rows_in_the_task_graph_are_refused(kind, client):
     import dask.dataframe as dd
 
-    frame = dd.from_pandas(pd.DataFrame(table()), npartitions=2)
+    cells = pd.DataFrame(table())
+    frame = {
+        "table": lambda: dd.from_pandas(cells, npartitions=2),
+        "array": lambda: dd.from_array(cells.to_numpy(float), 3000, columns=list(cells)),
+        "Arrow table": lambda: dd.from_map(pa.Table.to_pandas, [pa.table(table())], meta=cells[:0]),
+    }[kind]()
     with pytest.raises(ArgumentError, match="in its task graph"):
         sf.Dataset.from_dask(frame, schema=SCHEMA, client=client)
+
+
+def test_workers_are_given_whole_paths(tmp_path, monkeypatch):
+    """A worker has a working folder of its own."""
+    small_file = tmp_path / "0.parquet"
+    pq.write_table(pa.table(table()), small_file)
+    monkeypatch.chdir(tmp_path)
+    for source in ("0.parquet", "*.parquet", ["0.parquet"]):
+        assert [pickle.loads(recipe) for recipe in recipes_of(source, SCHEMA)] == [str(small_file)]
 
 
 @pytest.mark.planted
@@ -363,6 +409,17 @@ def test_a_paused_worker_is_given_nothing_to_read(tmp_path, monkeypatch):
             held.facts(_records)
 
 
+def test_a_worker_that_was_paused_while_it_reads_may_still_end():
+    """Its task was begun before: its partitions are not read once more elsewhere."""
+    listed = {
+        "free": {"status": "running"},
+        "reading": {"status": "paused", "metrics": {"task_counts": {"executing": 1}}},
+        "paused": {"status": "paused", "metrics": {"task_counts": {"memory": 1}}},
+    }
+    client = SimpleNamespace(status="running", scheduler_info=lambda n_workers: {"workers": listed})
+    assert [each for each in (*listed, "gone") if may_still_read(client, each)] == ["free", "reading"]
+
+
 def pause(dask_worker):
     from distributed.core import Status
 
@@ -401,7 +458,10 @@ def test_a_scheduler_that_is_gone_is_said(tmp_path):
 
 
 @pytest.mark.planted
-@pytest.mark.parametrize("address", ["tcp://10.0.0.5:8786", "tcp://example.org:8786", "ws://192.168.1.4:99"])
+@pytest.mark.parametrize("address", [
+    "tcp://10.0.0.5:8786", "tcp://example.org:8786", "ws://192.168.1.4:99", "tcp://localhost.example.org:8786",
+    "tcp://127.0.0.1.example.org:8786",
+])  # fmt: skip
 def test_plain_connections_beyond_this_machine_are_refused(address):
     with pytest.raises(ArgumentError, match="TLS"):
         checked_addresses([address])
@@ -429,6 +489,9 @@ def test_workers_that_spill_are_refused(paths):
     spilling = {"distributed.worker.memory.target": 0.6, "distributed.worker.memory.spill": 0.7}
     with cluster(1, **spilling) as client, pytest.raises(ArgumentError, match="Turn spilling off"):
         sf.Dataset.from_dask(paths, schema=SCHEMA, client=client)
+    for target, spill in ((0.6, False), (False, 0.7), (False, False)):
+        memory = SimpleNamespace(memory_target_fraction=target, memory_spill_fraction=spill)
+        assert _spills(SimpleNamespace(memory_manager=memory)) == bool(target or spill)
 
 
 PERSONS = sf.Schema(COLUMNS, target="y", persons=sf.Persons("who", most=4, count=50))
@@ -537,7 +600,5 @@ def test_a_missing_column_is_refused_by_its_name_and_no_cell_is_shown(client, pa
 
 
 def test_partitions_are_not_pickled():
-    import pickle
-
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(Partitions({}, len))

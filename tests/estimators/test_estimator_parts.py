@@ -375,6 +375,8 @@ def test_public_rows_of_any_form_have_the_scores_of_their_cells():
     parameter, user = np.ones((1, 3)), (np.array([[2.0, 3.0]]), np.array([7.0]))
     assert made.scores(open_grid(X), parameter, *user).tolist() == [[9.0], [14.0]]
     assert made.scores(sparse.csr_array(np.nan_to_num(X)), parameter, *user).tolist() == [[9.0], [14.0]]
+    bounded = recipe(data_norm=None, bounds=([0, -1], [4, 3]))  # a missing cell counts as the middle of its bounds
+    assert bounded.scores(open_grid(X), parameter, *user).tolist() == [[12.0], [14.0]]
     assert "a sparse X cannot be scaled by bounds" in refusal(
         recipe(data_norm=None, bounds=(0, 1)).prepare, sparse.csr_array(X)
     )

@@ -132,8 +132,11 @@ def test_a_number_as_target_gives_the_bounds_of_the_labels():
         pipe = sf.make_pipeline(sf.PublicScaler(schema), estimator).fit(FRAME[["age"]], FRAME["hours"])
         assert pipe[-1]._bounds.upper == 60.0
         assert pipe.predict(FRAME[["age"]]).shape == (400,)
-    with pytest.raises(ArgumentError, match=r"bounds_y=.0, 100.,"):
-        sf.make_pipeline(sf.PublicScaler(NUMBERS), sf.PrivateLinearRegression(**PRICE)).fit(FRAME[["age"]], ILL)
+    other = sf.PublicScaler(SCHEMA.only(["hours", "age"], target="age"))
+    of_two = ColumnTransformer([("one", sf.PublicScaler(schema), ["age"]), ("two", other, ["hours"])])
+    for steps in (sf.PublicScaler(NUMBERS), of_two):  # no target, or two different ones
+        with pytest.raises(ArgumentError, match=r"bounds_y=.0, 100.,"):
+            sf.make_pipeline(steps, sf.PrivateLinearRegression(**PRICE)).fit(FRAME[["age", "hours"]], ILL)
 
 
 def test_texts_as_labels_and_more_classes():

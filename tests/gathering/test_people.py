@@ -108,6 +108,45 @@ def test_no_order_of_the_rows_and_no_memory_changes_who_counts_with_what(cells, 
             left.remove(row)  # each taken row is one of the person's, and no row is taken twice
 
 
+OF_CELLS = {
+    "first": lambda own: own[0],
+    "last": lambda own: own[-1],
+    "mean": np.mean,
+    "min": min,
+    "max": max,
+    "sum": sum,
+    "any": max,
+    "all": min,
+}
+REDUCED = [
+    ("first", "first", "first"), ("last", "last", "last"), ("mean", "any", "first"), ("min", "all", "last"),
+    ("max", "any", "last"), ("sum", "all", "first"), ("count", "any", "last"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("steps", REDUCED, ids="-".join)
+def test_a_rule_reads_the_cells_that_a_person_has(steps):
+    """Empty cells are left out; of no cell the result is missing, but for a sum or a count. Results are clipped to the bounds."""
+    rng = np.random.default_rng(3)
+
+    def cell(*values):
+        return None if rng.random() < 0.4 else values[rng.integers(len(values))]
+
+    cells = [(int(who), cell(*range(8)), cell(*LEVELS), cell(False, True)) for who in rng.integers(0, 8, 40)]
+    cells.append((8, None, None, None))
+    schema = schema_of(rule="reduce", count=10, reduce=dict(zip(("x", "yes", "level"), steps, strict=True)))
+    found = gathered(sf.Dataset.from_table(table(cells), schema=schema, roster=list(range(10))))
+    by_column = {"x": (0, steps[0], 5.0), "level": (1, steps[2], "a"), "yes": (2, steps[1], False)}
+    for who, [(*values, missing)] in enumerate(found):
+        rows = [each[1:] for each in cells if each[0] == who]
+        for place, step, filled in by_column.values():
+            own = [row[place] for row in rows if row[place] is not None]
+            none = not own and step not in ("sum", "count")
+            value = filled if none else len(rows) if step == "count" else OF_CELLS[step](own) if own else 0
+            assert values[place] == (LEVELS.index(value) if place == 1 else min(value, 10))
+            assert missing[place] == none
+
+
 def test_a_sample_of_a_persons_rows_is_fair():
     """Of 10 rows, 5 of each kind, 4 are taken: over 2,000 persons half of them are of either kind."""
     who = np.repeat(np.arange(2_000), 10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath as mp
@@ -193,6 +194,13 @@ def test_what_remains_fits_exactly_once(terms, used):
     assert 0 <= UNITS - full.units <= 1000
     with pytest.raises(sf.errors.LedgerExhausted):
         full.plus(price)
+
+
+def test_the_last_allotment_of_the_reveal_probability_remains():
+    book = account()
+    share = book.of_amounts(0.1, book.terms.allotment, 0.0).delta0_units
+    for spent, left in ((UNITS - share, book.terms.allotment), (UNITS - share + 1, 0.0)):
+        assert replace(book, delta0_units=spent).remaining().parameters["delta"] == left
 
 
 @pytest.mark.parametrize("terms", [{}, {"currency": "zcdp"}, {"currency": "renyi", "order": 16.0}, {"tv": 1e-9}])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+from contextlib import contextmanager
 
 import pytest
 from ledger_places import TABLE, Place, gaussian
@@ -12,6 +13,7 @@ from ledger_places import TABLE, Place, gaussian
 from sfumato.errors import FolderChanged, LedgerDamaged, LedgerExhausted
 from sfumato.ledger import Ledger
 from sfumato.ledger.stored_rows import canonical, link
+from sfumato.ledger.witness import Mark, Witness
 
 
 def filled(place: Place, charges: int = 6, mu: float = 0.1) -> Ledger:
@@ -267,14 +269,27 @@ def test_a_crash_between_commit_and_witness_is_mended(place):
 
 
 def test_the_witness_never_goes_back(sqlite_place):
-    from sfumato.ledger.witness import Mark, Witness
-
     witness = Witness(sqlite_place.witness)
     witness.advance(Mark(5, "5" * 64))
     witness.advance(Mark(3, "3" * 64))
     assert witness.read() == Mark(5, "5" * 64)
     witness.advance(Mark(6, "6" * 64))
     assert witness.read() == Mark(6, "6" * 64)
+
+
+def test_the_witness_never_goes_back_behind_a_process_that_was_quicker(sqlite_place, monkeypatch):
+    witness = Witness(sqlite_place.witness)
+    held = witness._lock.held
+
+    @contextmanager
+    def after_another(seconds):
+        with held(seconds) as lock:
+            witness._replace(Mark(9, "9" * 64))
+            yield lock
+
+    monkeypatch.setattr(witness._lock, "held", after_another)
+    witness.advance(Mark(8, "8" * 64))
+    assert witness.read() == Mark(9, "9" * 64)
 
 
 def test_a_row_that_overspends_is_named(sqlite_place):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Context, Decimal
 from fractions import Fraction
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import ChargeRefused
 from sfumato.ledger.currency import BY_NAME
+from sfumato.ledger.terms import Terms
 from sfumato.ledger.units import (
     UNITS,
     ceiling_of,
@@ -67,6 +69,16 @@ def test_units_never_stand_for_less_than_the_amount(amount, cap, currency):
     assert BY_NAME[currency].amount(units, cap) >= amount
     power = 2 if currency == "gdp" else 1
     assert Fraction(units - 1, UNITS) < (Fraction(amount) / Fraction(cap)) ** power
+
+
+def test_a_total_variation_costs_no_less_than_its_exponential():
+    """Floats nearest to e^epsilon lie below it as often as above."""
+    terms = Terms(1.0, 1e-5, tv=1e-7)
+    for k in range(1, 400):
+        epsilon, tv = k / 64, 1e-7
+        power = Fraction(Decimal(epsilon).exp(Context(prec=60)))
+        exact = Fraction(terms.delta) - (1 + power) * Fraction(tv)
+        assert exact - Fraction(tv) * power * Fraction(1, 2**50) <= terms.core(tv, epsilon) <= exact
 
 
 @pytest.mark.planted

@@ -140,6 +140,15 @@ def test_a_weighted_release_verifies_and_is_read_back(name):
     assert release.draws.shape[2:] == plain.draw_shape
 
 
+@pytest.mark.parametrize(("name", "options"), [("one_row", {"rule": "first"}), ("averages", {"most": 3})])
+def test_weighted_rows_of_persons_are_priced_by_both_theorems(name, options):
+    persons = sf.Persons("who", count=200, **options)
+    plan = sf.plan(sf.families.BetaBernoulli(), 200, 2.0, 1e-6, weight=WEIGHT, persons=persons)
+    theorems = plan.guarantee.to_json()["theorem"]
+    assert "persons.weighted_records" in theorems
+    assert f"persons.{name}" in theorems
+
+
 @pytest.mark.planted
 def test_a_plan_without_weights_is_refused_for_a_weighted_table_and_the_other_way_round():
     data = sf.Dataset.from_table({"yes": [True] * 5, "w": [1.0] * 5}, schema=schema_of(("yes",)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from dataclasses import replace
 
@@ -94,6 +96,10 @@ def test_a_forged_part_is_refused():
     ):
         with pytest.raises(FormatError):
             replace(release, draws=forged).verify()
+    plan = {**release.plan, "target": {**release.plan["target"], "epsilon": 5.0}}
+    text = json.dumps(plan, sort_keys=True, separators=(",", ":"))
+    with pytest.raises(FormatError, match="larger than what its noise was made for"):
+        replace(release, plan=plan, plan_digest=hashlib.sha256(text.encode()).hexdigest()).verify()
 
 
 def test_noise_of_the_tables_has_the_planned_deviation():

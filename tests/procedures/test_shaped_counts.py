@@ -43,6 +43,15 @@ def test_the_label_of_counts_is_a_column_where_an_intercept_is():
         assert shape_first.label_column(other) is None
 
 
+@pytest.mark.parametrize(("lower", "upper", "middle"), [(-4, 6, 1.0), (-6, 2, -2.0), (-9, -1, -5.0)])
+def test_the_label_of_a_linear_regression_reaches_to_the_farther_bound(lower, upper, middle):
+    """About the middle of the bounds where an intercept can take it back, and about 0 where there is none."""
+    for intercept, centre, half in ((1.0, middle, (upper - lower) / 2), (0.0, 0.0, max(abs(lower), abs(upper)))):
+        model = sf.Gibbs(sf.losses.Huber(2.0, 1.0, lower, upper), sf.priors.Gaussian(1.0), 3, intercept)
+        label = shape_first.label_column(model)
+        assert (label.centre, label.half) == (centre, half)
+
+
 @pytest.mark.parametrize("size", [0.0, 1.0, 100.0], ids=["bare", "noisy", "hidden"])
 @pytest.mark.parametrize("whole", [False, True], ids=["scale", "matrix"])
 def test_the_label_of_one_record_moves_nothing_by_more_than_its_price(whole, size):

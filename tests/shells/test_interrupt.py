@@ -21,10 +21,12 @@ from sfumato.shells.spec import Spec
 
 # The command with a place where it waits for the signal: before its ledger is charged, or while it draws.
 WAITING = """
-import sys, time
+import signal, sys, time
 from sfumato.ledger import Ledger
 from sfumato.procedures import noisy_totals
 from sfumato.shells.cli import main
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs that a shell runs in the background inherit that it is ignored
 
 def wait(*_, **__):
     print("waiting", flush=True)

@@ -181,6 +181,31 @@ def same_weights(law, logs: np.ndarray) -> bool:
     return float(np.ptp(gap)) < 1e-12
 
 
+def apart(own, logs) -> tuple[float, float]:
+    """Of two persons, one of whom is replaced: the largest log ratio of two laws, and the largest change of a log weight."""
+    ratio = moved = 0.0
+    for other in own:
+        # Every two of these laws are those of neighbours, so that ranges at a candidate are largest differences.
+        weights = np.array([logs(added([other, each])) for each in own])
+        shares = weights - special.logsumexp(weights, axis=1, keepdims=True)
+        ratio, moved = (max(old, float(np.ptp(new, axis=0).max())) for old, new in ((ratio, shares), (moved, weights)))
+    return ratio, moved
+
+
+def test_a_finite_family_in_which_half_a_count_costs_more_than_any_whole_one():
+    """Rows of two levels of the other person bring up the last parameter, which no whole counts of theirs do."""
+    table = np.log([[0.1, 0.89, 0.01], [0.1, 0.01, 0.89], [0.02, 0.49, 0.49], [0.3, 0.35, 0.35]])
+    model = sf.families.Finite(table.tolist(), [0, 1, 2, 3], [0.25, 0.25, 0.49, 0.01], ["a", "b", "c"])
+    plan = planned(model, 2, 2, "exponential", epsilon=5.5, delta=0.0)
+
+    def logs(totals):
+        return np.array(model.log_prior) + plan["power"] * table @ np.array(totals, dtype=float)
+
+    schema = sf.Schema({"x": sf.Category(["a", "b", "c"])})
+    own = contributions(model, schema, [{"x": level} for level in "abc"])
+    assert apart(own, logs)[0] <= plan.guarantee.epsilon(0.0)
+
+
 @pytest.mark.planted
 @pytest.mark.parametrize("level", [0.5, 0.3])
 def test_a_quantile(level):
@@ -199,12 +224,7 @@ def test_a_quantile(level):
 
     own = contributions(model, schema, numbers(0.5, 1.0, 1.5, 2.0, 2.5, 3.5))
     assert all(same_weights(drawn(plan, totals), logs(totals)) for totals in own)
-    ratio = moved = 0.0
-    for other in own:
-        # Every two of these laws are those of neighbours, so that ranges at a candidate are largest differences.
-        weights = np.array([logs(added([other, each])) for each in own])
-        shares = weights - special.logsumexp(weights, axis=1, keepdims=True)
-        ratio, moved = (max(old, float(np.ptp(new, axis=0).max())) for old, new in ((ratio, shares), (moved, weights)))
+    ratio, moved = apart(own, logs)
     assert ratio <= plan.guarantee.epsilon(0.0)
     assert 0.99 * plan["power"] <= moved <= plan["power"] * (1 + 1e-12)
 

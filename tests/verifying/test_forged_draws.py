@@ -28,6 +28,14 @@ def test_draws_that_are_not_finite_are_refused(name, value):
         forged(name, {first: value}).verify()
 
 
+def test_draws_of_another_shape_are_refused():
+    """The same numbers under the same labels, as a column: their mean would have another shape."""
+    release = forged("shares noisy", {})
+    columns = dataclasses.replace(release.draws, values=release.draws.values[..., None])
+    with pytest.raises(FormatError, match="shape of the release"):
+        dataclasses.replace(release, draws=columns).verify()
+
+
 @pytest.mark.parametrize("name", [name for name in DRAWN if name not in SUPPORT_ONLY])
 def test_a_draw_off_its_grid_is_refused(name):
     """The first coordinate is moved by a thousandth of itself and a low digit more: no public grid holds it."""
