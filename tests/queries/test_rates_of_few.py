@@ -180,7 +180,7 @@ def test_intervals_of_a_group_hold_fixed_truths(size, epsilon, truth):
 def test_through_the_real_mechanism_fixed_truths_are_held_and_the_default_numbers_as_a_prior_are_not(
     n, epsilon, truth, mechanism
 ):
-    """The quadrature says .95; a reader who gives Beta(1, 1) holds .10 in the first case."""
+    """The quadrature says .95; a reader who gives Beta(1, 1) holds .135 in the first case."""
     sets = sized(80, 1000)
     plan = sf.plan(RATE, n, epsilon, 1e-6, mechanism=mechanism)
     numbers, rng, source = numbers_of(plan.to_json()), np.random.default_rng([n, 7]), sf.seeded(3)
