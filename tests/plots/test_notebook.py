@@ -29,6 +29,9 @@ GIBBS = sf.Gibbs(sf.losses.Logistic(radius=1.0), sf.priors.Gaussian(precision=1.
 PLAN = sf.plan(GIBBS, 2_000, 1.0, 1e-6, mechanism="langevin")
 SLACK = sf.Guarantee(sf.Gaussian(0.3), "replace-one", "a theorem", "a source", trust="proved with slack", slack=1e-7)
 
+# Words that stand in place of an estimate.
+STATES = "not known|at most|at least"
+
 
 class Read(HTMLParser):
     """The tags, attributes and cells of a fragment; `faults` lists tags that are not closed in order, or not allowed."""
@@ -159,7 +162,8 @@ def test_a_release_shows_its_estimates_and_intervals(name):
         assert release.labels[k].endswith(label.removesuffix(" *")) or name == "rate noisy"
         # Two digits of half the interval, at least.
         slack = 0.1 * (upper[k] - lower[k])
-        assert float(estimate) == pytest.approx(middle[k], abs=slack)
+        if not re.match(STATES, estimate):
+            assert float(estimate) == pytest.approx(middle[k], abs=slack)
         low, high = map(float, interval.split(" to "))
         assert (low, high) == (pytest.approx(lower[k], abs=slack), pytest.approx(upper[k], abs=slack))
     assert release.promise.split(". ")[0] in release._repr_html_()
@@ -169,7 +173,7 @@ def test_a_release_without_intervals_shows_means_and_the_reason():
     release = sf.Release.from_bytes(stored("lattice by trials"))
     text = release._repr_html_()
     rows = Read(text).rows
-    assert rows[0] == ["quantity", "mean"]
+    assert rows[0] == ["quantity", "mean of the draws"]
     assert [float(row[1]) for row in rows[1:]] == pytest.approx(release.mean().ravel().tolist(), rel=1e-4)
     assert "No interval: " in text
 
@@ -181,7 +185,7 @@ def test_a_seeded_release_has_an_alarm_and_others_have_none():
 
 @pytest.mark.parametrize("quickly", [True, False])
 def test_a_long_release_is_cut_to_its_first_rows(quickly, monkeypatch):
-    """Beyond a number of coefficients neither estimates nor a picture are computed: a cell does not wait for them."""
+    """Of very many numbers no picture is made: a cell does not wait for it."""
     monkeypatch.setattr(notebook, "_QUICKLY", 40 if quickly else 39)
     levels = [f"level {k}" for k in range(40)]
     schema = sf.Schema({"x": sf.Category(levels, missing=levels[0])}, name="long", unit="person")
@@ -191,11 +195,11 @@ def test_a_long_release_is_cut_to_its_first_rows(quickly, monkeypatch):
     text = release._repr_html_()
     rows = Read(text).rows
     assert len(rows) == 13
-    assert rows[0][1] == ("estimate" if quickly else "mean")
+    assert rows[0][1] == "estimate"
     assert "and 28 more" in text
     assert ("<figure>" in text) == quickly
     assert ("the first 12 of 40" in text) == quickly
-    values = sorted(release.estimate().ravel(), reverse=True) if quickly else release.mean().ravel()
+    values = sorted(release.estimate().ravel(), reverse=True)
     assert [float(row[1]) for row in rows[1:]] == pytest.approx(list(values)[:12], abs=1e-3)
 
 

@@ -180,7 +180,7 @@ def test_intervals_of_a_group_hold_fixed_truths(size, epsilon, truth):
 def test_through_the_real_mechanism_fixed_truths_are_held_and_the_default_numbers_as_a_prior_are_not(
     n, epsilon, truth, mechanism
 ):
-    """The quadrature says .95; a reader who gives Beta(1, 1) holds .10 in the first case."""
+    """The quadrature says .95; a reader who gives Beta(1, 1) holds .135 in the first case."""
     sets = sized(80, 1000)
     plan = sf.plan(RATE, n, epsilon, 1e-6, mechanism=mechanism)
     numbers, rng, source = numbers_of(plan.to_json()), np.random.default_rng([n, 7]), sf.seeded(3)
@@ -237,7 +237,7 @@ def test_the_estimate_is_the_posterior_median_and_lies_in_every_interval(case):
 
 
 def test_a_release_shows_the_median_and_its_noise_aware_draws_have_no_mass_at_0():
-    schema = sf.Schema({"x": sf.Boolean()}, name="few")
+    schema = sf.Schema({"x": sf.Boolean(missing=False)}, name="few")
     data = sf.Dataset.from_table({"x": np.arange(60) < 1}, schema=schema)
     plan = sf.plan(RATE, 60, 0.3, 1e-6, mechanism="noisy-statistics")
     release = sf.publish(plan, data, randomness=sf.seeded(4))

@@ -64,7 +64,7 @@ def test_a_query_that_fails_on_a_sound_record_is_a_fault_of_the_program(folder, 
     def breaks(*_):
         raise ZeroDivisionError("a cell of the data")
 
-    monkeypatch.setattr(sf.Release, "mean", breaks)
+    monkeypatch.setattr(sf.Release, "interval", breaks)
     code, _, err = sfumato("query", "mean", "x.sfumato")
     assert code == 1
     assert "fault of Sfumato" in err

@@ -76,7 +76,7 @@ def numbers(release: Any, made: Any, as_json: bool, as_csv: bool) -> None:
         return
     head = ["", made.name, *([] if made.ends is None else [f"{100 * made.level:g} % interval"])]
     said = made.texts(number_writer(release))
-    lines = [[label, *filter(None, each)] for label, each in zip(_labels(release), said, strict=True)]
+    lines = [[visible(str(label)), *filter(None, each)] for label, each in zip(_labels(release), said, strict=True)]
     notes = [meaning(made.states), f"No interval: {made.reason}" if made.reason else ""]
     table = "\n".join(["\n".join(aligned([head, *lines])), *(f"\n{note}" for note in notes if note)])
     emit(as_json, made.by_label(), table)

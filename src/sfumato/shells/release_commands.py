@@ -135,7 +135,7 @@ def show(
         rows = [[*divmod(k, count), *each] for k, each in enumerate(draws.flat().tolist())]
         typer.echo(csv_output.table([["chain", "draw", *draws.labels], *rows], notice(release)), nl=False)
         return
-    document = {**_document(release), **({"verified": checked} if verify else {})}
+    document = {**_document(release), **({"verified": checked} if verify else {})} if as_json else {}
     emit(as_json, document, "\n".join([str(release), *(f"verified {each}" for each in checked)]))
 
 
