@@ -80,7 +80,7 @@ def test_a_rule_private_bins_and_a_target_are_named() -> None:
 def test_the_description_names_columns_pairs_and_missing_cells() -> None:
     said = describe(released())
     assert "1 estimate of a learnt table of age, sex, region, income, ill; 10 pairs of columns" in said
-    assert "\nshares   age=0 to 14 " in said
+    assert "\nestimate age=0 to 14 " in said
     assert "release.summary()" in said
     chosen = released("chosen")
     assert "3 chosen of 9 pairs of columns" in describe(chosen)
