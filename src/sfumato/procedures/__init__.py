@@ -145,8 +145,8 @@ def law_of(procedure: str, task: Task[Any, Any]) -> ChainLaw | None:
     module, numbers = named(procedure), dict(task.parameters)
     if hasattr(module, "draw_law"):
         return cast(ChainLaw | None, module.draw_law(task))
-    step, steps, strength = (numbers.get(name) for name in ("step", "steps", "strength"))
-    return law_of_draw(task.model, task.n, numbers["power"], step, int(steps or 0), strength)
+    power, step, steps, strength = (numbers.get(name) for name in ("power", "step", "steps", "strength"))
+    return None if power is None else law_of_draw(task.model, task.n, power, step, int(steps or 0), strength)
 
 
 def expected_of(document: Mapping[str, Any]) -> Expected:
