@@ -106,15 +106,44 @@ def test_a_declared_correlation_is_that_of_each_two_columns_and_leaves_each_as_i
     assert np.linalg.eigvalsh(vector.T @ vector)[-1] > (1 + 0.5 * correlation) * 4 * N / 3
 
 
-def test_strongly_related_rows_keep_what_was_declared():
-    other = ExpectedRows(SIZES, {"age": {"mean": 30, "sd": 2}}).related()
-    columns = other.columns(sf.regression("linear", SIZES), N)
+def test_the_ends_of_a_linear_range_keep_what_was_declared():
+    model = sf.regression("linear", SIZES)
+    narrow, wide, said = ExpectedRows(SIZES, {"age": {"mean": 30, "sd": 2}}).ends(model)
+    columns, close = wide.columns(model, N), narrow.columns(model, N)
     assert columns["age"].std() == pytest.approx(2, rel=0.02)
-    assert columns["size"].std() == pytest.approx(10 / 6, rel=0.02)
+    assert close["age"].std() == pytest.approx(2, rel=0.02)
+    assert columns["size"].std() == pytest.approx(10 / 15, rel=0.02)
     assert columns["size"].mean() == pytest.approx(5, rel=0.01)
-    assert np.corrcoef(columns["age"], columns["size"])[0, 1] == pytest.approx(0.9, abs=0.03)
+    assert np.corrcoef(columns["age"], columns["size"])[0, 1] == pytest.approx(0.97, abs=0.02)
+    assert "correlation 0.97" in said
+    target = SIZES.columns[SIZES.target]
+    width = target.upper - target.lower
+    assert close[SIZES.target].std() == pytest.approx(width / 30, rel=0.02)
+    errors = (columns[SIZES.target] - columns[SIZES.target].mean()) / columns[SIZES.target].std()
+    assert np.mean(errors**3) > 1  # exp of normals, cut at the bounds; normal errors have 0
+    assert abs(np.mean((close[SIZES.target] - close[SIZES.target].mean()) ** 3)) < 0.05 * close[SIZES.target].std() ** 3
     assert not ExpectedRows(SIZES).together_known
-    assert ExpectedRows(SIZES, {"correlation": 0}).together_known
+    assert ExpectedRows(SIZES, {"correlation": 0}).ends(model) is None
+
+
+def test_a_declared_deviation_of_the_target_is_kept_at_both_ends():
+    target = SIZES.columns[SIZES.target]
+    sd = (target.upper - target.lower) / 12
+    middle = (target.upper + target.lower) / 2
+    model = sf.regression("linear", SIZES)
+    for end in ExpectedRows(SIZES, {SIZES.target: {"mean": middle, "sd": sd}}).ends(model)[:2]:
+        assert end.columns(model, N)[SIZES.target].std() == pytest.approx(
+            sd, rel=0.12
+        )  # a long tail is cut at the bounds
+
+
+def test_undeclared_labels_have_half_of_the_rows_and_two_in_a_hundred():
+    model = sf.regression("logistic", YES)
+    narrow, wide, said = ExpectedRows(YES).ends(model)
+    assert narrow.columns(model, N)["y"].mean() == pytest.approx(0.5, abs=1 / N)
+    assert wide.columns(model, N)["y"].mean() == pytest.approx(0.02, abs=1 / N)
+    assert "2 %" in said
+    assert ExpectedRows(YES, {"y": 0.07}).ends(model) is None
 
 
 @pytest.mark.parametrize("shares", [[1.0], [0.5, 0.5, 0.0], [1e-9] * 4 + [1 - 4e-9], [0.25] * 4])

@@ -194,9 +194,10 @@ def test_where_nothing_was_declared_the_reader_is_told_before_the_assumptions(ro
     expected = expected_widths(FEW.plan, FEW.schema, rows, runs=1)
     lines = str(expected).splitlines()
     place = lines.index("Assumed of the rows:")
-    assert lines[place - 1] == expected.warning == expected.to_json()["warning"]
+    assert lines[place - 2] == expected.warning == expected.to_json()["warning"]
+    assert lines[place - 1] == expected.between
     assert expected.warning.startswith(
-        "Nothing was declared of the rows: levels that are rare, and labels that are rarer"
+        "Nothing was declared of the rows: rare levels and labels make intervals much wider"
     )
     assert "[expect]" in expected.warning
     assert "rows=" in expected.warning
@@ -285,7 +286,7 @@ def test_the_price_of_a_width_is_the_smallest_that_buys_it(one_run):
 
 def test_without_a_name_the_widest_is_meant(one_run):
     answer = sf.plan_for_width(FEW.model, 4_000, 2.0, epsilons=(1.0, 1.1), schema=FEW.schema)
-    widest = expected_widths(answer.plan, FEW.schema, runs=1)["boolean0"]
+    widest = expected_widths(answer.plan, FEW.schema, runs=1).widest("boolean0")
     assert answer.width == 2 * widest
     assert "of the widest coefficient" in str(answer)
 
@@ -309,10 +310,11 @@ def test_a_width_that_no_price_reaches_is_refused_with_what_would_narrow_it(one_
     with pytest.raises(CalibrationError) as refusal:
         sf.plan_for_width(FEW.model, 4_000, 1e-4, schema=FEW.schema, epsilons=(0.01, high))
     plan = sf.plan(FEW.model, 4_000, high, 1e-6, goal="estimate")
-    width = 2 * expected_widths(plan, FEW.schema, runs=1)["boolean0"]
+    width = 2 * expected_widths(plan, FEW.schema, runs=1).widest("boolean0")
     assert str(refusal.value).startswith(
         f"at epsilon {high:g} the expected width of boolean0 is still {width:.4g}, above 0.0001."
     )
     assert "a less rare level or another reference" in str(refusal.value)
     assert price in str(refusal.value)
+    assert "a declared share of the target (2 % are taken where none is)" in str(refusal.value)
     assert "sampling error" not in str(refusal.value)

@@ -154,7 +154,7 @@ class PriceList(Shown):
             mu = planned.guarantee.curve.mu
             shown = "-" if mu is None else f"{mu:.4g}"
             power = f"{names['power']:.4g}" if "power" in names else "-"
-            rows.append((f"{epsilon:g}", planned.mechanism, power, shown, str(planned.expected)))
+            rows.append((f"{epsilon:g}", planned.mechanism, power, shown, str(planned.outlook)))
         return rows
 
     def __str__(self) -> str:

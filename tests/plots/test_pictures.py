@@ -232,10 +232,11 @@ def test_the_trade_off_of_pure_privacy_is_the_two_lines():
 
 def test_utility_is_what_the_plans_expect(prices):
     drawn, bare = lines(sf.plots.utility_curve(prices))
-    assert drawn.tolist() == [[e, plan.expected.value] for e, plan in zip(prices.epsilons, prices, strict=True)]
-    assert set(bare[:, 1]) == {2.0}
-    assert legend(sf.plots.utility_curve(prices)) == ["langevin", "without privacy: 2"]
-    assert "MLE" in sf.plots.utility_curve(prices).axes[0].get_ylabel()
+    assert drawn.tolist() == [[e, plan.outlook.value] for e, plan in zip(prices.epsilons, prices, strict=True)]
+    without = prices.plans[0].outlook.without_privacy
+    np.testing.assert_allclose(bare[:, 1], without, rtol=1e-9)
+    assert legend(sf.plots.utility_curve(prices)) == ["langevin", f"without privacy: {without:.3g}"]
+    assert "maximum-likelihood" in sf.plots.utility_curve(prices).axes[0].get_ylabel()
 
 
 def test_prices_that_no_plan_meets_are_marked(prices):
@@ -249,8 +250,10 @@ def test_prices_that_no_plan_meets_are_marked(prices):
 
 
 def test_lists_are_compared_only_in_the_same_quantity(prices):
-    found = sf.plots.utility_curve({"few": prices, "more": sf.price_list(GIBBS, 9_000, [0.1, 1.0], 1e-6)})
-    assert legend(found) == ["few", "more", "without privacy: 2"]
+    more = sf.price_list(GIBBS, 9_000, [0.1, 1.0], 1e-6)
+    found = sf.plots.utility_curve({"few": prices, "more": more})
+    bare = sorted(each.plans[0].outlook.without_privacy for each in (prices, more))
+    assert legend(found) == ["few", "more", *(f"without privacy: {value:.3g}" for value in bare)]
     assert faults(found) == []
     with pytest.raises(ArgumentError, match="different quantities"):
         sf.plots.utility_curve([prices, sf.price_list(GIBBS, 2_000, [1.0], 1e-6, goal="estimate")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from sfumato._shown import Shown
@@ -13,7 +14,9 @@ from sfumato.models.clipping import clipping_of
 from sfumato.models.reading import FamilyOrGibbs
 from sfumato.models.whose_rows import a_record, by_weight, whose_rows
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.procedures.outlook import Cost, Expected
+from sfumato.procedures import law_of
+from sfumato.procedures.chain_law import ChainLaw
+from sfumato.procedures.outlook import OF_A_DRAW, Cost, Expected
 from sfumato.procedures.plain_numbers import made_by
 from sfumato.procedures.protocol import Parameters, Task
 from sfumato.queries import learned_notes, plan_notes, regression_notes
@@ -53,6 +56,16 @@ class Plan(Shown):
 
     def __getitem__(self, name: str) -> float | int:
         return dict(self.parameters)[name]
+
+    @cached_property
+    def law(self) -> ChainLaw | None:
+        """The law of a draw of a Gibbs posterior on made-up rows, computed when it is asked for; None where there is none."""
+        return law_of(self.procedure, self.task) if self.expected.id == OF_A_DRAW else None
+
+    @property
+    def outlook(self) -> Expected:
+        """The expected accuracy that is printed: by the law of a draw where there is one, else `expected`."""
+        return self.expected if self.law is None else self.law.expected
 
     @property
     def task(self) -> Task[Any, Any]:
@@ -95,6 +108,16 @@ class Plan(Shown):
         """SHA-256 of the plan's canonical JSON."""
         return self.recorded()[1]
 
+    def _raised(self) -> str:
+        """By how much the target made the prior stronger than the one that was given; "" where it did not."""
+        strength = dict(self.parameters).get("strength", 1.0)
+        if strength == 1:
+            return ""
+        precision = getattr(getattr(self.model, "prior", None), "precision", None)
+        if isinstance(precision, float):
+            return f"; prior precision raised from {precision / strength:.3g} to {precision:.3g} to meet the target"
+        return f"; prior made {strength:.3g} times as strong to meet the target"
+
     def lines(self) -> list[tuple[str, str]]:
         """The plan as named sentences, for the terminal and for notebooks."""
         # The numbers of a grid's cells and of the totals serve verification and are not printed.
@@ -114,13 +137,13 @@ class Plan(Shown):
             # The noise of a gradient says little to a user; what it means for a coefficient depends on the rows.
             hint = "; sf.expected_widths(plan, schema) has the half-width of each coefficient"
         rows = [
-            ("model", str(self.model)),
+            ("model", f"{self.model}{self._raised()}"),
             ("records", f"{self.n:,} (public)" + ("" if self.persons is None else f": {a_record(self.persons)}")),
             ("mechanism", made_by(self.mechanism, self.procedure, dict(self.parameters), numbers)),
             ("release", f"{made}{free}"),
             ("target", str(self.target) if self.target else "none (the price is what it is)"),
             ("price", price),
-            ("expected", f"{self.expected}{hint}"),
+            ("expected", f"{self.outlook}{hint}"),
             ("work", str(self.cost)),
             ("digest", self.digest[:16]),
         ]
@@ -128,6 +151,8 @@ class Plan(Shown):
         rows[7:7] = plan_notes.notes(self.model, self.n, self.procedure, dict(self.parameters).get("noise"))
         rows[7:7] = regression_notes.notes(self.model, self.procedure, self.keep)
         rows[7:7] = learned_notes.notes(self.model, self.n, self.parameters, self.guarantee.curve.mu)
+        if self.law is not None:
+            rows.insert(7, ("law", str(self.law)))
         if self.note:
             rows.insert(3, ("note", self.note))
         if self.weight is not None:

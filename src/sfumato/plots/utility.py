@@ -25,7 +25,7 @@ _EDGE = 0.02
 
 
 def utility_curve(given: Any) -> Figure:
-    """Draw `plan.expected` of a price list against epsilon, and the same quantity without privacy where it is known.
+    """Draw `plan.outlook` of a price list against epsilon, and the same quantity without privacy where it is known.
 
     `given` is a price list (`sf.price_list`), a list of them, or a mapping from names to them. Crosses on the lower edge
     stand at prices that no plan meets. Nothing is read but plans: the numbers are what the plans expect, before any data.
@@ -41,7 +41,7 @@ def _picture(lists: list[tuple[str | None, PriceList]]) -> Chart:
     marks: list[Mark] = []
     said = []
     for place, (name, item) in enumerate(lists):
-        kept = sorted((e, plan.expected.value) for e, plan in _pairs(item) if plan is not None)
+        kept = sorted((e, plan.outlook.value) for e, plan in _pairs(item) if plan is not None)
         marks.append(
             Line(tuple(kept), place, _mechanisms(item, place, len(lists)) if name is None else name, markers=True)
         )
@@ -74,7 +74,7 @@ def _checked(item: Any) -> PriceList:
 
 def _quantity(lists: list[PriceList]) -> str:
     """The quantity that all plans estimate, with its unit; different ones are refused."""
-    expected = [plan.expected for item in lists for plan in item.plans if plan is not None]
+    expected = [plan.outlook for item in lists for plan in item.plans if plan is not None]
     quantities = sorted({(e.quantity, e.unit) for e in expected})
     if len(quantities) > 1:
         mixed = "; ".join(f"{quantity} {unit}".strip() for quantity, unit in quantities)
@@ -90,7 +90,7 @@ def _mechanisms(item: PriceList, place: int, count: int) -> str:
 
 def _without_privacy(lists: list[PriceList]) -> list[float]:
     """The distinct expected values without privacy; for one model and one n there is one."""
-    known = (plan.expected.without_privacy for item in lists for plan in item.plans if plan is not None)
+    known = (plan.outlook.without_privacy for item in lists for plan in item.plans if plan is not None)
     # Ten digits, so that roundings of one value make one line.
     return sorted({float(f"{value:.10g}") for value in known if value is not None})
 
@@ -98,7 +98,7 @@ def _without_privacy(lists: list[PriceList]) -> list[float]:
 def _axes(lists: list[PriceList], bare: list[float]) -> tuple[Axis, Axis]:
     """Logarithmic where the values spread widely; room on both sides."""
     epsilons = sorted({e for item in lists for e in item.epsilons})
-    values = [plan.expected.value for item in lists for plan in item.plans if plan is not None] + bare
+    values = [plan.outlook.value for item in lists for plan in item.plans if plan is not None] + bare
     x = axes.linear(EPSILON, *axes.around(epsilons))
     if max(epsilons) >= _WIDE_X * min(epsilons):
         x = axes.logarithmic(EPSILON, min(epsilons) / 1.15, max(epsilons) * 1.15)

@@ -10,7 +10,8 @@ from sfumato.errors import ArgumentError
 from sfumato.models.model import TOTALS, Model
 from sfumato.models.reading import model_from_json
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.procedures.outlook import Expected
+from sfumato.procedures.chain_law import ChainLaw, law_of_draw
+from sfumato.procedures.outlook import OF_A_DRAW, Expected
 from sfumato.procedures.protocol import Procedure, Task
 from sfumato.schema.persons import PersonTerms
 from sfumato.schema.weight import Weight
@@ -139,10 +140,21 @@ def procedure_name(document: Mapping[str, Any], model: Model) -> str:
 _OF_ONE_PROCEDURE = {"noisy-statistics": "noisy-totals", "langevin": "last-iterate", "langevin-path": "path"}
 
 
+def law_of(procedure: str, task: Task[Any, Any]) -> ChainLaw | None:
+    """The law of a draw of a Gibbs posterior, of a chain after its steps, on made-up rows; None where none is known."""
+    module, numbers = named(procedure), dict(task.parameters)
+    if hasattr(module, "draw_law"):
+        return cast(ChainLaw | None, module.draw_law(task))
+    power, step, steps, strength = (numbers.get(name) for name in ("power", "step", "steps", "strength"))
+    return None if power is None else law_of_draw(task.model, task.n, power, step, int(steps or 0), strength)
+
+
 def expected_of(document: Mapping[str, Any]) -> Expected:
-    """What a plan's document leads a reader to expect; of version 1, which holds words, it is computed again."""
+    """What a plan's document leads a reader to expect: of a draw by its law; of version 1, which holds words, computed again."""
     said = document["expected"]
-    if document["version"] != 1:
+    if document["version"] != 1 and said["id"] != OF_A_DRAW:
         return Expected(said["id"], said["value"], said["without_privacy"], model_from_json(document["model"]).quantity)
     procedure, task = task_of(document)
-    return procedure.expected(task.model, task.n, task.parameters)
+    expected = procedure.expected(task.model, task.n, task.parameters)
+    law = law_of(procedure.NAME, task) if expected.id == OF_A_DRAW else None
+    return expected if law is None else law.expected

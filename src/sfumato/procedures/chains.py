@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.engines.protocol import UNIT_ROUNDOFF, Array, GradientEngine, gradient_error
 from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.guarantee import Guarantee
-from sfumato.procedures.outlook import Expected
+from sfumato.procedures.outlook import OF_A_DRAW, Expected
 from sfumato.theorems import asymptotics, sharp
 
 # The dimension that is assumed for the error of a step where the model states none: more than any data set has.
@@ -116,4 +116,4 @@ def public_start(model: Gibbs, chains: int, dimension: int) -> Array:
 def expected_of_power(power: float) -> Expected:
     """Asymptotic variance of one draw over data and draw, in units of the estimator without privacy (Theorem 16)."""
     factor = 1.0 + asymptotics.inflation(power=power)
-    return Expected("variance-factor", factor, 2.0)
+    return Expected(OF_A_DRAW, factor, 2.0)

@@ -8,11 +8,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+# What plans of draws of a Gibbs posterior record. They print the law of a draw (`chain_law`) instead where there is one.
+OF_A_DRAW = "variance-factor"
 # id -> (quantity, unit, how it is computed); {} stands for the model's own word for what is drawn.
 QUANTITIES = {
     "half-width": ("half-width about the {} that holds 90 % of draws", "", "averaged over the prior"),
     "estimate-noise": ("standard deviation of the noise in the {}", "", "from the noise"),
-    "variance-factor": ("variance of one draw", "times that of the MLE", "large-sample limit"),
+    OF_A_DRAW: (
+        "variance of one draw",
+        "times that of the MLE",
+        "large-sample limit of an exact draw; the law of this one needs a smooth loss and the model's dimension",
+    ),
+    "squared-error": (
+        "squared error of one draw",
+        "times that of the maximum-likelihood estimate",
+        "made-up rows of any direction, true parameters from the prior; approximate",
+    ),
     "gradient-noise": ("noise added to the mean gradient at every step", "standard deviation", "exact"),
     "mapped-gradient-noise": (
         "noise added to the mean gradient at every step, in the coordinates in which the rows are round,",

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from sfumato.models.gibbs import Gibbs
 from sfumato.privacy.curves import Gaussian
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.procedures import chains, protocol, shape_first
+from sfumato.procedures.chain_law import ChainLaw, law_of_draw
 from sfumato.procedures.outlook import Cost, Expected
 from sfumato.procedures.protocol import Task
 from sfumato.randomness import Randomness
@@ -99,6 +101,21 @@ def expected(model: Gibbs, n: int, parameters: Parameters) -> Expected:
     return chains.expected_of_power(RULE.radius * power)
 
 
+def draw_law(task: Task[Gibbs, Parameters]) -> ChainLaw | None:
+    """The law of a draw on made-up rows, whose moments are published without noise: the map then is nearly a multiple of 1.
+
+    Its square multiplies the step, and the weight of a row of usual length the power.
+    """
+    model, d, square = task.model, int(task.model.dimension or 0), task.model.intercept**2
+    own = np.full(d, (model.loss.radius**2 - square) / max(d - bool(square), 1))
+    own[d - bool(square) :] = square
+    chain = MappedChain.of(task, symmetric.packed(np.diag(own)))
+    power, squares = chain.power(task.parameters.chain_mu), np.sum(chain.matrix**2, axis=0)
+    length = math.sqrt(float(squares @ own))
+    weight = min(1.0, 1 / length, RULE.bend / length**2)
+    return law_of_draw(model, task.n, power * weight, chain.step(power) * float(squares.mean()), chain.steps)
+
+
 def _together(mu: float, draws: int) -> float:
     """The price of all chains, rounded up."""
     return mu * math.sqrt(draws) * (1 + 1e-15)
@@ -129,7 +146,7 @@ class MappedChain:
         pull = shape.matrix @ precision @ shape.matrix
         return cls(task.model, task.n, task.draws, task.parameters.steps, shape.matrix, (pull + pull.T) / 2)
 
-    @property
+    @cached_property
     def curvatures(self) -> tuple[float, float]:
         """Smallest and largest eigenvalue of BPB, rounded down and up by more than their error."""
         values = np.linalg.eigvalsh(self.pull)

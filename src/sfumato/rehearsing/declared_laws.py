@@ -32,16 +32,23 @@ class Law:
     draw: Callable[[int, np.random.Generator], NDArray[Any]]
 
 
-def law_of(name: str, column: Column, fact: object = None, spread: float | None = None) -> Law:
+def law_of(
+    name: str, column: Column, fact: object = None, spread: float | None = None, rare: float | None = None
+) -> Law:
     """The law of a column: {"mean", "sd"} of a number, the share of yes, or shares by level; None for the default.
 
-    A number without a fact is uniform between its bounds, or has a deviation of `spread` times their width about their middle.
+    A number without a fact is uniform between its bounds, or has a deviation of `spread` times their width about their middle;
+    levels without one are equally likely, or of this `rare` share but for the reference level.
     """
     if isinstance(column, Number):
         if fact is None and spread is not None:
             width = column.upper - column.lower
             fact = {"mean": column.lower + width / 2, "sd": spread * width}
         return _uniform(name, column) if fact is None else _beta(name, column, fact)
+    if fact is None and rare is not None:
+        common = getattr(column, "reference", None)
+        fact = {level: rare for level in column.levels or () if level != common}
+        fact = dict(list(fact.items())[-len(column.levels or ()) + 1 :])
     shares = shares_of(name, column, fact)
     levels = ["no", "yes"] if isinstance(column, Boolean) else [str(level) for level in column.levels or ()]
     if fact is None:

@@ -60,8 +60,10 @@ def _mean_and_sd(name: str, column: Number, fact: object) -> tuple[float, float]
     return mean, sd
 
 
-def labels_of(model: Gibbs, schema: Schema, fact: object, scores: Array, rng: np.random.Generator) -> NDArray[Any]:
-    """Labels in the target's stored form for rows with these sums of effects."""
+def labels_of(
+    model: Gibbs, schema: Schema, fact: object, scores: Array, rng: np.random.Generator, skewed: bool = False
+) -> NDArray[Any]:
+    """Labels in the target's stored form for rows with these sums of effects; a number's errors are normal, or log-normal."""
     name = str(schema.target)
     column, loss = schema.columns[name], model.loss
     if isinstance(column, Number):
@@ -70,9 +72,10 @@ def labels_of(model: Gibbs, schema: Schema, fact: object, scores: Array, rng: np
             top = float(scores.max())
             constant = math.log(mean) - top - math.log(float(np.exp(scores - top).mean()))
             return loss.simulate((scores + constant)[:, None], rng)
-        return np.asarray(
-            np.clip(scores + mean - scores.mean() + sd * _normals(len(scores), rng), column.lower, column.upper)
-        )
+        errors = _normals(len(scores), rng)
+        if skewed:  # exp of a standard normal has mean e^(1/2) and variance (e - 1) e
+            errors = (np.exp(errors) - math.exp(0.5)) / math.sqrt((math.e - 1) * math.e)
+        return np.asarray(np.clip(scores + mean - scores.mean() + sd * errors, column.lower, column.upper))
     shares = shares_of(name, column, fact)
     if len(shares) != 2 or not isinstance(loss.label_domain, LabelSet):
         return law_of(name, column, fact).draw(len(scores), rng)

@@ -49,11 +49,8 @@ _SEED = 20_260_103
 _FEWEST, _MOST, _ACCURATE = 16, 80, 0.06
 # Runs times coefficients from which on fewer runs are made, at least a quarter: one of 500 coefficients takes three seconds.
 _WORK = 800
-# Printed beside the widths of a linear regression of which nobody said how its columns go together.
-_RANGE = (
-    "Half-widths of a linear regression: from unrelated columns to strongly related ones (correlation 0.9, deviations of numbers "
-    "of a sixth of their bounds); they may reach the prior's own. Declare correlation, or give public rows, for one number."
-)
+# Of the single releases at the ends of a range, which leaves out so many beyond either end.
+_BEYOND = 0.05
 # A coefficient is also named when its mean width is above this share of the limit, or so many deviations of a single release
 # below it: it is named beforehand though few runs reached the limit.
 _MARGIN, _DEVIATIONS = 0.9, 3.0
@@ -65,9 +62,9 @@ class ExpectedWidths:
 
     `prior_half_widths` are those of the prior's own intervals, `little` names the coefficients of which the release will tell
     little, `reasons` says why where it can be seen, and `assumptions` what was assumed about the rows. `warning` is a sentence for
-    widths that rest on the schema alone. Where nobody said how the columns of a linear regression go together, its widths are
-    known up to a range: `half_widths` are those of unrelated columns, `related_half_widths` those of strongly related ones;
-    they may reach the prior's own.
+    widths that rest on the schema alone. Without facts on which widths depend most (how the columns of a linear regression go
+    together, the share of a label) they are a range, from `half_widths` to `wide_half_widths`, and `between` says of what; they may
+    reach the prior's own.
     """
 
     names: tuple[str, ...]
@@ -79,7 +76,8 @@ class ExpectedWidths:
     level: float
     runs: int
     warning: str = ""
-    related_half_widths: Array | None = None
+    wide_half_widths: Array | None = None
+    between: str = ""
 
     def __getitem__(self, name: str) -> float:
         """The expected half-width of one coefficient, of a range the least."""
@@ -89,7 +87,7 @@ class ExpectedWidths:
 
     def widest(self, name: str) -> float:
         """The expected half-width of one coefficient, of a range the largest but for the prior's own."""
-        wide = self.related_half_widths
+        wide = self.wide_half_widths
         return max(self[name], 0.0 if wide is None else float(wide[self.names.index(name)]))
 
     def __str__(self) -> str:
@@ -112,7 +110,7 @@ class ExpectedWidths:
 
     def _said(self) -> list[str]:
         """The half-widths as they are printed, of a range both ends and the prior's own."""
-        if self.related_half_widths is None:
+        if self.wide_half_widths is None:
             return [f"{half:>9.4g}" for half in self.half_widths]
         each = zip(self.names, self.prior_half_widths, strict=True)
         return [f"{self[name]:>9.4g} to {self.widest(name):<9.4g} (prior {own:.4g})" for name, own in each]
@@ -120,8 +118,8 @@ class ExpectedWidths:
     def assumed_lines(self) -> list[str]:
         """What was assumed about the rows, a line for each assumption; first a warning where nothing was declared."""
         first = [self.warning] if self.warning else []
-        if self.related_half_widths is not None:
-            first.append(_RANGE)
+        if self.between:
+            first.append(self.between)
         return [*first, "Assumed of the rows:", *(f"  {said}" for said in self.assumptions)]
 
     def to_json(self) -> dict[str, Any]:
@@ -130,7 +128,7 @@ class ExpectedWidths:
         return {
             "level": self.level,
             "half_widths": dict(each),
-            "related_half_widths": self._by_name(self.related_half_widths),
+            "wide_half_widths": self._by_name(self.wide_half_widths),
             "prior_half_widths": self._by_name(self.prior_half_widths),
             "little": list(self.little),
             "reasons": list(self.reasons),
@@ -166,21 +164,33 @@ def expected_widths(
     _refuse_without_intervals(plan, schema)
     assumed = ExpectedRows.of(schema, rows)
     size = plan.n if whole else min(plan.n, MOST_ROWS)
-    sketch = assumed.columns(model, size)
+    ends = assumed.ends(model)
+    narrow = assumed if ends is None else ends[0]
+    sketch = narrow.columns(model, size)
     limit = None if most is None else _validate.whole("most", most)
-    labels, names, matrix, each = _runs(plan, model, schema, assumed, sketch, (share, count, limit), functionals)
+    labels, names, matrix, each = _runs(plan, model, schema, narrow, sketch, (share, count, limit), functionals)
     halves, own, wide = np.mean(each, axis=0), prior_half_widths(model, matrix, share), None
-    if model.loss.squared_labels is not None and not assumed.together_known:
-        other = assumed.related()
-        wide = np.mean(
-            _runs(plan, model, schema, other, other.columns(model, size), (share, count, limit), functionals)[3], axis=0
-        )
+    if ends is not None:
+        other = _runs(plan, model, schema, ends[1], ends[1].columns(model, size), (share, count, limit), functionals)[3]
+        halves, wide = np.quantile(each, _BEYOND, axis=0), np.quantile(other, 1 - _BEYOND, axis=0)
     features = features_of(schema, sketch, model)
     marked = _little(np.array(each), NEARLY * own) | not_identified(features, matrix)
     little = tuple(name for name, mark in zip(names, marked, strict=True) if mark)
     reasons = reasons_of(schema, sketch, features, labels, little, len(names))
-    said = tuple(assumed.assumed(model))
-    return ExpectedWidths(tuple(names), halves, own, little, reasons, said, share, len(each), assumed.warning, wide)
+    said = tuple(narrow.assumed(model))
+    return ExpectedWidths(
+        tuple(names),
+        halves,
+        own,
+        little,
+        reasons,
+        said,
+        share,
+        len(each),
+        assumed.warning,
+        wide,
+        ends[2] if ends else "",
+    )
 
 
 def _runs(

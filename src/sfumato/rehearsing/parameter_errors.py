@@ -36,7 +36,7 @@ _JUDGED = 2_000
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """Mean distance of a draw from the true parameter, and that of the public start, which costs nothing.
+    """Mean distance of a draw from the true parameter, its mean square, and the distance of the public start, which costs nothing.
 
     `excess` is for classifiers: how much more often a released classifier errs than the best one. `error_spread` and
     `excess_spread` are the standard errors of the means over `runs`.
@@ -48,11 +48,14 @@ class Rehearsal:
     start_error: float
     excess: float | None
     excess_spread: float | None
+    squared_error: float
+    squared_spread: float
 
     def __str__(self) -> str:
         lines = [
             f"rehearsal of {self.runs} runs on invented public data",
             f"distance to the true parameter {self.error:.4g} +- {self.error_spread:.2g} (start: {self.start_error:.4g})",
+            f"squared distance {self.squared_error:.4g} +- {self.squared_spread:.2g}",
         ]
         if self.excess is not None:
             lines.append(f"errors beyond the best classifier {self.excess:.4g} +- {self.excess_spread:.2g}")
@@ -72,7 +75,7 @@ def parameter_errors(plan: Plan, runs: int = 20, *, dimension: int | None = None
     if plan.model.dimension not in (None, given):
         raise ArgumentError(f"dimension must be the model's, {plan.model.dimension}; got {given}.")
     results = [_one(plan, given, [first, run]) for run in range(count)]
-    errors, starts, extra = (np.array(column, dtype=np.float64) for column in zip(*results, strict=True))
+    errors, starts, extra, squares = (np.array(column, dtype=np.float64) for column in zip(*results, strict=True))
     judged = not np.isnan(extra).any()
     return Rehearsal(
         count,
@@ -81,6 +84,8 @@ def parameter_errors(plan: Plan, runs: int = 20, *, dimension: int | None = None
         float(starts.mean()),
         float(extra.mean()) if judged else None,
         _spread(extra) if judged else None,
+        float(squares.mean()),
+        _spread(squares),
     )
 
 
@@ -88,10 +93,12 @@ def _spread(values: Array) -> float:
     return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.inf
 
 
-def _one(plan: Plan, dimension: int, seed: list[int]) -> tuple[float, float, float]:
-    """Distance of the draws, distance of the start, and excess errors (NaN where nothing is classified) of one run."""
+def _one(plan: Plan, dimension: int, seed: list[int]) -> tuple[float, float, float, float]:
+    """Of one run: distance of draws and of the start, excess errors (NaN where nothing is classified), squared distance."""
     rng, model = np.random.default_rng(seed), plan.task.model
-    truth = _parameter(model, dimension, rng)
+    # The truth follows the prior as it was given, not the one that a target made stronger.
+    given = model.prior.scaled(1 / dict(plan.parameters).get("strength", 1.0))
+    truth = _parameter(model.with_prior(given), dimension, rng)
     data, excess_of = _invent(model, truth, plan.n, rng)
     plan.model.columns(data.schema)  # refuses rows that the loss was not made for
     procedure, task = task_of(plan)
@@ -99,9 +106,9 @@ def _one(plan: Plan, dimension: int, seed: list[int]) -> tuple[float, float, flo
     released = procedure.carry_out(task, engine, seeded(int(rng.integers(1 << 62))))
     draws = released.pooled().reshape(-1, dimension)
     start = np.zeros(dimension) if model.prior.start is None else np.array(model.prior.start)
-    distance = float(np.linalg.norm(draws - truth, axis=1).mean())
+    distances = np.linalg.norm(draws - truth, axis=1)
     excess = math.nan if excess_of is None else float(np.mean([excess_of(theta) for theta in draws[:50]]))
-    return distance, float(np.linalg.norm(start - truth)), excess
+    return float(distances.mean()), float(np.linalg.norm(start - truth)), excess, float(np.mean(distances**2))
 
 
 def _parameter(model: Gibbs, dimension: int, rng: np.random.Generator) -> Array:

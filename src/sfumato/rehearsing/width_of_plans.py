@@ -32,7 +32,7 @@ def cheapest_regression(
 ) -> WidthPlan:
     """The cheapest of the plans `at(epsilon, 1)` with an interval at most `width` wide on the expected rows."""
     widths = width_of_plans(schema, rows, coefficient, width, epsilons[1])
-    what = f"of {'the widest coefficient' if coefficient is None else coefficient} on the expected rows"
+    what = f"of {'the widest coefficient' if coefficient is None else coefficient} on the expected rows, of a range the wide end"
     return cheapest(at, width, level, delta, 1, epsilons, widths, what)
 
 
@@ -42,7 +42,8 @@ def width_of_plans(
     """A function of a plan and a level: the expected width of this coefficient, or of the widest but for the intercept.
 
     The first plan that it is asked about has the `highest` epsilon: a width above `wanted` there is an error that says what would
-    narrow it. Of a linear regression whose columns' correlation nobody declared it is the width on strongly related columns.
+    narrow it. Where the widths are a range it is the wide end: strongly related
+    columns of a linear regression, labels of 2 % of a classification.
     A plan without intervals counts as infinitely wide once another plan had some: at a very low price a regression is released
     by a plain path, whose intervals are for at most 30 coefficients.
     """
@@ -78,6 +79,7 @@ def _too_wide(name: str, width: float, wanted: float, epsilon: float) -> str:
     )
     return (
         f"at epsilon {epsilon:g} the expected width of {name} is still {width:.4g}, above {wanted:g}. More records narrow it, and "
-        "for a level of a category a less rare level or another reference, and for a linear regression a declared correlation; "
+        "for a level of a category a less rare level or another reference, for a linear regression a declared correlation, and for "
+        "two classes a declared share of the target (2 % are taken where none is); "
         f"{price}. Or ask for a wider interval."
     )

@@ -222,7 +222,7 @@ def price_list(
     emit(as_json, document, str(prices) if not any(widths) else _widths_by_price(prices, widths))
 
 
-_FACTS = ("half_widths", "related_half_widths", "prior_half_widths", "little", "reasons", "assumptions", "warning")
+_FACTS = ("half_widths", "wide_half_widths", "prior_half_widths", "little", "reasons", "assumptions", "warning")
 
 
 def _in_json(expected: Any) -> dict[str, Any]:
@@ -255,7 +255,7 @@ def _starred(expected: Any, name: str) -> str:
     """A half-width to three digits, or both ends of a range, with a star or a space behind, so that the digits stay in line."""
     if expected is None:
         return "- "
-    most = "" if expected.related_half_widths is None else f" to {expected.widest(name):.3g}"
+    most = "" if expected.wide_half_widths is None else f" to {expected.widest(name):.3g}"
     return f"{expected[name]:.3g}{most}{'*' if name in expected.little else ' '}"
 
 

@@ -34,6 +34,9 @@ delta = 1e-6                   # far below one in the number of records
 file = {ledger}
 name = {name}
 """
+# Regressions of two classes, and what widths depend on most there.
+_OF_CLASSES = ("logistic", "probit", "cloglog", "svm")
+_ASKED = "# How common is the target? Without its share widths are a range, from half of the rows to 2 % of them."
 # Facts of columns that are not known yet.
 _ANY_FACTS = (
     "# age = { mean = 45, sd = 12 }",
@@ -68,6 +71,8 @@ def regression_text(
         regression(kind, whole, listed).columns(whole)
         expect = _example_facts(whole, listed)
     values: dict[str, Any] = {**facts, "regression": kind, "target": wanted, "features": listed}
+    if kind in _OF_CLASSES:
+        expect = [_ASKED, *([f"# {toml_key(wanted)} = 0.3"] if schema is None else []), *expect]
     return _TEMPLATE.format(**{key: toml_value(value) for key, value in values.items()}, expect="\n".join(expect))
 
 
