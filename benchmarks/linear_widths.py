@@ -67,7 +67,7 @@ def bank() -> dict[str, Any]:
     }
 
 
-_SIMULATED = {"age": sf.Number(18, 90), "years": sf.Number(0, 60), "flag": sf.Boolean(), "y": sf.Number(-20, 20)}
+_SIMULATED = {"age": sf.Number(18, 90), "years": sf.Number(0, 60), "flag": sf.Boolean(missing=False), "y": sf.Number(-20, 20)}
 _WINE = {name: sf.Number(*ends) for name, ends in made.WINE.items()} | {"y": sf.Number(0, 10)}
 # Name -> the file that it needs, its columns (None: numbers with the bounds below, levels as they are), and its rows.
 TABLES: dict[str, tuple[str | None, dict[str, Any], Any]] = {
@@ -82,7 +82,7 @@ TABLES: dict[str, tuple[str | None, dict[str, Any], Any]] = {
     "both wines": ("winequality-red.csv", made.TABLES["wine"].columns, made.wine),
     "abalone, rings": (
         "abalone.data",
-        {"sex": sf.Category(["F", "I", "M"]), "y": sf.Number(0, 30)}
+        {"sex": sf.Category(["F", "I", "M"], missing="I"), "y": sf.Number(0, 30)}
         | {f"x{j}": sf.Number(0, 3 if j > 3 else 1.2) for j in range(1, 8)},
         abalone,
     ),

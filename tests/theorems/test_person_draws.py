@@ -201,7 +201,7 @@ def test_a_finite_family_in_which_half_a_count_costs_more_than_any_whole_one():
     def logs(totals):
         return np.array(model.log_prior) + plan["power"] * table @ np.array(totals, dtype=float)
 
-    schema = sf.Schema({"x": sf.Category(["a", "b", "c"])})
+    schema = sf.Schema({"x": sf.Category(["a", "b", "c"], missing="a")})
     own = contributions(model, schema, [{"x": level} for level in "abc"])
     assert apart(own, logs)[0] <= plan.guarantee.epsilon(0.0)
 
