@@ -40,6 +40,7 @@ EXPRESSIONS = (
     "release.interval(prior=prior)",
     "release.estimate()",
     "release.estimate('privacy', scaled=True)",
+    "release.numbers()",
     "release.summary()",
     "release.summary(prior=prior)",
     "release.transcript",
