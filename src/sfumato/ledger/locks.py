@@ -17,8 +17,8 @@ from pathlib import Path
 from sfumato.errors import LedgerLocked, LedgerUnavailable
 from sfumato.ledger.system import REPEAT, translated_os
 
-# How long to sleep between two tries: a charge takes a few milliseconds.
-_PAUSE = 0.005
+# How long to sleep between two tries, at first and at most: a charge takes a few milliseconds, a crowd takes turns.
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.02
 
 
 class FileLock:
@@ -43,6 +43,7 @@ class FileLock:
 
     def _locked(self, deadline: float, seconds: float) -> FileIO:
         """Open and lock the file. It is a Python file, so that an interrupt anywhere closes and thereby unlocks it."""
+        pause = _SHORTEST_PAUSE
         while True:
             with translated_os(self._what):
                 file = _opened(self.path)
@@ -52,7 +53,8 @@ class FileLock:
             file.close()
             if time.monotonic() > deadline:
                 raise LedgerLocked(f"{self._what} was locked by another process for {seconds:g} s. {REPEAT}")
-            time.sleep(_PAUSE)
+            time.sleep(pause)
+            pause = min(1.5 * pause, _LONGEST_PAUSE)
 
 
 class HeldLock:
