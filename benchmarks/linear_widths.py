@@ -67,7 +67,12 @@ def bank() -> dict[str, Any]:
     }
 
 
-_SIMULATED = {"age": sf.Number(18, 90), "years": sf.Number(0, 60), "flag": sf.Boolean(missing=False), "y": sf.Number(-20, 20)}
+_SIMULATED = {
+    "age": sf.Number(18, 90),
+    "years": sf.Number(0, 60),
+    "flag": sf.Boolean(missing=False),
+    "y": sf.Number(-20, 20),
+}
 _WINE = {name: sf.Number(*ends) for name, ends in made.WINE.items()} | {"y": sf.Number(0, 10)}
 # Name -> the file that it needs, its columns (None: numbers with the bounds below, levels as they are), and its rows.
 TABLES: dict[str, tuple[str | None, dict[str, Any], Any]] = {
