@@ -169,7 +169,10 @@ def test_a_release_its_summary_its_card_and_its_report_say_it():
     assert f'<p class="beside">Persons: {escaped}</p>' in html
     assert "from 40 records, one for each patient with all of their visits." in html
     assert "Two data sets that differ in one patient with all of their visits give" in html
-    assert "one patient with all of their visits replaced and the same public roster." in methods(release)
+    assert (
+        "two data sets with the same public roster that differ in one patient with all of their visits are"
+        in methods(release)
+    )
     assert methods(release).endswith(LIMIT)
     assert f"E{escaped[1:]}" in contents(release)
 
@@ -192,7 +195,7 @@ def test_without_persons_nothing_is_said():
         assert "counts once" not in text
         assert "all of their" not in text
     assert "120 of unit 'patient'\n" in str(release)
-    assert "replaced and the same number of records." in methods(release)
+    assert "two data sets with the same number of records that differ in one patient are" in methods(release)
 
 
 @pytest.mark.planted

@@ -17,7 +17,7 @@ from sfumato.pictures import results as results_room
 from sfumato.pictures.description import Row, Rows
 from sfumato.pictures.dot_plots import from_results
 from sfumato.pictures.results import LITTLE, Result, Results, by_estimate, even_writer, of_family
-from sfumato.queries.at_the_edge import EMPTY
+from sfumato.queries.at_the_edge import EMPTY, NOT_KNOWN
 from sfumato.shells import html_page, report, report_results
 
 
@@ -70,9 +70,11 @@ def test_groups_are_sorted_by_their_estimates_and_have_sizes(means):
     rows = Tables(means).rows
     start = rows.index(["region", "estimate", "90 % interval", "size"])
     table = rows[start + 1 : start + 5]
-    # A group that is not told from an empty one has no estimate, and comes last.
+    # A group of which no number is known has no estimate, and comes last.
+    words = (EMPTY, NOT_KNOWN)
     estimates = [
-        (row[1] == EMPTY, LITTLE in row[0], 0 if row[1] == EMPTY else -float(row[1].replace(",", ""))) for row in table
+        (LITTLE in row[0] or row[1] in words, 0 if row[1] in words else -float(row[1].replace(",", "")))
+        for row in table
     ]
     assert estimates == sorted(estimates), "those of which little is known come last"
     sizes = {row[0].removesuffix(f" {LITTLE}"): int(row[3].replace(",", "")) for row in table}
@@ -209,7 +211,7 @@ def test_the_heading_of_the_texts_takes_no_room_from_the_plot():
 def test_titles_name_what_the_picture_shows():
     chain = report.page(sf.Release.from_bytes(stored("transitions")))
     assert re.search(r"<h1>.*: probability of the next state \(", chain)
-    assert "We released the probability of the next state (" in chain
+    assert "We estimated the probability of the next state (" in chain
 
 
 def test_numbers_that_differ_late_are_written_until_they_differ():
