@@ -78,7 +78,7 @@ SAID: dict[str, list[str]] = {
     "plots.md": [
         "inches: [6. 4.]",
         "order 1: 0.02",
-        "times that of the MLE",
+        "times that of the maximum-likelihood estimate",
         "intervals (privacy and sampling)",
         "Shares of region, with 90 % intervals",
         '<div class="sfumato"> False',
